@@ -1,0 +1,243 @@
+"""The types that cross the borders of the orchestrator, in the order of the way of the data.
+
+    Experiment ─expand→ Point ─place→ Placement ─plan→ PlannedRun ─execute→ RunRecord
+
+All are frozen values without behaviour beyond their own text form. CPU and NUMA node numbers are the
+operating system's own, everywhere; logical indexes exist only inside selectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Scalar = str | int | float | bool
+Value = Any
+"""What an option may hold after expansion: a Scalar, a tuple of Scalars (an inner axis: one process sweeps it by
+itself), or, for the tool `command`, a mapping (`metrics`)."""
+
+Order = Literal["interleaved", "listed"]
+
+STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
+Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Where something stands in an experiment file; line and column count from 1."""
+
+    path: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a cell asks to run, in words; `orchestrator.place` turns it into a Placement.
+
+    `cpus` and `memory` are selectors (docs/selectors.md). `name` is the axis value that tables and charts show;
+    it defaults to the selectors' own text.
+    """
+
+    name: str
+    cpus: str = "all"
+    memory: str = "local"
+    spread: Literal["compact", "spread"] = "compact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """One matrix of one tool, as written: axis values are still what the file says (`1..cores_per_numa_node`)."""
+
+    name: str
+    title: str
+    tool: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    matrix: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    zip: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    include: tuple[Mapping[str, Any], ...] = ()
+    exclude: tuple[Mapping[str, Any], ...] = ()
+    repeats: int = 3
+    order: Order = "interleaved"
+    timeout_s: float | None = None  # None: the tool's estimate decides
+    requires: Mapping[str, Any] = field(default_factory=dict)
+    marks: Mapping[str, Mark] = field(default_factory=dict)  # "matrix.iodepth" → where it stands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """A file: one or several sweeps, and the text they were read from."""
+
+    title: str
+    path: str
+    text: str
+    sweeps: tuple[Sweep, ...]
+    about: str = ""  # the comment block at the head of the file
+
+    @property
+    def name(self) -> str:
+        """The file's name without folder and suffix: `experiments/fio-iodepth.yaml` is `fio-iodepth`."""
+        return self.path.rsplit("/", 1)[-1].rsplit(".", 1)[0] or "experiment"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One cell: every option resolved to a number or a word, the place still in words."""
+
+    sweep: str
+    tool: str
+    options: Mapping[str, Value]
+    place: Place | None = None
+    axes: tuple[str, ...] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
+        place = None if self.place is None else {"cpus": self.place.cpus, "memory": self.place.memory, "spread": self.place.spread, "name": self.place.name}
+        return {"sweep": self.sweep, "tool": self.tool, "options": dict(self.options), "place": place}
+
+    @property
+    def point_id(self) -> str:
+        text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def labels(self) -> dict[str, Any]:
+        """Return the axes' values of this cell, in order: what tells it from its siblings."""
+        values = {**self.options, "place": self.place.name if self.place else None}
+        return {axis: values[axis] for axis in self.axes if values.get(axis) is not None}
+
+    def describe(self) -> str:
+        """Return `iodepth=4 bs=4k place=local`, for people."""
+        return " ".join(f"{k}={_short(v)}" for k, v in self.labels().items()) or "(one cell)"
+
+
+def _short(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]}..{value[-1]}" if len(value) > 3 else ",".join(map(str, value))
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The PUs of one process (an MPI rank, or the whole tool), in the order in which threads take them."""
+
+    cpus: tuple[int, ...]  # never empty
+    membind: tuple[int, ...] = ()  # NUMA nodes; empty: no memory policy, the kernel's first touch
+    interleave: tuple[int, ...] = ()  # NUMA nodes; excludes membind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where a run executes and where its memory comes from, exactly. One group per process that is started.
+
+    `relation` says it in the words that comparison between machines needs: "local", "remote", "smt siblings",
+    "same cache", "same package", "other package", "interleave", "all".
+    """
+
+    name: str
+    groups: tuple[Group, ...]
+    relation: str = ""
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Every PU of the run, sorted."""
+        return tuple(sorted({cpu for group in self.groups for cpu in group.cpus}))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "relation": self.relation,
+            "groups": [{"cpus": list(g.cpus), "membind": list(g.membind), "interleave": list(g.interleave)} for g in self.groups],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Something a run will write to, besides its own output."""
+
+    path: str
+    kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a block device of the user
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScratchFile:
+    """A file that must lie there before the run starts: written full of incompressible bytes, or left to the tool.
+
+    `text` is small input for the tool (a delay file): written as it is.
+    """
+
+    path: str
+    size_bytes: int = 0
+    text: str | None = None
+    fill: bool = True  # False: pinsweep only reserves and removes the path; the tool makes it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One process to start: exact and printable. `plan` prints it, `run` starts it, nothing is added between."""
+
+    sweep: str
+    tool: str
+    point: Point
+    repeat: int  # from 1
+    argv: tuple[str, ...]
+    env: Mapping[str, str]  # what is added to the inherited environment
+    placement: Placement | None
+    timeout_s: float
+    estimate_s: float  # wall time of the process, by the tool's own reckoning
+    program: str  # name of the program in Session.programs
+    scratch: tuple[ScratchFile, ...] = ()
+    writes: tuple[Write, ...] = ()
+    notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.point.point_id, self.repeat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A cell that this machine cannot host, and why."""
+
+    sweep: str
+    point: Mapping[str, Any]  # the labels
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything `run` would do: the runs in the order in which they would start, and what is left out."""
+
+    runs: tuple[PlannedRun, ...]
+    skipped: tuple[Skipped, ...]
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What happened to one planned run. Times are seconds; `started_utc` is ISO 8601."""
+
+    run_id: int
+    point_id: str
+    repeat: int
+    attempt: int  # from 1; a retried run keeps its failed attempts
+    status: Status
+    reason: str  # why it is not ok; empty if it is
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    placement: Mapping[str, Any] | None  # asked
+    seen: Mapping[str, Any] | None  # read from /proc while it ran
+    program: str
+    order_index: int
+    started_utc: str
+    wall_s: float
+    exit_code: int | None
+    signal: int | None
+    usage: Mapping[str, float]  # rusage of the process and its children
+    session: int

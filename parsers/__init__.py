@@ -1,0 +1,51 @@
+"""Text of a benchmark in, tidy tables out. No files, no processes: see `parsers.measurement` for the contract.
+
+A parser is found by its module's name; there is no list to edit.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
+
+from parsers.errors import ParseError, UserError
+from parsers.measurement import Metric, Parsed
+
+_VOCABULARY = frozenset({"errors", "measurement", "units", "text"})
+
+
+class Parser(Protocol):
+    """What every parser module provides; see `parsers.measurement`."""
+
+    VERSION: int
+    LABELS: tuple[str, ...]
+    METRICS: Mapping[str, Metric]
+
+    def recognise(self, text: str) -> bool: ...
+
+    def parse(self, text: str, context: Mapping[str, Any] = ...) -> Parsed: ...
+
+
+def parser_names() -> tuple[str, ...]:
+    """Return the names of all parsers, sorted."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(n for n in names if n not in _VOCABULARY and not n.startswith("_")))
+
+
+def get_parser(name: str) -> Parser:
+    """Return the parser of a tool. Raises UserError if there is none of that name."""
+    if name not in parser_names():
+        raise UserError(name, "no parser of that name", f"parsers: {', '.join(parser_names())}")
+    return cast(Parser, importlib.import_module(f"{__name__}.{name}"))
+
+
+def guess_parser(text: str) -> str:
+    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do."""
+    found = [name for name in parser_names() if get_parser(name).recognise(text)]
+    if len(found) == 1:
+        return found[0]
+    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing but blanks")
+    what = f"looks like the output of {' and of '.join(found)}" if found else f"not the output of a known tool: {seen!r}"
+    raise ParseError("", what, f"name the tool: {', '.join(parser_names())}")

@@ -1,0 +1,25 @@
+"""Errors that reach a user. Each says where, what, and what to do; `pinsweep` prints them, never a traceback."""
+
+from __future__ import annotations
+
+
+class PinsweepError(Exception):
+    """Something the user asked for did not work. Printed as `error: PLACE: CAUSE` and `hint: HINT`."""
+
+    exit_status = 1
+
+    def __init__(self, place: str, cause: str, hint: str = "") -> None:
+        super().__init__(f"{place}: {cause}" if place else cause)
+        self.place = place
+        self.cause = cause
+        self.hint = hint
+
+
+class UserError(PinsweepError):
+    """A mistake in what the user typed or wrote: nothing was started, nothing was changed."""
+
+    exit_status = 2
+
+
+class ParseError(PinsweepError):
+    """A text is not the output it should be. `cause` says what was looked for and what was seen."""

@@ -1,0 +1,100 @@
+"""The measurement vocabulary: what a parser returns and what its numbers mean.
+
+A parser is a module of this package, named after its tool, with
+
+    VERSION     int                    raised when the same text gives other rows: cached frames are then read anew
+    LABELS      tuple[str, ...]        the label columns of its `measurements`, in order
+    METRICS     Mapping[str, Metric]   every metric it can return
+    recognise(text) -> bool            does this look like the tool's output? cheap, used to guess the tool
+    parse(text, context) -> Parsed     text in, tables out; raises ParseError; no I/O
+
+`context` holds what is known from elsewhere (the options of the run that printed the text); what the text says wins.
+Modules and packages whose name starts with an underscore, and the four of the vocabulary, are not parsers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell = str | int | float | bool | None
+"""A value of a table; None is a missing label (never a missing value: that is a missing row)."""
+
+Direction = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A named quantity. `unit` is a base unit (ns, B, B/s, 1/s), or the tool's own where none fits ("1" for a ratio)."""
+
+    unit: str
+    better: Direction
+    text: str  # for people: "bandwidth", "completion latency"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table as a DataFrame: len(rows) x len(columns), in order."""
+        import pandas as pd
+
+        return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Return one dictionary per row, without the missing labels."""
+        return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """Something a reader of the numbers must know: `id` for programs (`truncated`, `no_msr`), `text` for people."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What one text says.
+
+    tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
+    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`).
+    """
+
+    tables: Mapping[str, Table]
+    flags: tuple[Flag, ...] = ()
+    facts: Mapping[str, Cell] = field(default_factory=dict)  # tool_version, program, threads, …: one value per text
+
+    @property
+    def measurements(self) -> Table:
+        return self.tables["measurements"]
+
+    def has(self, flag_id: str) -> bool:
+        return any(flag.id == flag_id for flag in self.flags)
+
+
+def measurements(
+    labels: Sequence[str],
+    metrics: Mapping[str, Metric],
+    rows: Iterable[tuple[Sequence[Cell], str, float]],
+) -> Table:
+    """Build the `measurements` table from (label values, metric, value in base units).
+
+    A value that is not finite is left out: a missing number is a missing row. The caller flags it.
+    """
+    out: list[tuple[Cell, ...]] = []
+    for values, metric, value in rows:
+        if len(values) != len(labels):
+            raise ValueError(f"{len(values)} labels for {len(labels)} columns: {values!r}")
+        if value - value == 0:  # false for inf and nan
+            out.append((*values, metric, metrics[metric].unit, float(value)))
+    return Table(columns=(*labels, "metric", "unit", "value"), rows=tuple(out))

@@ -1,0 +1,53 @@
+"""Units: what tools print, as factors to the base units of every frame (ns, B, B/s, 1/s).
+
+Prefixes follow their own standard: k, M, G are powers of 10; Ki, Mi, Gi are powers of 2. Tools that print
+one and mean the other (fio's "KB/s" before 3.0, IMB's "Mbytes/sec" before 2018) are corrected by their parser.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BASE_UNITS: Final = ("ns", "B", "B/s", "1/s")
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_PREFIXES = {**_DECIMAL, "K": 1e3, **_BINARY}
+_TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9, "min": 60e9}
+
+
+def to_base(unit: str) -> tuple[float, str]:
+    """Return (factor, base unit): `to_base("MB/s") == (1e6, "B/s")`, `to_base("us") == (1e3, "ns")`.
+
+    A unit without a base unit of ours (W, °C, "") is its own base: factor 1.
+    """
+    if unit in _TIMES:
+        return _TIMES[unit], "ns"
+    for suffix, base in (("B/s", "B/s"), ("B/sec", "B/s"), ("B", "B"), ("/s", "1/s"), ("IOPS", "1/s"), ("Hz", "1/s")):
+        prefix = unit.removesuffix(suffix)
+        if unit.endswith(suffix) and prefix in _PREFIXES:
+            return _PREFIXES[prefix], base
+    return (1.0, "1/s") if unit == "1/s" else (1.0, unit)
+
+
+def size_bytes(text: str) -> int:
+    """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are bytes.
+
+    Raises ValueError if `text` is no size.
+    """
+    stripped = text.strip()
+    digits = stripped.rstrip("BbIiKkMmGgTtPp")
+    suffix = stripped[len(digits) :]
+    number = float(digits)  # ValueError says what it saw
+    lowered = suffix.lower()
+    if lowered in ("", "b"):
+        factor = 1.0
+    else:
+        power = "kmgtp".find(lowered[0]) + 1
+        if power == 0 or lowered[1:] not in ("", "b", "ib", "i"):
+            raise ValueError(f"could not convert {text!r} to a size")
+        factor = float(1000**power if lowered[1:] == "b" else 1024**power)
+    value = number * factor
+    if value < 0 or value != int(value):
+        raise ValueError(f"{text!r} is not a whole number of bytes")
+    return int(value)
