@@ -1,0 +1,159 @@
+"""One module per tool: its options, its command line, its version, what it would write, how long it takes.
+
+A tool module is pure: it gets everything it must know about the machine in a Site and returns a Command. It is
+found by its name; there is no list to edit. It provides what `ToolModule` names; the parser of the same name
+(package `parsers`) reads what the tool prints.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, cast
+
+from orchestrator.model import Placement, Point, ScratchFile, Write
+from orchestrator.topology import Topology
+from parsers.errors import UserError
+from parsers.measurement import Parsed
+from parsers.units import size_bytes
+
+Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option of a tool, under the tool's own name.
+
+    `inner`: a list is not an axis but one process that sweeps it by itself (MLC's delays, IMB's message sizes).
+    """
+
+    kind: Kind
+    help: str
+    choices: tuple[str, ...] = ()  # of a word
+    low: float | None = None
+    high: float | None = None
+    inner: bool = False
+    required: bool = False
+
+    def problem(self, value: Any) -> str | None:  # noqa: ANN401 (whatever YAML holds)
+        """Say what is wrong with one resolved value, or None."""
+        match self.kind:
+            case "flag":
+                return None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
+            case "int":
+                if isinstance(value, bool) or not isinstance(value, int):
+                    return f"{value!r} is not a whole number"
+            case "float" | "seconds":
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    return f"{value!r} is not a number"
+            case "size":
+                try:
+                    value = size_bytes(str(value))
+                except ValueError:
+                    return f"{value!r} is not a size (4096, 4k, 1M, 10MB)"
+            case "word":
+                if self.choices and str(value) not in self.choices:
+                    return f"{value!r} is not one of {', '.join(self.choices)}"
+                return None
+            case "text":
+                return None if isinstance(value, str | int | float) else f"{value!r} is not a text"
+            case "mapping":
+                return None if isinstance(value, Mapping) else f"{value!r} is not a mapping"
+        if self.low is not None and value < self.low:
+            return f"{value} is less than {self.low:g}"
+        if self.high is not None and value > self.high:
+            return f"{value} is more than {self.high:g}"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """An executable that was found: what will run, and everything that says which one it was."""
+
+    name: str  # "fio", "mlc", "stream", "IMB-MPI1", "memlat"
+    path: str
+    version: str = ""
+    sha256: str = ""
+    stand_in: bool = False  # one of our kernels in the place of a tool that is not here
+    env: Mapping[str, str] = field(default_factory=dict)  # what it needs to start (LD_LIBRARY_PATH)
+    helpers: Mapping[str, str] = field(default_factory=dict)  # other executables it comes with: {"mpirun": path}
+    notes: Mapping[str, str] = field(default_factory=dict)  # {"mpi": "Intel MPI 2021.18"}, {"cmdhelp": "…"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Everything a tool may know about where its command will run."""
+
+    topology: Topology
+    program: Program
+    numactl: str  # path; empty where numactl is absent and no placement can be given
+    scratch: str  # folder that pinsweep makes, owns and removes
+    root: bool = False
+    allow_write: tuple[str, ...] = ()  # block devices the user named on the command line, real paths
+    path_kind: Callable[[str], str] = lambda _: "missing"  # "missing" | "file" | "directory" | "block" | "char" | "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a tool asks to be started."""
+
+    argv: tuple[str, ...]
+    estimate_s: float  # wall time, start to exit
+    env: Mapping[str, str] = field(default_factory=dict)
+    scratch: tuple[ScratchFile, ...] = ()
+    writes: tuple[Write, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Refused(Exception):
+    """This machine or this user cannot run the cell: it is skipped with the reason, or an error under --strict."""
+
+
+class ToolModule(Protocol):
+    """What every module of this package provides."""
+
+    PROGRAMS: tuple[str, ...]
+    """Names to look for on PATH, the preferred first."""
+
+    INSTALL: str
+    """One line: how to get the tool where it is missing."""
+
+    def options(self) -> Mapping[str, Option]:
+        """Return every option an experiment may set."""
+        ...
+
+    def problems(self, options: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """Return (option, what is wrong) for mistakes that only the options together show. Each alone is checked by its Option."""
+        ...
+
+    def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
+        """Return (threads per process or None if any number will do, processes): what the placement must hold."""
+        ...
+
+    def command(self, point: Point, placement: Placement | None, site: Site) -> Command:
+        """Return the command line. Raises Refused where it cannot be given on this site."""
+        ...
+
+    def version(self, text: str) -> str:
+        """Read the version out of what `version_argv` printed."""
+        ...
+
+    def version_argv(self, path: str) -> tuple[str, ...]: ...
+
+    def complaint(self, parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
+        """Say why an output that could be read is still not a result (validation failed, wrong benchmark), or ""."""
+        ...
+
+
+def tool_names() -> tuple[str, ...]:
+    """Return the names of all tools, sorted."""
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
+
+
+def get_tool(name: str) -> ToolModule:
+    """Return the tool of that name. Raises UserError if there is none."""
+    if name not in tool_names():
+        raise UserError(name, "no tool of that name", f"tools: {', '.join(tool_names())}")
+    return cast(ToolModule, importlib.import_module(f"{__name__}.{name}"))
