@@ -94,11 +94,22 @@ class Point:
     tool: str
     options: Mapping[str, Value]
     place: Place | None = None
-    axes: tuple[str, ...] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
+    axes: tuple[
+        str, ...
+    ] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
-        place = None if self.place is None else {"cpus": self.place.cpus, "memory": self.place.memory, "spread": self.place.spread, "name": self.place.name}
+        place = (
+            None
+            if self.place is None
+            else {
+                "cpus": self.place.cpus,
+                "memory": self.place.memory,
+                "spread": self.place.spread,
+                "name": self.place.name,
+            }
+        )
         return {"sweep": self.sweep, "tool": self.tool, "options": dict(self.options), "place": place}
 
     @property
@@ -152,7 +163,10 @@ class Placement:
         return {
             "name": self.name,
             "relation": self.relation,
-            "groups": [{"cpus": list(g.cpus), "membind": list(g.membind), "interleave": list(g.interleave)} for g in self.groups],
+            "groups": [
+                {"cpus": list(g.cpus), "membind": list(g.membind), "interleave": list(g.interleave)}
+                for g in self.groups
+            ],
         }
 
 

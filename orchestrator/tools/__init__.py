@@ -41,7 +41,11 @@ class Option:
         """Say what is wrong with one resolved value, or None."""
         match self.kind:
             case "flag":
-                return None if isinstance(value, bool) or value in (0, 1) else f"{value!r} is neither true nor false"
+                return (
+                    None
+                    if isinstance(value, bool) or value in (0, 1)
+                    else f"{value!r} is neither true nor false"
+                )
             case "int":
                 if isinstance(value, bool) or not isinstance(value, int):
                     return f"{value!r} is not a whole number"
@@ -78,7 +82,9 @@ class Program:
     sha256: str = ""
     stand_in: bool = False  # one of our kernels in the place of a tool that is not here
     env: Mapping[str, str] = field(default_factory=dict)  # what it needs to start (LD_LIBRARY_PATH)
-    helpers: Mapping[str, str] = field(default_factory=dict)  # other executables it comes with: {"mpirun": path}
+    helpers: Mapping[str, str] = field(
+        default_factory=dict
+    )  # other executables it comes with: {"mpirun": path}
     notes: Mapping[str, str] = field(default_factory=dict)  # {"mpi": "Intel MPI 2021.18"}, {"cmdhelp": "…"}
 
 
@@ -92,7 +98,9 @@ class Site:
     scratch: str  # folder that pinsweep makes, owns and removes
     root: bool = False
     allow_write: tuple[str, ...] = ()  # block devices the user named on the command line, real paths
-    path_kind: Callable[[str], str] = lambda _: "missing"  # "missing" | "file" | "directory" | "block" | "char" | "other"
+    path_kind: Callable[[str], str] = lambda _: (
+        "missing"
+    )  # "missing" | "file" | "directory" | "block" | "char" | "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

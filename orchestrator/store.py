@@ -1,0 +1,475 @@
+"""The result file: one SQLite database per host and session, committed run by run. I/O.
+
+Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in bytes):
+
+    session     one row per `pinsweep run` on this file: host facts, topology, programs, seed, versions
+    experiment  the text of every experiment file that was run, once per text
+    point       one row per cell
+    run         one row per started process that ended, its attempts kept
+    output      stdout and stderr of a run, compressed, never rewritten
+    skipped     cells that this machine could not host
+    parsed      cache of the parsed tables, per parser version; may be emptied at any time
+
+`datasette` and `pandas.read_sql` open it as it is.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
+from parsers import get_parser
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.measurement import Flag, Parsed, Table
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
+
+_SCHEMA = """
+CREATE TABLE session (
+    session INTEGER PRIMARY KEY,
+    started_utc TEXT NOT NULL, ended_utc TEXT,
+    pinsweep_version TEXT NOT NULL, argv TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    host TEXT NOT NULL, facts TEXT NOT NULL,           -- JSON; null where a fact could not be read
+    topology TEXT NOT NULL,                            -- hwloc XML
+    programs TEXT NOT NULL                             -- JSON: name -> path, version, sha256, stand_in, notes
+) STRICT;
+CREATE TABLE experiment (
+    sha256 TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+    about TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session
+) STRICT;
+CREATE TABLE point (
+    point_id TEXT PRIMARY KEY, sweep TEXT NOT NULL, sweep_title TEXT NOT NULL, tool TEXT NOT NULL,
+    options TEXT NOT NULL, place TEXT, axes TEXT NOT NULL,          -- JSON
+    repeats INTEGER NOT NULL,
+    experiment TEXT NOT NULL REFERENCES experiment
+) STRICT;
+CREATE TABLE run (
+    run_id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES session,
+    point_id TEXT NOT NULL REFERENCES point,
+    repeat INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok','failed','timeout','interrupted','disturbed','misplaced')),
+    reason TEXT NOT NULL,
+    argv TEXT NOT NULL, env TEXT NOT NULL, program TEXT NOT NULL,
+    placement TEXT, seen TEXT,                                      -- asked; read from /proc while it ran
+    order_index INTEGER NOT NULL, started_utc TEXT NOT NULL, wall_s REAL NOT NULL,
+    exit_code INTEGER, signal INTEGER,
+    usage TEXT NOT NULL,                                            -- JSON: rusage of the process and its children
+    counters TEXT NOT NULL,                                         -- JSON: machine counters before and after
+    UNIQUE (point_id, repeat, attempt)
+) STRICT;
+CREATE TABLE output (
+    run_id INTEGER NOT NULL REFERENCES run, stream TEXT NOT NULL, size_bytes INTEGER NOT NULL,
+    zlib BLOB NOT NULL, PRIMARY KEY (run_id, stream)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE skipped (
+    sweep TEXT NOT NULL, point TEXT NOT NULL, reason TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session,
+    PRIMARY KEY (sweep, point)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE parsed (
+    run_id INTEGER PRIMARY KEY REFERENCES run, version INTEGER NOT NULL, zlib BLOB NOT NULL
+) STRICT;
+CREATE INDEX run_by_point ON run (point_id, repeat);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One `pinsweep run` on a file."""
+
+    session: int
+    started_utc: str
+    ended_utc: str | None
+    pinsweep_version: str
+    argv: tuple[str, ...]
+    seed: int
+    host: str
+    facts: Mapping[str, Any]
+    topology: str
+    programs: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPoint:
+    """A cell with what the reader of a result needs beside it."""
+
+    point: Point
+    sweep_title: str
+    repeats: int
+    experiment: str  # sha256 of the experiment's text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExperiment:
+    sha256: str
+    path: str
+    title: str
+    text: str
+    about: str
+
+
+class ResultFile:
+    """A result file, open. Use as a context manager."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+        self.path = path
+        self._db = connection
+        self._lock = lock
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._db.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    # --- writing -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Commit all of it or nothing. A full or failing disk becomes a PinsweepError that says so."""
+        try:
+            with self._db:
+                yield self._db
+        except sqlite3.OperationalError as error:
+            raise PinsweepError(
+                str(self.path),
+                f"cannot be written: {error}",
+                "free some space, then run the same command again",
+            ) from error
+
+    def begin_session(
+        self,
+        *,
+        started_utc: str,
+        version: str,
+        argv: Iterable[str],
+        seed: int,
+        host: str,
+        facts: Mapping[str, Any],
+        topology: str,
+        programs: Mapping[str, Mapping[str, Any]],
+    ) -> int:
+        """Record who runs where with what; return the session's number."""
+        with self._transaction() as db:
+            cursor = db.execute(
+                "INSERT INTO session (started_utc, pinsweep_version, argv, seed, host, facts, topology, programs) VALUES (?,?,?,?,?,?,?,?)",
+                (
+                    started_utc,
+                    version,
+                    _json(list(argv)),
+                    seed,
+                    host,
+                    _json(facts),
+                    topology,
+                    _json(programs),
+                ),
+            )
+        return int(cursor.lastrowid or 0)
+
+    def end_session(self, session: int, ended_utc: str) -> None:
+        with self._transaction() as db:
+            db.execute("UPDATE session SET ended_utc = ? WHERE session = ?", (ended_utc, session))
+
+    def add_plan(
+        self,
+        session: int,
+        experiment: StoredExperiment,
+        points: Iterable[StoredPoint],
+        skipped: Iterable[Skipped],
+    ) -> None:
+        """Record what is to be run. What is there already stays; cells skipped before and possible now are no longer skipped."""
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO experiment (sha256, path, title, text, about, session) VALUES (?,?,?,?,?,?)",
+                (
+                    experiment.sha256,
+                    experiment.path,
+                    experiment.title,
+                    experiment.text,
+                    experiment.about,
+                    session,
+                ),
+            )
+            for stored in points:
+                point = stored.point
+                row = point.canonical()
+                db.execute(
+                    "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment) VALUES (?,?,?,?,?,?,?,?,?)"
+                    " ON CONFLICT (point_id) DO UPDATE SET repeats = excluded.repeats, sweep_title = excluded.sweep_title,"
+                    " axes = excluded.axes, experiment = excluded.experiment",
+                    (
+                        point.point_id, point.sweep, stored.sweep_title, point.tool, _json(row["options"]),
+                        None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),
+                        stored.repeats, stored.experiment,
+                    ),
+                )  # fmt: skip
+            sweeps = {(item.sweep,) for item in skipped} | {(stored.point.sweep,) for stored in points}
+            db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))
+            db.executemany(
+                "INSERT OR REPLACE INTO skipped (sweep, point, reason, session) VALUES (?,?,?,?)",
+                [(item.sweep, _json(dict(item.point)), item.reason, session) for item in skipped],
+            )
+
+    def add_run(
+        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
+    ) -> int:
+        """Commit one ended run with its raw output; return its number. Either all of it is kept or nothing."""
+        with self._transaction() as db:
+            cursor = db.execute(
+                "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
+                " order_index, started_utc, wall_s, exit_code, signal, usage, counters) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
+                    _json(list(record.argv)), _json(record.env), record.program,
+                    None if record.placement is None else _json(record.placement),
+                    None if record.seen is None else _json(record.seen),
+                    record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
+                    _json(record.usage), _json(counters),
+                ),
+            )  # fmt: skip
+            run_id = int(cursor.lastrowid or 0)
+            db.executemany(
+                "INSERT INTO output (run_id, stream, size_bytes, zlib) VALUES (?,?,?,?)",
+                [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
+            )
+        return run_id
+
+    # --- reading -----------------------------------------------------------------------------------------
+
+    def sessions(self) -> tuple[Session, ...]:
+        """Return all sessions, oldest first."""
+        columns = (
+            "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
+        )
+        rows = self._db.execute(f"SELECT {columns} FROM session ORDER BY session")
+        return tuple(
+            Session(
+                session=row[0], started_utc=row[1], ended_utc=row[2], pinsweep_version=row[3],
+                argv=tuple(json.loads(row[4])), seed=row[5], host=row[6], facts=json.loads(row[7]),
+                topology=row[8], programs=json.loads(row[9]),
+            )
+            for row in rows
+        )  # fmt: skip
+
+    def experiments(self) -> tuple[StoredExperiment, ...]:
+        """Return every experiment text that was run on this file, in the order of their first run."""
+        rows = self._db.execute(
+            "SELECT sha256, path, title, text, about FROM experiment ORDER BY session, rowid"
+        )
+        return tuple(
+            StoredExperiment(sha256=r[0], path=r[1], title=r[2], text=r[3], about=r[4]) for r in rows
+        )
+
+    def points(self) -> tuple[StoredPoint, ...]:
+        """Return all cells, in the order in which they were first planned."""
+        rows = self._db.execute(
+            "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment FROM point ORDER BY rowid"
+        )
+        return tuple(
+            StoredPoint(
+                point=Point(
+                    sweep=row[0],
+                    tool=row[2],
+                    options=_tuples(json.loads(row[3])),
+                    place=None if row[4] is None else Place(**json.loads(row[4])),
+                    axes=tuple(json.loads(row[5])),
+                ),
+                sweep_title=row[1],
+                repeats=row[6],
+                experiment=row[7],
+            )
+            for row in rows
+        )
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        rows = self._db.execute("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
+        return tuple(Skipped(sweep=row[0], point=json.loads(row[1]), reason=row[2]) for row in rows)
+
+    def runs(self) -> tuple[RunRecord, ...]:
+        """Return every run, attempts included, in the order in which they were started."""
+        rows = self._db.execute(
+            "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
+            " order_index, started_utc, wall_s, exit_code, signal, usage, session FROM run ORDER BY run_id"
+        )
+        return tuple(
+            RunRecord(
+                run_id=r[0], point_id=r[1], repeat=r[2], attempt=r[3], status=r[4], reason=r[5],
+                argv=tuple(json.loads(r[6])), env=json.loads(r[7]),
+                placement=None if r[8] is None else json.loads(r[8]), seen=None if r[9] is None else json.loads(r[9]),
+                program=r[10], order_index=r[11], started_utc=r[12], wall_s=r[13], exit_code=r[14], signal=r[15],
+                usage=json.loads(r[16]), session=r[17],
+            )
+            for r in rows
+        )  # fmt: skip
+
+    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
+        """Return (point_id, repeat) → (number of attempts so far, status of the best one: ok if any is)."""
+        rows = self._db.execute(
+            "SELECT point_id, repeat, max(attempt), max(status = 'ok'), max(status) FROM run GROUP BY point_id, repeat"
+        )
+        return {(row[0], row[1]): (row[2], "ok" if row[3] else row[4]) for row in rows}
+
+    def output(self, run_id: int, stream: str = "stdout") -> bytes:
+        """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
+        row = self._db.execute(
+            "SELECT zlib FROM output WHERE run_id = ? AND stream = ?", (run_id, stream)
+        ).fetchone()
+        if row is None:
+            known = self._db.execute("SELECT min(run_id), max(run_id) FROM run").fetchone()
+            runs = f"runs {known[0]} to {known[1]}" if known[0] is not None else "no runs"
+            raise UserError(
+                str(self.path),
+                f"no {stream} of a run {run_id}",
+                f"the file holds {runs}; `pinsweep show {self.path}` lists them",
+            )
+        return zlib.decompress(row[0])
+
+    def parsed(self, record: RunRecord, point: Point) -> Parsed:
+        """Return what a run's output says, from the cache where it was read by the same parser version.
+
+        Raises ParseError if it cannot be read. The cache is written where the file can be written.
+        """
+        parser = get_parser(point.tool)
+        row = self._db.execute(
+            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", (record.run_id, parser.VERSION)
+        ).fetchone()
+        if row is not None:
+            return _load_parsed(row[0])
+        parsed = parser.parse(self.output(record.run_id).decode("utf-8", "replace"), point.options)
+        try:
+            with self._db:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
+                    (record.run_id, parser.VERSION, _dump_parsed(parsed)),
+                )
+        except sqlite3.OperationalError:
+            pass  # opened read-only, or the disk is full: a cache may be missing
+        return parsed
+
+
+def open_result(path: Path) -> ResultFile:
+    """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none."""
+    if not path.is_file():
+        raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
+    try:
+        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        database = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}", uri=True, timeout=30
+        )
+        _check(path, database)
+    except sqlite3.DatabaseError as error:
+        raise UserError(
+            str(path),
+            f"not a pinsweep result file: {error}",
+            "result files end in .db and are made by `pinsweep run` or `pinsweep parse`",
+        ) from error
+    return ResultFile(path, database, None)
+
+
+def create_result(path: Path) -> ResultFile:
+    """Open a result file for a run, make it if it is not there, and keep others from running into it.
+
+    Raises UserError if it is another kind of file, or if another `pinsweep run` is at work on it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise UserError(
+            str(path), f"cannot be written: {error.strerror}", "name another file with -o"
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        raise UserError(
+            str(path),
+            "another pinsweep is running into this file",
+            "wait for it, or name another file with -o",
+        ) from error
+    try:
+        database = sqlite3.connect(path, timeout=30)
+        if os.fstat(lock).st_size == 0:
+            database.executescript(
+                f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
+        _check(path, database)
+        database.execute(
+            "PRAGMA journal_mode = TRUNCATE"
+        )  # one file at any moment: it can be copied while a run goes on
+        database.execute("PRAGMA synchronous = FULL")  # a committed run survives a power cut
+    except sqlite3.DatabaseError as error:
+        os.close(lock)
+        raise UserError(
+            str(path), f"not a pinsweep result file: {error}", "name another file with -o"
+        ) from error
+    return ResultFile(path, database, lock)
+
+
+def _check(path: Path, database: sqlite3.Connection) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise UserError(str(path), "a database, but not a pinsweep result file", "name another file")
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            str(path),
+            f"made by a newer pinsweep (schema {version}, this one reads {SCHEMA_VERSION})",
+            "update pinsweep",
+        )
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
+    return json.dumps(value, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+
+
+def _tuples(options: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+
+
+def _dump_parsed(parsed: Parsed) -> bytes:
+    tables = {name: {"columns": t.columns, "rows": t.rows} for name, t in parsed.tables.items()}
+    flags = [(flag.id, flag.text) for flag in parsed.flags]
+    return zlib.compress(
+        json.dumps({"tables": tables, "flags": flags, "facts": dict(parsed.facts)}).encode(), 6
+    )
+
+
+def _load_parsed(data: bytes) -> Parsed:
+    raw = json.loads(zlib.decompress(data))
+    tables = {
+        name: Table(columns=tuple(t["columns"]), rows=tuple(tuple(r) for r in t["rows"]))
+        for name, t in raw["tables"].items()
+    }
+    return Parsed(tables=tables, flags=tuple(Flag(id=i, text=t) for i, t in raw["flags"]), facts=raw["facts"])
+
+
+__all__ = [
+    "ParseError",
+    "ResultFile",
+    "Session",
+    "StoredExperiment",
+    "StoredPoint",
+    "create_result",
+    "open_result",
+]
