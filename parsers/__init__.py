@@ -47,5 +47,9 @@ def guess_parser(text: str) -> str:
     if len(found) == 1:
         return found[0]
     seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing but blanks")
-    what = f"looks like the output of {' and of '.join(found)}" if found else f"not the output of a known tool: {seen!r}"
+    what = (
+        f"looks like the output of {' and of '.join(found)}"
+        if found
+        else f"not the output of a known tool: {seen!r}"
+    )
     raise ParseError("", what, f"name the tool: {', '.join(parser_names())}")

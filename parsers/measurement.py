@@ -72,7 +72,9 @@ class Parsed:
 
     tables: Mapping[str, Table]
     flags: tuple[Flag, ...] = ()
-    facts: Mapping[str, Cell] = field(default_factory=dict)  # tool_version, program, threads, …: one value per text
+    facts: Mapping[str, Cell] = field(
+        default_factory=dict
+    )  # tool_version, program, threads, …: one value per text
 
     @property
     def measurements(self) -> Table:
