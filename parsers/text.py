@@ -1,0 +1,118 @@
+"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, MPI launchers, Markdown.
+
+Every parser starts with `clean`; nothing in here knows a tool. No figure is ever altered: what cannot be told
+apart from noise stays, as a line of its own, for the parser to judge.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Final
+
+_BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+_ESCAPE = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|$)"  # OSC: window titles
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor moves
+    r"|\x1b[ -/]*[0-~]"  # two- and three-character escapes
+)
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f]"
+)  # after escapes and backspaces: nothing that was ever printed
+_BACKSPACE = re.compile(r"[^\n\x08]\x08")
+_BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))  # of web pages and word processors
+_FENCE = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:```|~~~)[^\n`]*$\n?", re.MULTILINE)
+_QUOTE = re.compile(r"^[ ]{0,3}>(?:[ ]|$)(?:[ ]?>(?:[ ]|$))*", re.MULTILINE)
+_RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<std(?:out|err)>:?)?[ ]?", re.MULTILINE)
+_TASK = re.compile(r"^ *\d+: ?", re.MULTILINE)
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
+_NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
+
+
+def decode(data: bytes) -> str:
+    """Turn a captured file into text: by its BOM, else UTF-8, else Latin-1 (which cannot fail).
+
+    PowerShell's `>` writes UTF-16 with a BOM; a file that lost its BOM gives itself away by its NUL bytes.
+    """
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return data[len(bom) :].decode(encoding, errors="replace")
+    if data[1:64:2].count(0) > len(data[1:64:2]) // 2:
+        return data.decode("utf-16-le", errors="replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def clean(text: str, *, ranks: bool = False) -> str:
+    """Return the text as the tool printed it, with "\\n" between lines and common indentation removed.
+
+    Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
+    and "> " quotes. A lone CR (progress that overwrites itself) starts a new line: nothing is lost, and what
+    was to be overwritten is one more line that looks like no figure. `ranks` also takes off what MPI launchers
+    put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output) and, where every line has it,
+    `0: ` (srun -l).
+    """
+    if not text.isprintable():  # True for no text with a line end; spares single words the rest
+        if "\r" in text:
+            text = re.sub(r"\r+\n", "\n", text).replace("\r", "\n")
+        if "\x1b" in text or "\x9b" in text:
+            text = _ESCAPE.sub("", text)
+        while "\x08" in text and (shorter := _BACKSPACE.sub("", text)) != text:
+            text = shorter
+        text = _CONTROL.sub("", text)
+    text = text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
+    if ranks:
+        text = _strip_ranks(text)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("", text)
+    if ">" in text:
+        text = _QUOTE.sub("", text)
+    first = next((line for line in text.split("\n", 64) if line.strip()), "")
+    return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
+
+
+def lines(text: str, *, ranks: bool = False) -> list[str]:
+    """Return the lines of the cleaned text, without trailing blanks.
+
+    Not `splitlines`: a form feed or a Unicode line separator inside a line is no end of it.
+    """
+    return [line.rstrip() for line in clean(text, ranks=ranks).split("\n")]
+
+
+def first_line(text: str, width: int = 60) -> str:
+    """Return what a ParseError should show of a text that is not what it should be: its first line with anything in it."""
+    for line in lines(text[:4000]):
+        if line.strip():
+            return repr(line.strip()[:width])
+    return "nothing but blanks" if text else "nothing"
+
+
+def number(word: str) -> float | None:
+    """Read one printed number; None if it is none. `inf`, `-nan`, `1.#INF` (Windows) are numbers that are not finite.
+
+    A decimal comma is read where it can be nothing else: `203,58` and `145200,4` are numbers, `1,234` is not
+    (it may be 1234). Python's own `1_000` and full-width digits are not either.
+    """
+    word = word.strip()
+    if not word.isascii():
+        return None
+    if _NUMBER.fullmatch(word):
+        return float(word)
+    if _DECIMAL_COMMA.fullmatch(word):
+        return float(word.replace(",", "."))
+    if match := _NOT_FINITE.fullmatch(word):
+        kind = "inf" if "inf" in match[0].lower() else "nan"
+        return float(f"-{kind}" if word.startswith("-") else kind)
+    return None
+
+
+def _strip_ranks(text: str) -> str:
+    text = _RANK.sub("", text)
+    printed = [line for line in text.split("\n") if line.strip()]
+    if printed and all(_TASK.match(line) for line in printed):
+        text = _TASK.sub("", text)
+    return text

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import math
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers.text import clean, decode, first_line, lines, number
+
+TABLE = "Function    Best Rate MB/s\nCopy:           14422.1     0.018347\n\nSolution Validates: avg error\n"
+PRINTED = st.text(string.ascii_letters + string.digits + " .:|%(){}[]<=/-+*#", max_size=40)
+
+
+@pytest.mark.parametrize(
+    ("dirty", "plain"),
+    [
+        ("a\r\nb\r\n", "a\nb\n"),
+        ("a\r\r\nb", "a\nb"),
+        ("a\rb\rc", "a\nb\nc"),
+        ("[50%] eta 1s\r[100%] eta 0s\r\n{", "[50%] eta 1s\n[100%] eta 0s\n{"),
+        ("\ufeffa\n", "a\n"),
+        ("\x1b[1;32mCopy:\x1b[0m 1.0\x1b[K", "Copy: 1.0"),
+        ("\x1b]0;user@host: ~\x07$ mlc\n", "$ mlc\n"),
+        ("\x1b(B\x1b[mtext\x1b=\n", "text\n"),
+        ("spinner |\x08/\x08-\x08done\n", "spinner done\n"),
+        ("nul\x00 bytes\x00\n", "nul bytes\n"),
+        ("Copy:\u00a0\u00a01.0\n", "Copy:  1.0\n"),
+        ("```console\nCopy: 1.0\n```\n", "Copy: 1.0\n"),
+        ("- item\n  ~~~\n  x\n  ~~~\n", "- item\n  x\n"),
+        ("> Copy: 1.0\n>\n> > Add: 2.0\n", "Copy: 1.0\n\nAdd: 2.0\n"),
+        ("    a\n      b\n\n    c\n", "a\n  b\n\nc\n"),
+        ("  >=64=0.0%\n", ">=64=0.0%\n"),
+        ("C:\\Users\\x>mlc\n", "C:\\Users\\x>mlc\n"),
+    ],
+)
+def test_what_a_capture_adds_is_taken_off(dirty: str, plain: str) -> None:
+    assert clean(dirty) == plain
+
+
+@pytest.mark.parametrize(
+    "tagged",
+    [
+        "".join(f"[0] {line}\n" for line in TABLE.splitlines()),
+        "".join(f"[1,0]<stdout>:{line}\n" for line in TABLE.splitlines()),
+        "".join(f"[1,0]<stdout>: {line}\n" for line in TABLE.splitlines()),
+        "".join(f"0: {line}\n" for line in TABLE.splitlines()),
+        "".join(f" 0: {line}\n" for line in TABLE.splitlines()),
+    ],
+)
+def test_rank_prefixes_go_only_if_asked(tagged: str) -> None:
+    assert clean(tagged, ranks=True) == TABLE
+    assert clean(tagged) != TABLE
+
+
+def test_task_prefix_stays_where_only_some_lines_have_it() -> None:
+    distances = "node distances:\nnode   0   1\n  0:  10  21\n  1:  21  10\n"
+    assert clean(distances, ranks=True) == distances
+
+
+def test_numbers_in_brackets_are_no_ranks() -> None:
+    row = "[ 0.83, 0.97 ]\n[0.83, 0.97]\n"
+    assert clean(row, ranks=True) == row
+
+
+@given(st.lists(PRINTED, max_size=8))
+def test_line_ends_and_colours_make_no_difference(rows: list[str]) -> None:
+    text = "\n".join(rows)
+    want = clean(text)
+    assert clean("\r\n".join(rows)) == want
+    assert clean("\n".join(f"\x1b[31m{row}\x1b[0m" for row in rows)) == want
+    assert clean("\ufeff" + text) == want
+
+
+@given(st.text())
+def test_cleaning_clean_lines_changes_nothing_that_is_not_markup(text: str) -> None:
+    once = clean(text)
+    assert "\r" not in once
+    assert "\x1b" not in once or "\x1b" in text
+    assert len(once) <= len(text)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda c: st.lists(c) | st.dictionaries(st.text(), c),
+    )
+)
+def test_json_survives(value: object) -> None:
+    for indent in (None, 2):
+        assert json.loads(clean(json.dumps(value, indent=indent))) == value
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_decode_reads_what_windows_writes(encoding: str) -> None:
+    assert decode("Intel(R) Memory Latency Checker - v3.10\r\n".encode(encoding)).startswith("Intel(R)")
+
+
+def test_decode_never_fails() -> None:
+    assert decode(b"20 \xb0C") == "20 °C"
+    assert decode(b"") == ""
+
+
+@given(st.binary(max_size=200))
+def test_decode_takes_any_bytes(data: bytes) -> None:
+    assert isinstance(decode(data), str)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("203.58", 203.58),
+        ("00002", 2.0),
+        ("1.000000e-13", 1e-13),
+        ("-5", -5.0),
+        ("203,58", 203.58),
+        ("145200,4", 145200.4),
+        ("0,018347", 0.018347),
+        ("145200,123", 145200.123),
+        ("0,123", 0.123),
+    ],
+)
+def test_numbers(word: str, value: float) -> None:
+    assert number(word) == value
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "-", "1,234", "12,345", "1_000", "1,000,000", "0x10", "12.3.4", "3:1", "ns", "٣", "1e", "1.2ns"],
+)
+def test_what_is_no_number(word: str) -> None:
+    assert number(word) is None
+
+
+@pytest.mark.parametrize("word", ["inf", "-inf", "Infinity", "1.#INF", "1.#INF00"])
+def test_infinite(word: str) -> None:
+    value = number(word)
+    assert value is not None
+    assert math.isinf(value)
+
+
+@pytest.mark.parametrize("word", ["nan", "-nan", "NaN", "-nan(ind)", "1.#QNAN", "-1.#IND"])
+def test_not_a_number(word: str) -> None:
+    value = number(word)
+    assert value is not None
+    assert math.isnan(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_number_reads_what_python_and_c_print(value: float) -> None:
+    assert number(repr(value)) == value
+    assert number(f"{value:.6e}") == float(f"{value:.6e}")
+
+
+def test_first_line_says_what_was_seen() -> None:
+    assert first_line("\n  \n  hello there \n") == "'hello there'"
+    assert first_line(" \n\t\n") == "nothing but blanks"
+    assert first_line("") == "nothing"
+    assert len(first_line("x" * 500)) < 70
+
+
+def test_lines_end_only_where_the_tool_ended_them() -> None:
+    assert lines("a\x0cb  \u2028c \t\r\nd") == ["a\x0cb  \u2028c", "d"]
