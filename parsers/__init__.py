@@ -38,7 +38,7 @@ def get_parser(name: str) -> Parser:
     """Return the parser of a tool. Raises UserError if there is none of that name."""
     if name not in parser_names():
         raise UserError(name, "no parser of that name", f"parsers: {', '.join(parser_names())}")
-    return cast(Parser, importlib.import_module(f"{__name__}.{name}"))
+    return cast("Parser", importlib.import_module(f"{__name__}.{name}"))
 
 
 def guess_parser(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast
 
-from orchestrator.model import Placement, Point, ScratchFile, Write
+from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.topology import Topology
 from parsers.errors import UserError
 from parsers.measurement import Parsed
@@ -140,6 +140,10 @@ class ToolModule(Protocol):
         """Return (threads per process or None if any number will do, processes): what the placement must hold."""
         ...
 
+    def default_place(self, options: Mapping[str, Any]) -> Place | None:
+        """Return where a cell runs that names no place; None where the tool places itself or nothing is to be pinned."""
+        ...
+
     def command(self, point: Point, placement: Placement | None, site: Site) -> Command:
         """Return the command line. Raises Refused where it cannot be given on this site."""
         ...
@@ -164,4 +168,4 @@ def get_tool(name: str) -> ToolModule:
     """Return the tool of that name. Raises UserError if there is none."""
     if name not in tool_names():
         raise UserError(name, "no tool of that name", f"tools: {', '.join(tool_names())}")
-    return cast(ToolModule, importlib.import_module(f"{__name__}.{name}"))
+    return cast("ToolModule", importlib.import_module(f"{__name__}.{name}"))

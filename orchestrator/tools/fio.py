@@ -1,0 +1,269 @@
+"""fio: one job per cell, on a scratch file of pinsweep's, or on what the experiment names in `filename`.
+
+What may be written to is decided here and nowhere else:
+
+- without `filename`, fio works on a scratch file that pinsweep makes, fills and removes;
+- a file of the user's is read only, never written;
+- a block device is read only unless the user named it with --allow-write on this very command line.
+
+Every job on something that is not ours gets `--readonly`, so that fio itself refuses what we have overlooked.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from orchestrator.model import Place, Placement, Point, ScratchFile, Write
+from orchestrator.place import numactl
+from orchestrator.tools import Command, Option, Refused, Site
+from parsers.measurement import Parsed
+from parsers.units import size_bytes
+
+PROGRAMS = ("fio",)
+INSTALL = "apt-get install fio, or dnf install fio"
+
+READS = frozenset({"read", "randread"})
+"""The only values of `rw` that write nothing. Everything else, mixes and trims included, counts as a write."""
+
+OURS = {
+    "name": "pinsweep names the job after the sweep",
+    "directory": "pinsweep chooses the folder (--scratch)",
+    "filename_format": "pinsweep names the scratch file",
+    "opendir": "it adds files that the plan cannot list",
+    "exec_prerun": "it starts a shell command",
+    "exec_postrun": "it starts a shell command",
+    "write_bw_log": "it writes files beside the result",
+    "write_lat_log": "it writes files beside the result",
+    "write_iops_log": "it writes files beside the result",
+    "write_hist_log": "it writes files beside the result",
+    "write_iolog": "it writes a file of its own",
+    "read_iolog": "what a log replays cannot be listed in the plan",
+    "wait_for": "a cell has one job",
+    "include": "the experiment's text would not tell what ran",
+    "ioscheduler": "it changes the machine",
+    "cpus_allowed": "`place` pins",
+    "cpumask": "`place` pins",
+    "numa_cpu_nodes": "`place` pins",
+    "numa_mem_policy": "`place` binds the memory",
+    "unlink": "pinsweep removes its scratch file itself, and never a file of yours",
+    "unlink_each_loop": "pinsweep removes its scratch file itself, and never a file of yours",
+    "allow_mounted_write": "a mounted device is not to be written to",
+    "readonly": "pinsweep sets it wherever it applies",
+    "description": "use the sweep's title",
+}
+"""Options that pinsweep keeps to itself, and why."""
+
+WRITING_ENGINES = frozenset({"filecreate", "filedelete", "falloc", "ftruncate", "e4defrag", "exec", "mtd", "external"})
+"""Engines that change files or start programs whatever `rw` says."""
+
+DEFAULT_SIZE = "256M"
+DEFAULT_RUNTIME_S = 10.0
+_NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)?")
+_TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@functools.cache
+def _catalogue() -> Mapping[str, Mapping[str, Any]]:
+    text = resources.files("orchestrator.tools").joinpath("fio_options.json").read_text("utf-8")
+    entries: dict[str, dict[str, Any]] = json.loads(text)
+    return entries
+
+
+@functools.cache
+def options() -> Mapping[str, Option]:
+    """Return fio's own options and their aliases (see scripts/fio_options.py), without those that pinsweep keeps."""
+    found: dict[str, Option] = {}
+    for name, entry in _catalogue().items():
+        if name in OURS:
+            continue
+        kind = "flag" if entry["kind"] == "flag" else "text"
+        option = Option(kind=kind, help=entry["help"])
+        if name in ("rw", "ioengine"):
+            option = Option(kind="word", help=entry["help"], choices=tuple(entry["choices"]) if name == "rw" else ())
+        for key in (name, entry.get("alias")):
+            if key and key not in OURS:
+                found[key] = option
+    return found
+
+
+def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Check numbers, times and what only the options together show. `options` are those of one cell."""
+    found = []
+    for name, value in options.items():
+        if name in OURS:
+            found.append((name, OURS[name]))
+            continue
+        kind = _catalogue().get(_canonical(name), {}).get("kind")
+        text = str(value)
+        if kind in ("int", "size") and not _NUMERIC.fullmatch(text):
+            found.append((name, f"{text!r} is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%)"))
+        elif kind == "seconds" and seconds(text) is None:
+            found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
+        elif "\n" in text or "\0" in text:
+            found.append((name, "a value is one line"))
+    engine = str(options.get("ioengine", "libaio"))
+    if engine.split(":")[0] in WRITING_ENGINES:
+        found.append(("ioengine", f"{engine} changes files or starts programs, whatever rw says; pinsweep does not run it"))
+    for pair in (("rw", "readwrite"), ("bs", "blocksize"), ("runtime", "timeout")):
+        if all(name in options for name in pair):
+            found.append((pair[1], f"is another name of {pair[0]}, which is given too"))
+    mix = [name for name in ("rwmixread", "rwmixwrite") if name in options]
+    if mix and writes(options) and direction(options) not in ("rw", "readwrite", "randrw"):
+        found.append((mix[0], f"has no effect on rw={direction(options)}"))
+    return found
+
+
+def _canonical(name: str) -> str:
+    return next((key for key, entry in _catalogue().items() if entry.get("alias") == name), name)
+
+
+def seconds(text: str) -> float | None:
+    """Read a time as fio does: plain numbers are seconds. None if it is no time."""
+    match = _TIME.fullmatch(text.strip())
+    return float(match[1]) * _TIME_UNITS[match[2] or "s"] if match else None
+
+
+def direction(options: Mapping[str, Any]) -> str:
+    return str(options.get("rw", options.get("readwrite", "read"))).split(":")[0]
+
+
+def writes(options: Mapping[str, Any]) -> bool:
+    """Tell whether a job writes or trims. randrw, rw and trims do."""
+    return direction(options) not in READS
+
+
+def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001 (jobs wait for I/O: they share their PUs)
+    return None, 1
+
+
+def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
+    return Place(name="all", cpus="all", memory="any")
+
+
+def command(point: Point, placement: Placement | None, site: Site) -> Command:
+    """Build one fio job. Raises Refused where it would write to what is not ours, or this fio lacks an option."""
+    given = dict(point.options)
+    known = site.program.notes.get("cmdhelp", "").split()
+    if missing := sorted(name for name in given if known and name not in known and _canonical(name) not in known):
+        raise Refused(f"fio {site.program.version} here does not know {', '.join(missing)}")
+    filename = str(given.pop("filename", ""))
+    writing = writes(given)
+    size = str(given.setdefault("size", DEFAULT_SIZE)) if not filename else str(given.get("size", ""))
+    runtime_s = seconds(str(given.get("runtime", given.get("timeout", ""))))
+    if runtime_s is None and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys()) and "size" not in point.options:
+        runtime_s = DEFAULT_RUNTIME_S
+        given["runtime"] = int(DEFAULT_RUNTIME_S)
+    if runtime_s is not None:
+        given.setdefault("time_based", True)
+    for name, value in _defaults(given, writing).items():
+        given.setdefault(name, value)
+
+    target, scratch, planned_writes, notes = _target(filename, size, given, writing, site)
+    jobs = int(given.get("numjobs", 1))
+    pins: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+    if placement is not None:
+        group = placement.groups[0]
+        prefix = numactl(group, site.numactl)
+        if 1 < jobs <= len(group.cpus):
+            cpus = ",".join(map(str, group.cpus))
+            pins = (f"--cpus_allowed={cpus}", "--cpus_allowed_policy=split")
+    argv = (
+        *prefix,
+        site.program.path,
+        f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', point.sweep)}",
+        "--output-format=json+",
+        *target,
+        *(f"--{name}={_text(value)}" for name, value in given.items()),
+        *pins,
+    )
+    ramp_s = seconds(str(given.get("ramp_time", 0))) or 0.0
+    return Command(
+        argv=argv,
+        estimate_s=(runtime_s if runtime_s is not None else DEFAULT_RUNTIME_S) + ramp_s + 0.5,
+        scratch=scratch,
+        writes=planned_writes,
+        notes=notes,
+    )
+
+
+def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
+    """What makes a fio run a measurement (guide: defaults of `measurement`), unless the experiment says otherwise."""
+    found: dict[str, Any] = {"ioengine": "libaio", "direct": True, "group_reporting": True, "lat_percentiles": True}
+    if "buffered" in given:
+        del found["direct"]
+    if str(given.get("ioengine", "")) == "null":
+        del found["direct"]
+    if direction(given).startswith("rand"):
+        found |= {"randrepeat": False, "norandommap": True}
+    if writing and not any(name.startswith(("buffer_", "zero_buffers", "scramble_")) for name in given):
+        found["refill_buffers"] = True
+    return found
+
+
+def _target(
+    filename: str, size: str, given: Mapping[str, Any], writing: bool, site: Site
+) -> tuple[tuple[str, ...], tuple[ScratchFile, ...], tuple[Write, ...], tuple[str, ...]]:
+    """Decide what fio works on: (options, scratch files, writes, notes)."""
+    if str(given.get("ioengine")) == "null":
+        return ("--filename=null",), (), (), ()
+    if not filename:
+        try:
+            total = size_bytes(size)
+        except ValueError as error:
+            raise Refused(f"size={size} is no size a scratch file can have: {error}") from error
+        path = f"{site.scratch}/fio-{size}.dat"
+        files = int(given.get("nrfiles", 1))
+        if files > 1:
+            raise Refused("nrfiles needs a folder of files; a cell works on one scratch file")
+        kept = ScratchFile(path=path, size_bytes=total)
+        return (f"--filename={_escape(path)}",), (kept,), (Write(path=path, kind="scratch", size_bytes=total),), ()
+    if ":" in filename.replace(r"\:", ""):
+        raise Refused("filename names several files; give one, or sweep over them")
+    real = site.real_path(filename)
+    kind = site.path_kind(real)
+    if not writing:
+        if kind == "missing":
+            raise Refused(f"{filename} does not exist (fio would make it, and read what it made)")
+        if kind == "directory":
+            raise Refused(f"{filename} is a folder; leave filename out and use --scratch {filename}")
+        return (f"--filename={_escape(filename)}", "--readonly"), (), (), (f"reads {filename}",)
+    if kind in ("block", "char"):
+        if real not in site.allow_write:
+            raise Refused(f"rw={direction(given)} writes to the device {filename}: give --allow-write {filename} if its data may be lost")
+        return (f"--filename={_escape(filename)}",), (), (Write(path=real, kind="device"),), (f"OVERWRITES {real}",)
+    raise Refused(
+        f"rw={direction(given)} would write to {filename}, which pinsweep did not make: leave filename out to use a scratch file"
+    )
+
+
+def _escape(path: str) -> str:
+    return path.replace(":", r"\:")  # fio splits file names at colons
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def version_argv(path: str) -> tuple[str, ...]:
+    return (path, "--version")
+
+
+def version(text: str) -> str:
+    return text.strip().removeprefix("fio-")
+
+
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    """A job with an error, or one that did no I/O at all, is no result."""
+    for flag in parsed.flags:
+        if flag.id == "job_error":
+            return flag.text
+    if not parsed.measurements.rows:
+        return "fio did no I/O"
+    return ""
