@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# From a clean clone to a report about this machine: set up, measure for about three minutes, write the page.
+#
+#     ./quickstart.sh
+#
+# What it installs, and how, is in scripts/setup.sh; it says so before it does. The result goes to results/, one
+# file for each host and day: started again on the same day it goes on where it was, and measures nothing twice.
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+if (($#)); then
+    sed -n '2,7s/^# \{0,1\}//p' quickstart.sh
+    [[ $* == --help || $* == -h ]] || exit 2
+    exit
+fi
+
+scripts/setup.sh
+
+mkdir -p results
+name="results/quickstart@$(uname -n)-$(date -u +%Y%m%d)"
+status=0
+.venv/bin/pinsweep run experiments/quickstart.yaml -o "$name.db" || status=$?
+# 1: a run failed; the others are worth a report, which names the one that failed
+((status <= 1)) || exit "$status"
+.venv/bin/pinsweep report "$name.db" -o "$name.html"
+
+echo
+echo "result  $PWD/$name.db"
+echo "report  $PWD/$name.html"
+exit "$status"

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Set up as quickstart.sh does, with what the tests need on top, then check and test.
+#
+#     ./test.sh                  format, lint, types, imports, and every test that is not slow
+#     ./test.sh --slow           and the slow ones, which run real tools for more than a few seconds
+#     ./test.sh -k fio -x        further arguments go to pytest
+set -euo pipefail
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
+
+marks='not slow'
+if [[ ${1:-} == --slow ]]; then
+    marks=''
+    shift
+fi
+
+scripts/setup.sh --dev
+scripts/check.sh
+.venv/bin/pytest -m "$marks" "$@"
