@@ -130,7 +130,7 @@ install_missing() { # install_missing NEED…
         names=''
         [[ -z $manager ]] || names=$(packages "$manager" "$(platform)" "$need")
         [[ -z $names ]] || wanted+=("$names")
-        say "missing: $(describe "$need")${names:+ (package ${names// /, })}"
+        say "missing: $(describe "$need") (${names:-no package known here})"
     done
     [[ ${#wanted[@]} -gt 0 ]] || return 0
     command=$(install_command "$manager" "${wanted[@]}")
@@ -154,8 +154,8 @@ system_packages() { # system_packages NEED_OF_TESTS…
         have "$need" || missing+=("$(describe "$need")")
     done
     [[ ${#missing[@]} -eq 0 ]] ||
-        fail "still missing: $(join ', ' "${missing[@]}")" \
-            "install what is named above, by hand where no package is named (a newer Python without root: uv python install 3.12)"
+        fail "cannot go on without $(join ', ' "${missing[@]}")" \
+            "see above for packages; a newer Python without root: uv python install 3.12"
 }
 
 join() { # join SEPARATOR WORD…
