@@ -113,7 +113,7 @@ install_command() { # install_command MANAGER PACKAGE…
     shift
     case $manager in
         # update may fail for a repository that has nothing to do with us; install then says what it could not find
-        apt-get) echo "apt-get -q update; DEBIAN_FRONTEND=noninteractive apt-get -q install --yes --no-install-recommends $*" ;;
+        apt-get) echo "apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends $*" ;;
         dnf) echo "dnf --quiet --assumeyes --setopt=install_weak_deps=False install $*" ;;
     esac
 }
