@@ -1,0 +1,373 @@
+"""fio's normal text, 1.5x to 3.4x, client mode included.
+
+Told apart by the lines themselves: `io=…, bw=…, iops=…, runt=…` (before 2.14, K and M are powers of 1024) and
+`IOPS=…, BW=62.2MiB/s (65.3MB/s)(…)` (units mean what they say). Each line names its own time unit; the percentile
+block often has another one than the line above it. IOPS, minima and maxima take k and M for powers of 1000.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from parsers._fio_report import NS, Disk, Job, Report, percentile, share_edges
+from parsers.text import number
+
+_HOST = re.compile(r"^<[^<>\s]+> ?")
+_BANNER = re.compile(r"^fio[- ](\d[\w.+-]*)$")
+_SERVER = re.compile(r"^hostname=.*, fio=fio-(\d[\w.+-]*), ")
+_OPTIONS = re.compile(r"^(?P<name>\S.*): \(g=(?P<group>\d+)\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
+_JOB = re.compile(
+    r"^(?P<name>\S.*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>-?\d+)"
+    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d+)(?:: (?P<time>.*))?$"
+)
+_NEW = re.compile(
+    r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d+)msec\)(?:;.*)?$"
+)
+_OLD = re.compile(
+    r"^\s*(read|write|trim|mixed)\s*: io=\s*(\S+), bw=\s*(\S+), iops=\s*(\S+), runt=\s*(\d+)msec$"
+)
+_SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:$")
+_TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
+_PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):$")
+_PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d+)\s*\]")
+_BANDWIDTH = re.compile(r"^\s*bw \(\s*([A-Za-z]+)\s*/s\)\s*: (?=min=)")
+_IOPS = re.compile(r"^\s*iops\s*: (?=min=)")
+_SHARES = re.compile(r"^\s*lat \((nsec|usec|msec)\)\s*: (?!min=)")
+_SHARE = re.compile(r"((?:>=)?\d+)=\s*([\d.]+)%")
+_CPU = re.compile(r"^\s*cpu\s*: (?=usr=)")
+_DEPTHS = re.compile(r"^\s*(IO depths|submit|complete)\s*: (?=[>=\d])")
+_ISSUED = re.compile(r"^\s*issued\b[^:]*: (.*)$")
+_ERRORS = re.compile(r"^\s*errors\s*: total=(\d+), first_error=(.*)$")
+_TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
+_STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
+_GROUP = re.compile(r"^Run status group (\d+) \(all jobs\):$")
+_GROUP_NEW = re.compile(
+    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d+)-(\d+)msec$"
+)
+_GROUP_OLD = re.compile(
+    r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d+)msec, maxt=(\d+)msec$"
+)
+_DISKS = re.compile(r"^Disk stats \(read/write\):$")
+_DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)$")
+_PAIR = re.compile(r"([\w]+)=\s*([^\s,]+)")
+_MESSAGE = re.compile(
+    r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal"
+)
+_STATISTICS: Final = {"min": "min", "max": "max", "avg": "mean", "stdev": "sd"}
+_DEPTH: Final = {"IO depths": "iodepth_level", "submit": "iodepth_submit", "complete": "iodepth_complete"}
+_WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
+_DECIMAL: Final = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SIZE = re.compile(r"([\d.]+)([kKmMGTPE]?)(i?)(B|bit)?(?:/s)?")
+
+
+def looks_like(text: str) -> bool:
+    return bool(
+        re.search(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", text, re.MULTILINE)
+        or re.search(r"^(?:<\S+> )?\S.*: \(g=\d+\): rw=\w", text, re.MULTILINE)
+        or re.search(r"^fio[- ]\d\.\d+\S*$", text, re.MULTILINE)
+    )
+
+
+def find(text: str) -> tuple[list[Report], list[str]]:
+    """Return the reports of a text in order, and fio's own messages (`fio: …`) around them."""
+    reader = _Reader()
+    rows = text.split("\n")
+    last = rows.pop()  # empty, or a line that was not ended: it may be cut off
+    for row in rows:
+        reader.take(row)
+    if last.strip():
+        reader.take(_certain(last))
+    return reader.finish(), reader.messages
+
+
+def _certain(line: str) -> str:
+    """Return the part of an unfinished line that cannot be the beginning of something longer."""
+    line = line.rstrip()
+    if _JOB.match(line) or _BANNER.match(line):
+        return ""
+    return line if line.endswith(("%", "],", "]", "msec)", "msec", "):")) else line.rpartition(",")[0]
+
+
+class _Reader:
+    """Takes one line after the other; where a line belongs depends on the lines before it."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self.messages: list[str] = []
+        self.report = Report(form="normal")
+        self.options: dict[tuple[str, int], dict[str, str]] = {}
+        self.closed = False  # the report's last part (groups, disks) has begun
+        self.job: Job | None = None
+        self.ended = True  # the job's last line was seen
+        self.direction = ""
+        self.list: tuple[str, str, int] | None = (
+            None  # direction, metric and factor of the percentiles that follow
+        )
+        self.group: int | None = None
+
+    def finish(self) -> list[Report]:
+        self._close_job()
+        if self.report.jobs:
+            self.reports.append(self.report)
+        return self.reports
+
+    def _close_job(self) -> None:
+        if self.job is not None and not self.ended:
+            self.report.truncated = f"the figures of job {self.job.name!r} end early"
+        self.job = None
+
+    def _next_report(self, version: str | None) -> None:
+        self._close_job()
+        if self.report.jobs:
+            self.reports.append(self.report)
+            self.report = Report(form="normal")
+        self.report.version = version
+        self.closed = False
+
+    def take(self, line: str) -> None:
+        line = _HOST.sub("", line).rstrip()
+        if not line:
+            return
+        if match := _BANNER.match(line):
+            self._next_report(match[1])
+        elif match := _SERVER.match(line):  # one for each server, all before the first result
+            if self.report.jobs:
+                self._next_report(match[1])
+            self.report.version = match[1]
+        elif match := _OPTIONS.match(line):
+            if self.report.jobs:
+                self._next_report(None)
+                self.options = {}  # the banner follows
+            self.options[match["name"], int(match["group"])] = _options(match)
+        elif match := _JOB.match(line):
+            self._start_job(match)
+        elif match := _GROUP.match(line):
+            self._close_job()
+            self.closed = True
+            self.group = int(match[1])
+        elif _DISKS.match(line):
+            self._close_job()
+            self.closed = True
+        elif _MESSAGE.match(line):
+            self.messages.append(line.strip())
+        elif self.job is not None:
+            self._job_line(self.job, line)
+        elif self.closed:
+            self._closing_line(line)
+
+    def _start_job(self, match: re.Match[str]) -> None:
+        name, group = match["name"], int(match["group"])
+        combined = name == "All clients"
+        if self.closed and not combined:
+            self._next_report(self.report.version)
+        self._close_job()
+        options = self.options.get((name, group)) or next(
+            (o for (n, _), o in self.options.items() if n == name), {}
+        )
+        self.job = Job(
+            name=name,
+            group=group,
+            processes=int(match["jobs"]),
+            pid=int(match["pid"]),
+            error=int(match["error"]),
+            error_text=match["text"] or "",
+            time=match["time"] or None,
+            options=dict(options),
+        )
+        self.report.jobs.append(self.job)
+        self.ended, self.direction, self.list = False, "", None
+
+    def _job_line(self, job: Job, line: str) -> None:
+        rows = job.rows
+        if match := _PERCENTILES.match(line):
+            direction, metric = self._whose(match[1])
+            self.list = (direction, metric, NS[match[2]]) if metric else None
+        elif line.lstrip().startswith("|"):
+            if self.list:
+                direction, metric, factor = self.list
+                rows += [
+                    (direction, percentile(k), metric, int(v) * factor) for k, v in _PERCENTILE.findall(line)
+                ]
+        elif match := _NEW.match(line):
+            self.direction = match[1]
+            self._totals(job, match[1], match[5], match[3], match[2], match[6], binary=False)
+        elif match := _OLD.match(line):
+            self.direction = match[1]
+            self._totals(job, match[1], match[2], match[3], match[4], match[5], binary=True)
+        elif _SYNC.match(line):
+            self.direction = "sync"
+        elif match := _TIMES.match(line):
+            direction, metric = self._whose(match[1])
+            if metric:
+                self._statistics(job, direction, metric, line[match.end() :], NS[match[2]])
+        elif match := _BANDWIDTH.match(line):
+            factor = _size(f"1{match[1]}", binary=match[1] in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0
+            self._statistics(job, self.direction, "bandwidth", line[match.end() :], factor)
+        elif match := _IOPS.match(line):
+            self._statistics(job, self.direction, "iops", line[match.end() :], 1)
+        elif match := _SHARES.match(line):
+            finer = "IOPS" in line or match[1] != "usec" or self._nanoseconds()
+            for upper, share in _SHARE.findall(line[match.end() :]):
+                edges = share_edges(upper, match[1], finer and match[1] != "nsec")
+                if edges and float(share):
+                    job.shares.append((*edges, float(share) / 100))
+        elif match := _CPU.match(line):
+            for key, value in _PAIR.findall(line[match.end() :]):
+                metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
+                if (
+                    metric in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf")
+                    and (read := _plain(value)) is not None
+                ):
+                    rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
+        elif match := _DEPTHS.match(line):
+            rows += [
+                (None, depth, _DEPTH[match[1]], float(share) / 100)
+                for depth, share in _SHARE.findall(line[match.end() :])
+                if float(share)
+            ]
+        elif match := _ISSUED.match(line):
+            self.ended = True
+            self._issued(job, match[1])
+        elif match := _ERRORS.match(line):
+            rows.append((None, "total", "errors", int(match[1])))
+            if int(match[1]):
+                job.notes.append(("io_errors", f"{match[1]} I/O errors, the first: {match[2]}"))
+        elif match := _TARGET.match(line):
+            job.notes.append(("latency_target", match[1]))
+        elif match := _STEADY.match(line):
+            if (bandwidth := _size(match[2], binary=False)) is not None:
+                rows.append((None, "steady", "bandwidth", bandwidth))
+            if (iops := _plain(match[3])) is not None:
+                rows.append((None, "steady", "iops", iops))
+            if match[1] == "no":
+                job.notes.append(("not_steady", f"the steady state asked for was not reached{match[4]}"))
+
+    def _nanoseconds(self) -> bool:
+        """Does this fio count nanoseconds (3.0 on)? Then `lat (usec): 2=` starts at 1 µs, not at 0."""
+        version = self.report.version or ""
+        if version:
+            return not version.startswith(("1.", "2.")) or version.startswith("2.99")
+        return bool(self.job and any(s == "bandwidth" for _, s, m, _ in self.job.rows if m == "samples"))
+
+    def _whose(self, name: str) -> tuple[str, str]:
+        """Return (direction, metric) of `clat`, ` lat`, `sync`, `clat prio 1/0/0 (12.5% of IOs)`; metric "" if unknown."""
+        name = re.sub(r" \([\d.]+% of IOs\)$", "", name.strip())
+        which, _, prio = name.partition(" ")
+        direction = "sync" if which == "sync" else f"{self.direction} {prio}".strip()
+        return direction, _WHICH.get(which, "")
+
+    def _totals(
+        self, job: Job, direction: str, io: str, bw: str, iops: str, runtime: str, *, binary: bool
+    ) -> None:
+        for metric, value in (
+            ("io_bytes", _size(io, binary=binary)),
+            ("bandwidth", _size(bw, binary=binary)),
+            ("iops", _plain(iops)),
+            ("runtime", int(runtime) * NS["msec"]),
+        ):
+            if value:
+                job.rows.append((direction, "total", metric, value))
+
+    def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
+        pairs = dict(_PAIR.findall(text))
+        samples = _plain(pairs.get("samples", ""))
+        for theirs, ours in _STATISTICS.items():
+            value = _plain(pairs.get(theirs, ""))
+            if value is not None and not (ours == "sd" and samples == 1):
+                job.rows.append((direction, ours, metric, value * factor))
+        if (share := _plain(pairs.get("per", ""))) is not None:
+            job.rows.append((direction, "mean", "bandwidth_share", share / 100))
+        if samples:
+            job.rows.append((direction, metric, "samples", samples))
+
+    def _issued(self, job: Job, text: str) -> None:
+        """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`."""
+        for key, values in re.findall(r"(total|short|drop)(?:ped)?=([-\d,/rwd=]+)", text):
+            counts = re.findall(r"\d+", values)
+            for direction, count in zip(("read", "write", "trim", "sync"), counts, strict=False):
+                if int(count):
+                    job.rows.append((direction, "total", f"{key}_ios", int(count)))
+
+    def _closing_line(self, line: str) -> None:
+        groups = self.report.groups
+        if match := _GROUP_NEW.match(line):
+            name, total, low, high, io, first, last = match.groups()
+            binary = False
+        elif match := _GROUP_OLD.match(line):
+            name, io, total, low, high, first, last = match.groups()
+            binary = True
+        elif match := _DISK.match(line):
+            self.report.disks.append(_disk(match[1], match[2]))
+            return
+        else:
+            return
+        direction = name.lower()
+        for metric, statistic, value in (
+            ("bandwidth", "total", _size(total, binary=binary)),
+            ("bandwidth", "min", _size(low, binary=binary)),
+            ("bandwidth", "max", _size(high, binary=binary)),
+            ("io_bytes", "total", _size(io, binary=binary)),
+            ("runtime", "min", int(first) * NS["msec"]),
+            ("runtime", "max", int(last) * NS["msec"]),
+        ):
+            if value is not None:
+                groups.append((self.group, "all jobs", (direction, statistic, metric, value)))
+
+
+def _options(match: re.Match[str]) -> dict[str, str]:
+    """Return rw, bs, ioengine and iodepth of `rr: (g=0): rw=randread, bs=…, ioengine=psync, iodepth=1`."""
+    found = {"rw": match["rw"]}
+    sizes, _, rest = match["rest"].partition(", ioengine=")
+    if sizes.startswith("bs="):
+        ranges = [part.removeprefix("bs=") for part in re.split(r"[/,] ?", re.sub(r"\([RWT]\) ", "", sizes))]
+        lows_highs = {edge for part in ranges for edge in part.split("-")}
+        found["bs"] = lows_highs.pop() if len(lows_highs) == 1 else sizes.removeprefix("bs=")
+    engine = re.match(r"(\S+?), iodepth=(\d+)$", rest)
+    if engine:
+        found["ioengine"], found["iodepth"] = engine[1], engine[2]
+    return found
+
+
+def _disk(name: str, text: str) -> Disk:
+    disk = Disk(name=name)
+    pairs = dict(_PAIR.findall(text))
+    for prefix, statistic in (("", "total"), ("aggr", "members")):
+        for theirs, metric, factor in (
+            ("ios", "disk_ios", 1),
+            ("sectors", "disk_bytes", 512),
+            ("merge", "disk_merges", 1),
+            ("ticks", "disk_ticks", NS["msec"]),
+        ):
+            # fio writes aggsectors, but aggrios, aggrmerge and aggrticks
+            both = pairs.get(f"{prefix}{theirs}") or (
+                pairs.get("aggsectors") if prefix and theirs == "sectors" else None
+            )
+            for direction, value in zip(("read", "write"), (both or "").split("/"), strict=False):
+                if value.isdecimal():
+                    disk.rows.append((direction, statistic, metric, int(value) * factor))
+        if (queue := _plain(pairs.get(f"{prefix}in_queue", ""))) is not None:
+            disk.rows.append((None, statistic, "disk_in_queue", queue * NS["msec"]))
+        if (util := _plain(pairs.get(f"{prefix}util", ""))) is not None:
+            disk.rows.append((None, statistic, "disk_util", util / 100))
+    return disk
+
+
+def _plain(text: str) -> float | None:
+    """Read `15.9k`, `3581.8k`, `99.41%`, `-nan%`: powers of 1000."""
+    text = text.rstrip("%")
+    value = number(text)
+    if value is None and text and text[-1] in _DECIMAL and (value := number(text[:-1])) is not None:
+        value *= _DECIMAL[text[-1]]
+    return value
+
+
+def _size(text: str, *, binary: bool) -> float | None:
+    """Read `62.2MiB/s`, `100Mi`, `48972KB/s`, `498Mbit/s` in bytes; `binary`: K is 1024 though no i stands there."""
+    match = _SIZE.fullmatch(text)
+    value = number(match[1]) if match else None
+    if match is None or value is None:
+        return None
+    power = "kmgtpe".find(match[2].lower()) + 1 if match[2] else 0
+    value *= (1024.0 if match[3] or binary else 1000.0) ** power
+    return value / 8 if match[4] == "bit" else value

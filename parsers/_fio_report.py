@@ -1,0 +1,146 @@
+"""What one fio report says, whatever it was printed as (JSON, normal, terse): filled by `_fio_*`, tabled by `fio`."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Final
+
+from parsers.measurement import Metric
+
+KIB: Final = 1024
+NS: Final = {"nsec": 1, "usec": 1_000, "msec": 1_000_000, "sec": 1_000_000_000}
+
+METRICS: Final = {
+    "iops": Metric(unit="1/s", better="higher", text="I/O operations per second"),
+    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
+    "bandwidth_share": Metric(unit="1", better="neither", text="bandwidth, share of the group's"),
+    "slat": Metric(unit="ns", better="lower", text="submission latency"),
+    "clat": Metric(unit="ns", better="lower", text="completion latency"),
+    "lat": Metric(unit="ns", better="lower", text="latency, submission and completion"),
+    "runtime": Metric(unit="ns", better="neither", text="time with I/O in this direction"),
+    "job_runtime": Metric(unit="ns", better="neither", text="run time, summed over the job's processes"),
+    "elapsed": Metric(unit="ns", better="neither", text="time since fio started, in whole seconds"),
+    "io_bytes": Metric(unit="B", better="neither", text="bytes moved"),
+    "total_ios": Metric(unit="1", better="neither", text="I/O operations"),
+    "short_ios": Metric(unit="1", better="lower", text="short I/O operations"),
+    "drop_ios": Metric(unit="1", better="lower", text="dropped I/O operations"),
+    "samples": Metric(unit="1", better="neither", text="samples behind a statistic"),
+    "errors": Metric(unit="1", better="lower", text="I/O errors that fio went on after"),
+    "usr_cpu": Metric(unit="1", better="lower", text="user CPU time per run time"),
+    "sys_cpu": Metric(unit="1", better="lower", text="system CPU time per run time"),
+    "ctx": Metric(unit="1", better="lower", text="context switches"),
+    "majf": Metric(unit="1", better="lower", text="major page faults"),
+    "minf": Metric(unit="1", better="lower", text="minor page faults"),
+    "iodepth_level": Metric(unit="1", better="neither", text="share of I/Os seen at a queue depth"),
+    "iodepth_submit": Metric(unit="1", better="neither", text="share of submit calls by I/Os submitted"),
+    "iodepth_complete": Metric(unit="1", better="neither", text="share of complete calls by I/Os completed"),
+    "disk_ios": Metric(unit="1", better="neither", text="I/O operations of the disk"),
+    "disk_merges": Metric(unit="1", better="neither", text="merges by the I/O scheduler"),
+    "disk_bytes": Metric(unit="B", better="neither", text="bytes moved by the disk"),
+    "disk_ticks": Metric(unit="ns", better="neither", text="time the disk was busy, summed over its I/Os"),
+    "disk_in_queue": Metric(unit="ns", better="neither", text="time in the disk's queue"),
+    "disk_util": Metric(unit="1", better="neither", text="share of time the disk was busy"),
+}
+
+Row = tuple[str | None, str, str, float]
+"""(direction, statistic, metric, value in base units)."""
+
+
+@dataclass(slots=True)
+class Job:
+    """One `job`: a process, or the processes that group_reporting put together."""
+
+    name: str
+    group: int | None = None
+    host: str | None = None
+    processes: int | None = None  # None: not printed
+    pid: int | None = None
+    error: int | None = None  # errno; 0: none
+    error_text: str = ""
+    time: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    bins: list[tuple[str, str, int, int, int]] = field(
+        default_factory=list
+    )  # direction, which, low, high, count
+    shares: list[tuple[int, int | None, float]] = field(default_factory=list)  # low and high in ns, share
+    other: list[tuple[str, float]] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)  # flag id, text
+    started: int | None = None  # seconds or milliseconds since the epoch: only ever compared
+
+    def value(self, metric: str, statistic: str = "total") -> float:
+        """Return the sum over the directions."""
+        return sum(v for _, s, m, v in self.rows if m == metric and s == statistic)
+
+
+@dataclass(slots=True)
+class Disk:
+    name: str
+    host: str | None = None
+    rows: list[Row] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """What fio prints at the end of a run, or, with --status-interval, on the way there."""
+
+    form: str  # "json" | "json+" | "normal" | "terse"
+    version: str | None = None
+    jobs: list[Job] = field(default_factory=list)
+    disks: list[Disk] = field(default_factory=list)
+    groups: list[tuple[int | None, str, Row]] = field(default_factory=list)  # group, name, row
+    truncated: str = ""  # what is missing
+    not_finite: bool = False
+    messages: list[str] = field(default_factory=list)
+
+
+@functools.lru_cache(maxsize=4096)
+def percentile(key: str) -> str:
+    """Name a percentile: "99.950000" is "p99.95". Not via float: 99.99999 has more digits than %g keeps."""
+    return f"p{key.rstrip('0').rstrip('.')}" if "." in key else f"p{key}"
+
+
+@functools.lru_cache(maxsize=8192)
+def bucket(middle: str) -> tuple[int, int]:
+    """Return [low, high) of the histogram bucket that fio names by its middle (stat.c: plat_idx_to_val).
+
+    Values below 128 have a bucket each; above, every power of two is cut into 64.
+
+    >>> bucket("36608")
+    (36352, 36864)
+    """
+    value = int(float(middle))
+    if value < 128:
+        return value, value + 1
+    width = 1 << (value.bit_length() - 7)
+    low = value - (value % width)
+    return low, low + width
+
+
+def bucket_of_index(index: int, bits: int) -> tuple[int, int]:
+    """Return [low, high) of a bucket given by its index, as json+ did before fio 2.18 (bits: FIO_IO_U_PLAT_BITS)."""
+    if index < 2 << bits:
+        return index, index + 1
+    shift = (index >> bits) - 1
+    low = (1 << (shift + bits)) + ((index % (1 << bits)) << shift)
+    return low, low + (1 << shift)
+
+
+_EDGES: Final = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000")
+
+
+def share_edges(key: str, unit: str, finer: bool) -> tuple[int, int | None] | None:
+    """Return [low, high) in ns of the `lat (usec): 4=…` buckets; None for a key that fio does not have.
+
+    A key is the upper edge. `finer`: a table of the next smaller unit exists, so the first bucket starts at one
+    of this unit and not at 0 (nanoseconds exist from fio 3.0 on).
+    """
+    if key not in _EDGES:
+        return None
+    factor = NS[unit]
+    if key == ">=2000":
+        return 2000 * factor, None
+    at = _EDGES.index(key)
+    low = int(_EDGES[at - 1]) if at else int(finer)
+    return low * factor, int(key) * factor

@@ -1,0 +1,174 @@
+"""fio's terse (minimal) output, versions 2 to 5: one line per job, fields by position (HOWTO, "Terse output")."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
+from parsers.text import number
+
+_LINE = re.compile(r"^(?:2;[^;\n]*;\d+;-?\d+;|[345];fio-[^;\n]+;[^;\n]*;\d+;-?\d+;)[\d;]", re.MULTILINE)
+_PERCENTILES: Final = 20
+_DEPTHS: Final = ("1", "2", "4", "8", "16", "32", ">=64")
+_US: Final = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000")
+_MS: Final = (*_US, "2000", ">=2000")
+
+_RW: Final = ("read", "write")
+_RWT: Final = ("read", "write", "trim")
+_MIXED: Final = ("mixed",)  # unified_rw_reporting=1; with `both` it comes after the others
+_DIRECTIONS: Final = {
+    2: (_RWT, _RW, _MIXED, _RWT + _MIXED),  # without trims before 2.1.4
+    3: (_RW, _MIXED, _RW + _MIXED),
+    4: (_RWT, _MIXED, _RWT + _MIXED),
+    5: (_RWT, _MIXED, _RWT + _MIXED),
+}
+
+
+def looks_like(text: str) -> bool:
+    return bool(_LINE.search(text))
+
+
+def find(text: str) -> list[Report]:
+    """Return one report with a job per line, in order; none if no line is terse output."""
+    report = Report(form="terse")
+    for match in _LINE.finditer(text):
+        end = text.find("\n", match.start())
+        line = text[match.start() : end if end >= 0 else None].rstrip()
+        if end < 0 and not line.endswith("%"):  # the last number may be cut off
+            line = line.rpartition(";")[0]
+        try:
+            job = _job(line.split(";"), report)
+        except (IndexError, ValueError, StopIteration):
+            report.truncated = f"a line has only {line.count(';') + 1} fields"
+            continue
+        report.jobs.append(job)
+    return [report] if report.jobs or report.truncated else []
+
+
+class _Fields:
+    """Fields one after the other; IndexError past the last one."""
+
+    def __init__(self, fields: list[str]) -> None:
+        self.fields = fields
+        self.at = 0
+
+    def text(self) -> str:
+        self.at += 1
+        return self.fields[self.at - 1]
+
+    def value(self) -> float:
+        """Read a number, with or without a per cent sign; nan stays nan and is left out of the table."""
+        read = number(self.text().rstrip("%"))
+        if read is None:
+            raise ValueError(self.fields[self.at - 1])
+        return read
+
+    def left(self) -> int:
+        return len(self.fields) - self.at
+
+
+def _job(fields: list[str], report: Report) -> Job:
+    take = _Fields(fields)
+    version = int(take.text())
+    if version > 2:
+        report.version = take.text().removeprefix("fio-")
+    job = Job(name=take.text(), group=int(take.text()), error=int(take.text()))
+    block = 4 + 4 + 4 + _PERCENTILES + 4 + 5 + 6 * (version == 5)
+    directions = next(d for d in _DIRECTIONS[version] if _is_cpu(fields, take.at + len(d) * block))
+    for direction in directions:
+        _direction(job, direction, take, version)
+    for metric, factor in (("usr_cpu", 0.01), ("sys_cpu", 0.01), ("ctx", 1), ("majf", 1), ("minf", 1)):
+        job.rows.append((None, "total", metric, take.value() * factor))
+    for depth in _DEPTHS:
+        if share := take.value():
+            job.rows.append((None, depth, "iodepth_level", share / 100))
+    for unit, edges in (("usec", _US), ("msec", _MS)):
+        for upper in edges:
+            # Terse has no table for nanoseconds: what took less is in the first bucket of µs.
+            found = share_edges(upper, unit, unit == "msec")
+            if (share := take.value()) and found:
+                job.shares.append((*found, share / 100))
+    if not any(metric in ("io_bytes", "total_ios") for _, _, metric, _ in job.rows):
+        job.rows, job.shares = [], []
+    _rest(job, take, report)
+    return job
+
+
+def _is_cpu(fields: list[str], at: int) -> bool:
+    """Are these the user and the system CPU time? Nowhere else do two plain fields with a per cent sign follow another."""
+    return len(fields) > at + 1 and fields[at].endswith("%") and fields[at + 1].endswith("%")
+
+
+def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
+    rows = job.rows
+    io, bandwidth, iops, runtime = (take.value() for _ in range(4))
+    used = bool(io or runtime)
+    for metric, value in (
+        ("io_bytes", io * KIB),
+        ("bandwidth", bandwidth * KIB),
+        ("iops", iops),
+        ("runtime", runtime * NS["msec"]),
+    ):
+        if value:
+            rows.append((name, "total", metric, value))
+    _four(job, name, "slat", take, used)
+    _four(job, name, "clat", take, used)
+    for _ in range(_PERCENTILES):
+        key, _, value = take.text().partition("=")
+        if used and float(key.rstrip("%")) > 0:
+            rows.append((name, percentile(key.rstrip("%")), "clat", float(value) * NS["usec"]))
+    _four(job, name, "lat", take, used)
+    low, high, share, mean, sd = (take.value() for _ in range(5))
+    samples = take.value() if version == 5 else None
+    if used and mean:
+        rows += [
+            (name, "min", "bandwidth", low * KIB),
+            (name, "max", "bandwidth", high * KIB),
+            (name, "mean", "bandwidth", mean * KIB),
+            (name, "mean", "bandwidth_share", share / 100),
+        ]
+        if samples != 1:
+            rows.append((name, "sd", "bandwidth", sd * KIB))
+    if version == 5:
+        low, high, mean, sd, count = (take.value() for _ in range(5))
+        if used and mean:
+            rows += [(name, "min", "iops", low), (name, "max", "iops", high), (name, "mean", "iops", mean)]
+            if count != 1:
+                rows.append((name, "sd", "iops", sd))
+            rows += [(name, "bandwidth", "samples", samples or 0), (name, "iops", "samples", count)]
+
+
+def _four(job: Job, name: str, metric: str, take: _Fields, used: bool) -> None:
+    """Take min, max, mean and deviation, in µs; all zero is not measured."""
+    low, high, mean, sd = (take.value() for _ in range(4))
+    if used and (high or mean):
+        for statistic, value in (("min", low), ("max", high), ("mean", mean), ("sd", sd)):
+            job.rows.append((name, statistic, metric, value * NS["usec"]))
+
+
+def _rest(job: Job, take: _Fields, report: Report) -> None:
+    """Take what may follow: disks of nine fields, `slaves` of eight, error counts, the description."""
+    while (
+        take.left() >= 9 and take.fields[take.at + 8].endswith("%") and not take.fields[take.at].isdecimal()
+    ):
+        disk = Disk(name=take.text())
+        _disk_rows(disk, "total", take)
+        if take.left() >= 9 and take.fields[take.at] == "slaves":
+            take.text()
+            _disk_rows(disk, "members", take)
+        if not any(known.name == disk.name for known in report.disks):  # each job's line repeats the disks
+            report.disks.append(disk)
+    if take.left() >= 2 and all(part.lstrip("-").isdecimal() for part in take.fields[take.at : take.at + 2]):
+        total, first = int(take.text()), take.text()
+        job.rows.append((None, "total", "errors", total))
+        if total:
+            job.notes.append(("io_errors", f"{total} I/O errors, the first with errno {first}"))
+
+
+def _disk_rows(disk: Disk, statistic: str, take: _Fields) -> None:
+    for metric, factor in (("disk_ios", 1), ("disk_merges", 1), ("disk_ticks", NS["msec"])):
+        for direction in ("read", "write"):
+            disk.rows.append((direction, statistic, metric, take.value() * factor))
+    disk.rows.append((None, statistic, "disk_in_queue", take.value() * NS["msec"]))
+    disk.rows.append((None, statistic, "disk_util", take.value() / 100))

@@ -1,0 +1,261 @@
+"""fio: JSON and json+ (2.0 to 3.4x), client/server, normal text, terse 2 to 5; several reports in one text.
+
+tables["measurements"], one row per number that fio measured, labels
+
+    document   int   which report, from 0; snapshots of one run (--status-interval) are one document: the last
+    job        int   which job of the document, from 0; none: a disk
+    name       str   the job's name (numjobs without group_reporting gives several jobs of one name), or the disk's
+    direction  str   "read" | "write" | "trim" | "mixed" (unified_rw_reporting: read + write + trim, beside them
+                     where fio prints `both`) | "sync"; "read prio 1/0/0": class, level and hint of a priority
+    statistic  str   "total" over the run; "mean", "min", "max", "sd" over samples; "p50", "p99", "p99.9" …;
+                     of iodepth_*, the depth ("1", ">=64"); of samples, what was sampled; "steady": over fio's
+                     steady state; "members": mean over the disks below a dm or md device
+
+Zero that means "not measured" (an unused direction, disable_clat=1, slat of a synchronous engine) is no row.
+With group_reporting, "min" and "max" of bandwidth and iops are sums of the processes' own minima and maxima
+(before 3.0 their means): never the group's.
+
+Further tables, there when they have rows:
+
+    jobs        document, job, name, group, host, processes, error (errno, 0: none), error_text, time
+    options     document, job, option, value (text, as fio prints it; job options over global ones)
+    histogram   document, job, name, direction, which ("slat" | "clat" | "lat"), low, high (ns, [low, high)), count
+    shares      document, job, name, low, high (ns; high none: open), share of all I/Os, over all directions
+    groups      document, group, name, direction, statistic, metric, unit, value: sums that fio itself made, the
+                "Run status group" lines and the job "All clients"; never to be added to the jobs
+    snapshots   as measurements, with `snapshot` (from 0) first: the reports before the last of --status-interval
+    other       document, job, name, path, value: what is measured by an option or a fio that this parser does not
+                know, as printed and in fio's own unit
+
+Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, jobs, and every option that
+all jobs share, as `option.bs`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from parsers import _fio_json, _fio_normal, _fio_terse
+from parsers import text as texts
+from parsers._fio_report import METRICS as METRICS
+from parsers._fio_report import Job, Report
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Flag, Parsed, Table, measurements
+
+VERSION: Final = 1
+LABELS: Final = ("document", "job", "name", "direction", "statistic")
+
+_SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
+_MESSAGE = re.compile(r"^(?:fio|client): \S.*", re.MULTILINE)
+_ERRNO: Final = {
+    1: "EPERM", 2: "ENOENT", 4: "EINTR", 5: "EIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
+    16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL", 24: "EMFILE", 27: "EFBIG",
+    28: "ENOSPC", 30: "EROFS", 84: "EILSEQ", 95: "EOPNOTSUPP", 110: "ETIMEDOUT", 121: "EREMOTEIO",
+}  # fmt: skip
+
+
+def recognise(text: str) -> bool:
+    """Does this look like fio's output, whole, cut off or with nothing but its error messages?"""
+    head = texts.clean(text)
+    return (
+        '"fio version"' in head
+        or _fio_terse.looks_like(head)
+        or _fio_normal.looks_like(head)
+        or re.search(r"^fio: \S", head, re.MULTILINE) is not None
+    )
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
+    """Read every report of the text. `context` is not needed: fio prints the options it ran with.
+
+    Raises ParseError if there is no report with a job in it.
+    """
+    cleaned = texts.clean(text)
+    reports, rest = _fio_json.find(cleaned)
+    reports = [report for report in reports if report.jobs or report.truncated]
+    terse = _fio_terse.find(rest)
+    normal, messages = _fio_normal.find(rest)
+    for others in (terse, normal):
+        reports += [report for report in others if not _same_run(report, reports)]
+    if not any(report.jobs for report in reports):
+        raise _nothing(cleaned, messages, reports)
+    runs = _runs(reports)
+    flags = list(_flags(runs, messages))
+    return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs))
+
+
+def _same_run(report: Report, others: Sequence[Report]) -> bool:
+    """Is this the report of a run that JSON (or terse) has told already (--output-format=json,normal)?"""
+    names = {job.name for job in report.jobs}
+    return any(names <= {job.name for job in other.jobs} for other in others if other.form != report.form)
+
+
+def _nothing(text: str, messages: Sequence[str], reports: Sequence[Report]) -> ParseError:
+    if any(report.truncated for report in reports):
+        return ParseError("fio's output", "it ends before the first complete job", "was fio killed?")
+    if messages:
+        return ParseError("fio's output", f"fio printed no result: {messages[-1]}")
+    if _fio_normal.looks_like(text):
+        return ParseError("fio's output", "fio started and printed no result", "was fio killed?")
+    if '"fio version"' in text:
+        return ParseError("fio's output", "a report without a job")
+    seen = texts.first_line(text)
+    return ParseError(
+        "fio's output",
+        f'looked for JSON with "fio version", `NAME: (groupid=…, jobs=…)` or a terse line; saw {seen}',
+        "fio --output-format=json+ prints what is read best",
+    )
+
+
+def _runs(reports: Sequence[Report]) -> list[list[Report]]:
+    """Put the reports of one run together, in order: --status-interval prints one each interval, the last is final."""
+    runs: list[list[Report]] = []
+    for report in reports:
+        if runs and _continues(runs[-1][-1], report):
+            runs[-1].append(report)
+        else:
+            runs.append([report])
+    return runs
+
+
+def _continues(before: Report, after: Report) -> bool:
+    """Is `after` a later look at the same run? The same jobs with the same beginning (or process), and no less I/O."""
+    pairs = list(zip(before.jobs, after.jobs, strict=False))
+    if before.form[:4] != after.form[:4] or not pairs or len(before.jobs) != len(after.jobs):
+        return False
+    return all(
+        (a.name, a.group, a.options) == (b.name, b.group, b.options)
+        and (_near(a.started, b.started) if a.pid is None else a.pid == b.pid)
+        and a.value("io_bytes") <= b.value("io_bytes")
+        for a, b in pairs
+    )
+
+
+def _near(a: int | None, b: int | None) -> bool:
+    """Seconds since the epoch, of the print less the whole seconds elapsed: off by one. job_start has milliseconds."""
+    return a is not None and b is not None and abs(a - b) <= 1
+
+
+def _combined(job: Job) -> bool:
+    """Is this the sum over all servers, that a client adds as one more job?"""
+    return job.name == "All clients" and not job.options
+
+
+def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Cell]:
+    last = [run[-1] for run in runs]
+    jobs = [job for report in last for job in report.jobs if not _combined(job)]
+    facts: dict[str, Cell] = {"program": "fio", "documents": len(runs), "jobs": len(jobs)}
+    for name, values in (("tool_version", {r.version for r in last}), ("format", {r.form for r in last})):
+        if len(values) == 1 and (value := values.pop()) is not None:
+            facts[name] = value
+    if jobs:
+        for option, text in jobs[0].options.items():
+            if option != "name" and all(job.options.get(option) == text for job in jobs):
+                facts[f"option.{option}"] = text
+    return facts
+
+
+def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterator[Flag]:
+    last = [run[-1] for run in runs]
+    for report in last:
+        if report.truncated:
+            yield Flag(id="truncated", text=report.truncated)
+        if report.not_finite:
+            yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
+        for job in report.jobs:
+            if not _combined(job):
+                yield from _job_flags(job)
+    if any(len(run) > 1 for run in runs):
+        count = sum(len(run) - 1 for run in runs)
+        yield Flag(
+            id="status_interval", text=f"{count} earlier reports of the same run are in the table snapshots"
+        )
+    for message in messages:
+        if found := _SIGNAL.search(message):
+            yield Flag(id="interrupted", text=f"fio was {found[0]}")
+        elif ", err=" in message or "disconnected" in message:
+            yield Flag(id="fio_message", text=message)
+
+
+def _job_flags(job: Job) -> Iterator[Flag]:
+    if job.error:
+        reason = job.error_text or _ERRNO.get(job.error, "")
+        yield Flag(
+            id="job_error",
+            text=f"job {job.name!r} failed with errno {job.error}{f' ({reason})' * bool(reason)}",
+        )
+    for flag, text in job.notes:
+        yield Flag(id=flag, text=f"job {job.name!r}: {text}")
+    metrics = {metric for _, _, metric, _ in job.rows}
+    if "io_bytes" not in metrics:
+        if not job.error:
+            yield Flag(id="no_io", text=f"job {job.name!r} did no I/O")
+    elif not metrics & {"clat", "lat"}:
+        yield Flag(
+            id="no_latency", text=f"job {job.name!r} did not measure latency (disable_lat, gtod_reduce)"
+        )
+
+
+def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
+    rows: list[tuple[tuple[Cell, ...], str, float]] = []
+    snapshots: list[tuple[tuple[Cell, ...], str, float]] = []
+    more: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _COLUMNS}
+    for number, run in enumerate(runs):
+        for index, report in enumerate(run[:-1]):
+            snapshots += [
+                ((index, *labels), metric, value) for labels, metric, value in _rows(number, report)
+            ]
+        report = run[-1]
+        rows += _rows(number, report)
+        more["groups"] += [
+            (number, group, name, direction, statistic, metric, METRICS[metric].unit, float(value))
+            for group, name, (direction, statistic, metric, value) in report.groups
+        ]
+        for index, job in enumerate(report.jobs):
+            if _combined(job):
+                more["groups"] += [
+                    (number, None, job.name, direction, statistic, metric, METRICS[metric].unit, float(value))
+                    for direction, statistic, metric, value in job.rows
+                ]
+                continue
+            key = (number, index)
+            about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)
+            more["jobs"].append((*key, job.name, *about))
+            more["options"] += [(*key, option, value) for option, value in job.options.items()]
+            more["histogram"] += [(*key, job.name, *bucket) for bucket in job.bins]
+            more["shares"] += [(*key, job.name, *share) for share in job.shares]
+            more["other"] += [(*key, job.name, *leaf) for leaf in job.other]
+    tables = {"measurements": measurements(LABELS, METRICS, rows)}
+    if snapshots:
+        tables["snapshots"] = measurements(("snapshot", *LABELS), METRICS, snapshots)
+    for name, found in more.items():
+        if found:
+            tables[name] = Table(columns=_COLUMNS[name], rows=tuple(found))
+    return tables
+
+
+_COLUMNS: Final = {
+    "jobs": ("document", "job", "name", "group", "host", "processes", "error", "error_text", "time"),
+    "options": ("document", "job", "option", "value"),
+    "histogram": ("document", "job", "name", "direction", "which", "low", "high", "count"),
+    "shares": ("document", "job", "name", "low", "high", "share"),
+    "groups": ("document", "group", "name", "direction", "statistic", "metric", "unit", "value"),
+    "other": ("document", "job", "name", "path", "value"),
+}
+
+
+def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
+    """Yield (labels, metric, value) of one report: its jobs, then its disks."""
+    for index, job in enumerate(report.jobs):
+        if not _combined(job):
+            for direction, statistic, metric, value in job.rows:
+                yield (number, index, job.name, direction, statistic), metric, value
+    for disk in report.disks:
+        for direction, statistic, metric, value in disk.rows:
+            yield (number, None, _disk_name(disk.name, disk.host), direction, statistic), metric, value
+
+
+def _disk_name(name: str, host: str | None) -> str:
+    return f"{host}:{name}" if host else name
