@@ -1,0 +1,481 @@
+"""Intel MPI Benchmarks, 3.0 to 2021.x: MPI1, EXT, IO, RMA, NBC, P2P and MT parts; several runs in one text.
+
+tables["measurements"], one row per number, labels
+
+    table         int   which table of the text, from 0
+    benchmark     str   "PingPong", "Multi-Sendrecv" …, as printed
+    nprocs        int   processes of the benchmark; of Multi-*, of one group
+    mode          str   "AGGREGATE" | "NON-AGGREGATE" (RMA, EXT, IO), else none
+    group         int   of -multi 1; none: the figures are over all groups
+    message_size  int   bytes; none for Barrier
+    repetitions   int   iterations inside the run behind the figure: 1 is weak
+
+PingPong's time is half the round trip. The bandwidth of Sendrecv counts the bytes twice, that of Exchange four
+times, as IMB does. What is printed as 0.00 because it is less than a digit, and the bandwidth of no bytes, is no row.
+
+"Mbytes/sec" are 2**20 B/s before IMB 2018 and 10**6 from then on; without a version (a table without its head, 2017),
+size / time / figure at the largest size tells: 1.0486 or 1.0000. If that cannot tell either, the figure stays as it
+is, as `mbytes_per_sec`, with the flag `megabyte_unclear`. Flag `megabyte` says 2**20, fact `megabyte` says which.
+
+Further tables, there when they have rows:
+
+    benchmarks  table, run, benchmark, nprocs, threads, waiting (processes in MPI_Barrier), groups, mode, ranks
+    pins        run, rank, pid, host, cpus (as I_MPI_DEBUG=4 prints them)
+    tail        table, message_size, index, value (ns): the single times that -show_tail prints below a row
+
+Facts (where all runs of the text agree): program, tool_version, part, mpi (the standard's version), command, machine,
+release, runs, megabyte, complete (was the last line printed? absent where that version or part prints none).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from parsers import text as texts
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+
+VERSION: Final = 1
+LABELS: Final = ("table", "benchmark", "nprocs", "mode", "group", "message_size", "repetitions")
+METRICS: Final = {
+    "time": Metric(unit="ns", better="lower", text="time per message (PingPong: half the round trip)"),
+    "time_min": Metric(unit="ns", better="lower", text="time, fastest process"),
+    "time_max": Metric(unit="ns", better="lower", text="time, slowest process"),
+    "time_avg": Metric(unit="ns", better="lower", text="time, mean over the processes"),
+    "time_overlap": Metric(unit="ns", better="lower", text="time of communication and computation together"),
+    "time_pure": Metric(unit="ns", better="lower", text="time of the communication alone"),
+    "time_cpu": Metric(unit="ns", better="neither", text="time of the computation alone"),
+    "overlap": Metric(unit="1", better="higher", text="share of the communication hidden by computation"),
+    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
+    "bandwidth_total": Metric(unit="B/s", better="higher", text="bandwidth over all threads"),
+    "mbytes_per_sec": Metric(unit="Mbytes/sec", better="higher", text="bandwidth, megabyte unknown"),
+    "message_rate": Metric(unit="1/s", better="higher", text="messages per second"),
+    "message_rate_total": Metric(unit="1/s", better="higher", text="messages per second over all threads"),
+    "defects": Metric(unit="1", better="lower", text="wrong results (IMB built with -DCHECK)"),
+}
+
+_COLUMNS: Final = {
+    "t[usec]": ("time", 1e3),
+    "t_min[usec]": ("time_min", 1e3),
+    "t_max[usec]": ("time_max", 1e3),
+    "t_avg[usec]": ("time_avg", 1e3),
+    "t_min": ("time_min", 1e3),
+    "t_max": ("time_max", 1e3),
+    "t_avg": ("time_avg", 1e3),
+    "t_ovrl[usec]": ("time_overlap", 1e3),
+    "t_pure[usec]": ("time_pure", 1e3),
+    "t_CPU[usec]": ("time_cpu", 1e3),
+    "overlap[%]": ("overlap", 0.01),
+    "Mbytes/sec": ("bandwidth", 1.0),  # times the megabyte of the run
+    "Msg/sec": ("message_rate", 1.0),
+    "defects": ("defects", 1.0),
+}
+_MAY_BE_ZERO: Final = frozenset(("overlap", "defects"))
+_MIB: Final = 2**20
+_MB: Final = 10**6
+_COUNTED: Final = (1, 2, 4)  # how often a benchmark counts its bytes
+
+_TITLE = re.compile(
+    r"^#\s*Intel ?\(R\) MPI Benchmarks?(?: Suite)? V?(?P<version>\d[\w.]*(?: Update \d+)?)(?:,\s*(?P<part>[\w-]+) part)?"
+)
+_HEAD = re.compile(r"^# (Date|Machine|Release|MPI Version)\s*: (.*)$")
+_COMMAND = re.compile(r"^# Calling sequence was:\s*$")
+_BENCHMARK = re.compile(r"^#\s*Benchmarking (\S+)")
+_PROCESSES = re.compile(r"^#\s*#processes = (\d+)(?: \(threads: (\d+)\))?(; rank order)?")
+_WAITING = re.compile(r"^#\s*\(\s*(\d+) additional processes waiting")
+_GROUPS = re.compile(r"^#\s*\(\s*(\d+) groups? of (\d+) processes")
+_RANKS = re.compile(r"^#\s*(?:Group\s+(\d+):)?((?:\s+\d+)+)\s*$")
+_MODE = re.compile(r"^#\s*MODE: (\S+)")
+_COLUMNS_LINE = re.compile(r"^\s*(?:Group\s+)?#(?:bytes|repetitions|rep\.s)\b")
+_REFUSED = re.compile(r"^\s*(\d+) (out-of-mem|time-out)\.;?\s*(.*)$")
+_INVALID_SIZE = re.compile(r"^#\s*!! Benchmark (\S+)(?: is)? invalid for (\d+) processes")
+_INVALID_NAME = re.compile(r"^(?:# )?Invalid benchmark name (\S+)")
+_END = re.compile(r"^# All processes entering MPI_Finalize")
+_PIN = re.compile(r"^(?:\[\d+\] )?MPI startup\(\): (\d+)\s+(\d+)\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$")
+_TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
+
+
+def recognise(text: str) -> bool:
+    """Does this look like IMB's output, whole, cut or a single table?"""
+    rows = texts.lines(text, ranks=True)
+    if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
+        return True
+    if any(_BENCHMARK.match(row) for row in rows):
+        return any(_columns(row) or _INVALID_SIZE.match(row) for row in rows)
+    if any(re.match(r"Intel ?\(R\) MPI Benchmarks \d", row) for row in rows):  # -list
+        return True
+    printed = [row for row in rows if row.strip()]
+    return bool(printed) and re.fullmatch(r"#-{40,}", printed[-1]) is not None and "MPI startup()" in text
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
+    """Read every table of the text. Raises ParseError if there is none."""
+    reader = _Reader()
+    cleaned = texts.lines(text, ranks=True)
+    # A last line without its end may be cut off in the middle of a number.
+    last = cleaned.pop()
+    for line in cleaned:
+        reader.take(line)
+    if last.strip():
+        reader.take(last, whole=False)
+    if not reader.tables:
+        raise _nothing(text, reader)
+    for run in reader.runs:
+        run.megabyte = _megabyte(run, [table for table in reader.tables if table.run is run])
+    rows = [row for number, table in enumerate(reader.tables) for row in table.measurements(number)]
+    return Parsed(
+        tables={"measurements": measurements(LABELS, METRICS, rows), **_more(reader)},
+        flags=tuple(_flags(reader)),
+        facts=_facts(reader),
+    )
+
+
+def _nothing(text: str, reader: _Reader) -> ParseError:
+    if reader.invalid_sizes:
+        name, processes = reader.invalid_sizes[0]
+        hint = "was it started by another MPI's mpirun?" if processes == 1 else ""
+        return ParseError(
+            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes", hint
+        )
+    if reader.runs[-1].version:
+        return ParseError(
+            "IMB's output", "the head of a run without a table", "was it stopped, or is it IMB -list?"
+        )
+    if recognise(text):
+        return ParseError("IMB's output", "it ends before the first table")
+    return ParseError(
+        "IMB's output",
+        f"looked for `# Benchmarking NAME` and a table with #bytes; saw {texts.first_line(text)}",
+    )
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """One start of IMB, from its title on."""
+
+    number: int
+    version: str | None = None
+    part: str | None = None
+    head: dict[str, str] = field(default_factory=dict)
+    complete: bool = False
+    megabyte: int | None = None
+
+    def prints_end(self) -> bool | None:
+        """Does this IMB print a last line? None: not known. 3.x does not; MT does not."""
+        if self.version is None or self.part == "MT":
+            return None
+        return _year(self.version) >= 4.1
+
+
+@dataclass(slots=True, eq=False)
+class _Table:
+    run: _Run
+    benchmark: str | None = None
+    nprocs: int | None = None
+    threads: int | None = None
+    waiting: int | None = None
+    groups: int | None = None
+    mode: str | None = None
+    ranks: str | None = None
+    columns: tuple[str, ...] = ()
+    rows: list[dict[str, float]] = field(default_factory=list)
+    tails: list[tuple[int | None, int, float]] = field(default_factory=list)
+    refused: dict[str, list[str]] = field(default_factory=dict)
+    cut: bool = False
+
+    def measurements(self, number: int) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
+        for row in self.rows:
+            size = row.get("#bytes")
+            labels = (
+                number,
+                self.benchmark,
+                self.nprocs,
+                self.mode,
+                _int(row.get("Group")),
+                _int(size),
+                _int(row.get("#repetitions")),
+            )
+            for column, value in row.items():
+                metric, factor = _metric(column)
+                if metric is None or (value == 0 and metric not in _MAY_BE_ZERO):
+                    continue
+                if metric.startswith("bandwidth"):
+                    if size == 0:
+                        continue
+                    if self.run.megabyte is None:
+                        metric = "mbytes_per_sec"
+                    factor = self.run.megabyte or 1
+                yield labels, metric, value * factor
+
+
+class _Reader:
+    """Takes one line after the other."""
+
+    def __init__(self) -> None:
+        self.runs = [_Run(0)]
+        self.tables: list[_Table] = []
+        self.next = _Table(self.runs[-1])  # what the comment lines say of the table that comes
+        self.open = False  # are rows of tables[-1] expected?
+        self.command = False
+        self.pins: list[tuple[Cell, ...]] = []
+        self.invalid_names: list[str] = []
+        self.invalid_sizes: list[tuple[str, int]] = []
+        self.unknown: set[str] = set()
+        self.not_finite = False
+
+    @property
+    def run(self) -> _Run:
+        return self.runs[-1]
+
+    def take(self, line: str, *, whole: bool = True) -> None:
+        if not line.strip():
+            return
+        if columns := _columns(line):
+            if whole:
+                self.next.columns = columns
+                self.unknown |= {c for c in columns if _metric(c)[0] is None} - {
+                    "Group",
+                    "#bytes",
+                    "#repetitions",
+                }
+                self.tables.append(self.next)
+                self.next = _Table(self.run)
+                self.open = True
+        elif match := _PIN.match(line):
+            self.pins.append((self.run.number, int(match[1]), int(match[2]), match[3], match[4].strip("{}")))
+        elif match := _INVALID_NAME.match(line):
+            self.invalid_names.append(match[1])
+        elif line.startswith("#"):
+            self._comment(line)
+        elif self.open:
+            self._row(self.tables[-1], line, whole)
+
+    def _comment(self, line: str) -> None:
+        table = self.next
+        if self.command and line.strip("# "):
+            self.run.head["command"] = line.strip("# ")
+            self.command = False
+        elif match := _TITLE.match(line):
+            if self.run.version is not None or self.tables:
+                self.runs.append(_Run(len(self.runs)))
+            self.run.version, self.run.part = match["version"], match["part"]
+            self.next = _Table(self.run)
+            self.open = False
+        elif match := _HEAD.match(line):
+            self.run.head[match[1]] = match[2].strip()
+        elif _COMMAND.match(line):
+            self.command = True
+        elif match := _BENCHMARK.match(line):
+            self.next = _Table(self.run, benchmark=match[1])
+            self.open = False
+        elif match := _PROCESSES.match(line):
+            table.nprocs = int(match[1])
+            table.threads = int(match[2]) if match[2] else None
+        elif match := _WAITING.match(line):
+            table.waiting = int(match[1])
+        elif match := _GROUPS.match(line):
+            table.groups, table.nprocs = int(match[1]), int(match[2])
+        elif match := _MODE.match(line):
+            table.mode = match[1]
+        elif match := _INVALID_SIZE.match(line):
+            self.invalid_sizes.append((match[1], int(match[2])))
+        elif _END.match(line):
+            self.run.complete = True
+            self.open = False
+        elif table.benchmark and (match := _RANKS.match(line)):
+            ranks = ",".join(match[2].split())
+            table.ranks = f"{table.ranks};{ranks}" if table.ranks else ranks
+
+    def _row(self, table: _Table, line: str, whole: bool) -> None:
+        if match := _REFUSED.match(line):
+            table.refused.setdefault(match[2], []).append(f"{match[1]} {match[3]}")
+            return
+        if (match := _TAIL.match(line)) and table.rows:
+            size = _int(table.rows[-1].get("#bytes"))
+            table.tails += [(size, i, float(v) * 1e3) for i, v in enumerate(re.findall(r"[\d.]+", match[1]))]
+            return
+        words = line.split()
+        values = [texts.number(word) for word in words]
+        if not words[0].isdecimal() or None in values or len(words) > len(table.columns):
+            return  # a launcher's or a scheduler's line between the rows
+        if len(words) < len(table.columns):
+            table.cut = True
+            return
+        row = {
+            column: value for column, value in zip(table.columns, values, strict=True) if value is not None
+        }
+        if not whole and not re.search(
+            r"\.\d\d$", words[-1]
+        ):  # IMB prints two decimals; of an integer one cannot tell
+            table.cut = True
+            row.pop(table.columns[-1])
+        if any(value - value != 0 for value in row.values()):
+            self.not_finite = True
+        table.rows.append(row)
+
+
+def _columns(line: str) -> tuple[str, ...]:
+    """Return the columns if this is a table's head; a second Mbytes/sec or Msg/sec (MT) is the one over all threads."""
+    if not _COLUMNS_LINE.match(line):
+        return ()
+    columns: list[str] = []
+    for word in line.split():
+        name = "#repetitions" if word == "#rep.s" else word
+        columns.append(f"{name} total" if name in columns else name)
+    return tuple(columns) if len(columns) > 1 else ()
+
+
+def _metric(column: str) -> tuple[str | None, float]:
+    name, _, total = column.partition(" ")
+    if name not in _COLUMNS:
+        return None, 1.0
+    metric, factor = _COLUMNS[name]
+    return (f"{metric}_total" if total else metric), factor
+
+
+def _year(version: str) -> float:
+    """Return 3.0 of "3.0", 2019.0 of "2019 Update 6", 2021.11 of "2021.11"."""
+    found = re.match(r"\d+(?:\.\d+)?", version)
+    return float(found[0]) if found else 0.0
+
+
+def _megabyte(run: _Run, tables: Sequence[_Table]) -> int | None:
+    year = _year(run.version) if run.version else None
+    if year is not None and not 2017 <= year < 2018:
+        return _MIB if year < 2017 else _MB
+    return _measured_megabyte(tables)
+
+
+def _measured_megabyte(tables: Sequence[_Table]) -> int | None:
+    """Tell the megabyte by arithmetic: bytes moved per second over the figure printed, at the largest size of each table.
+
+    The factor between the two candidates is 1.0486; a vote counts if it is within 1 % of a candidate, and if the
+    digits printed are enough for that. All votes have to agree.
+    """
+    votes = {vote for table in tables if (vote := _vote(table)) is not None}
+    return votes.pop() if len(votes) == 1 else None
+
+
+def _vote(table: _Table) -> int | None:
+    sized = [row for row in table.rows if row.get("#bytes") and row.get("Mbytes/sec")]
+    if not sized:
+        return None
+    row = max(sized, key=lambda r: r["#bytes"])
+    size, printed = row["#bytes"], row["Mbytes/sec"]
+    if rate := row.get("Msg/sec"):
+        per_second, digits = size * rate, min(rate, printed * 100)
+    elif time := row.get("t[usec]") or row.get("t_max[usec]") or row.get("t_max"):
+        per_second, digits = size / time * 1e6, min(time * 100, printed * 100)
+    else:
+        return None
+    if digits < 100:  # a rounding of half a digit in less than 100 is more than 0.5 %
+        return None
+    for counted in _COUNTED:
+        for megabyte in (_MIB, _MB):
+            if abs(per_second * counted / printed / megabyte - 1) < 0.01:
+                return megabyte
+    return None
+
+
+def _more(reader: _Reader) -> dict[str, Table]:
+    tables: dict[str, tuple[tuple[str, ...], list[tuple[Cell, ...]]]] = {
+        "benchmarks": (
+            ("table", "run", "benchmark", "nprocs", "threads", "waiting", "groups", "mode", "ranks"),
+            [
+                (n, t.run.number, t.benchmark, t.nprocs, t.threads, t.waiting, t.groups, t.mode, t.ranks)
+                for n, t in enumerate(reader.tables)
+            ],
+        ),
+        "pins": (("run", "rank", "pid", "host", "cpus"), reader.pins),
+        "tail": (
+            ("table", "message_size", "index", "value"),
+            [(n, *tail) for n, table in enumerate(reader.tables) for tail in table.tails],
+        ),
+    }
+    return {
+        name: Table(columns=columns, rows=tuple(rows)) for name, (columns, rows) in tables.items() if rows
+    }
+
+
+def _flags(reader: _Reader) -> Iterator[Flag]:
+    if reader.invalid_names:
+        yield Flag(
+            id="invalid_benchmark_name",
+            text=f"IMB does not know {', '.join(reader.invalid_names)}; it ran what it knows with its defaults",
+        )
+    for name, processes in dict.fromkeys(reader.invalid_sizes):
+        yield Flag(id="invalid_nprocs", text=f"benchmark {name} is invalid for {processes} processes")
+    for table in reader.tables:
+        what = f"{table.benchmark or 'a table'} with {table.nprocs or '?'} processes"
+        for reason, sizes in table.refused.items():
+            text = f"{what}: {'; '.join(sizes[:1])}" + (
+                f", and {len(sizes) - 1} larger sizes" if len(sizes) > 1 else ""
+            )
+            yield Flag(id={"out-of-mem": "out_of_mem", "time-out": "time_out"}[reason], text=text)
+        if table.cut:
+            yield Flag(id="truncated", text=f"the last row of {what} is cut off")
+        if not table.rows and not table.refused:
+            yield Flag(id="empty_table", text=f"{what}: no row")
+    if reader.unknown:
+        yield Flag(
+            id="unknown_column", text=f"columns that are not read: {', '.join(sorted(reader.unknown))}"
+        )
+    if reader.not_finite:
+        yield Flag(id="not_finite", text="IMB printed inf or nan; those figures are left out")
+    yield from _megabyte_flags(reader)
+
+
+def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
+    with_bandwidth = [table for table in reader.tables if "Mbytes/sec" in table.columns and table.rows]
+    for run in reader.runs:
+        tables = [table for table in with_bandwidth if table.run is run]
+        if not tables:
+            continue
+        measured = _measured_megabyte(tables)
+        if run.megabyte is None:
+            yield Flag(
+                id="megabyte_unclear",
+                text="no version, and no row that tells whether Mbytes/sec means 2^20 or 10^6: it stays Mbytes/sec",
+            )
+        elif run.megabyte == _MIB:
+            how = f"IMB {run.version}" if run.version else "size / time of the largest rows"
+            yield Flag(id="megabyte", text=f"Mbytes/sec means 2^20 bytes here ({how})")
+        if measured is not None and run.megabyte is not None and measured != run.megabyte:
+            yield Flag(
+                id="megabyte_contradicts",
+                text=f"the version says that Mbytes/sec is {run.megabyte} bytes, size / time says {measured}",
+            )
+
+
+def _facts(reader: _Reader) -> dict[str, Cell]:
+    runs = [run for run in reader.runs if any(table.run is run for table in reader.tables) or run.version]
+    facts: dict[str, Cell] = {"runs": len(runs)}
+    found: dict[str, list[Cell]] = {
+        "tool_version": [run.version for run in runs],
+        "part": [run.part for run in runs],
+        "program": [_program(run) for run in runs],
+        "mpi": [run.head.get("MPI Version") for run in runs],
+        "machine": [run.head.get("Machine") for run in runs],
+        "release": [run.head.get("Release") for run in runs],
+        "command": [run.head.get("command") for run in runs],
+        "megabyte": [run.megabyte for run in runs],
+        "complete": [run.complete or (False if run.prints_end() else None) for run in runs],
+    }
+    for name, values in found.items():
+        if len(set(values)) == 1 and values[0] is not None:
+            facts[name] = values[0]
+    if False in found["complete"]:
+        facts["complete"] = False
+    return facts
+
+
+def _program(run: _Run) -> str | None:
+    part = (run.part or "").removeprefix("MPI-").removeprefix("IMB-")
+    return f"IMB-{'MPI1' if part == '1' else part}" if part else None
+
+
+def _int(value: float | None) -> int | None:
+    return None if value is None else int(value)
