@@ -334,6 +334,7 @@ class _Reader:
     # -- lines
 
     def read(self, line: str, *, last: bool) -> None:
+        line = line.replace("|", " ")  # of Markdown tables; the tool prints none
         if not line.strip():
             return
         if not (
@@ -457,13 +458,13 @@ class _Reader:
             return False
         if self.section in ("peak_injection_bandwidth", "max_bandwidth"):
             return self._labelled(line, last)
-        words = _COMMENT.sub("", line.replace("|", " ")).split()
+        words = _COMMENT.sub("", line).split()
         if self.section == "loaded_latency":
             return self._loaded(words, last)
         return self._matrix(words, last)
 
     def _labelled(self, line: str, last: bool) -> bool:
-        match = _LABELLED.match(_LABELLED_TIGHT.sub(r"\1 ", line.replace("|", " ")))
+        match = _LABELLED.match(_LABELLED_TIGHT.sub(r"\1 ", line))
         if not match or number(match[2]) is None:
             return False
         label = match[1].lower().split()[0]
@@ -555,7 +556,7 @@ class _Reader:
         run = self.runs[-1]
         if last and self.section in run.tables and not run.tables[self.section or ""]:
             run.flags.add("truncated")
-        words = line.replace("|", " ").split()
+        words = line.split()
         expected = len(self.columns or self.order) + 1
         like_a_row = words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1
         if self.section and (like_a_row or _LABELLED_TIGHT.match(line)):

@@ -1,0 +1,568 @@
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers import guess_parser, mlc
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Parsed
+from parsers.text import decode
+
+CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+PUBLISHED = CORPUS / "published"
+needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
+
+FULL = """Intel(R) Memory Latency Checker - v3.11b
+*** Unable to modify prefetchers (try executing 'modprobe msr')
+*** So, enabling random access for latency measurements
+Measuring idle latencies for random access (in ns)...
+\t\tNuma node
+Numa node\t     0\t     1\t     8\t
+       0\t  91.5\t 140.25\t 310.0\t
+       1\t 141.0\t  92.25\t 305.5\t
+
+Measuring Peak Injection Memory Bandwidths for the system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using all the threads from each core if Hyper-threading is enabled
+Using traffic with the following read-write ratios
+ALL Reads        :\t200000.5\t
+3:1 Reads-Writes :\t190000.4\t
+2:1 Reads-Writes :\t180000.3\t
+1:1 Reads-Writes :\t170000.2\t
+Stream-triad like:\t160000.1\t
+
+Measuring Memory Bandwidths between nodes within system\x20
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using all the threads from each core if Hyper-threading is enabled
+Using Read-only traffic type
+\t\tNuma node
+Numa node\t     0\t     1\t     8\t
+       0\t100000.7\t34000.4\t9000.1\t
+       1\t34000.3\t100001.6\t9001.2\t
+
+Measuring Loaded Latencies for the system
+Using all the threads from each core if Hyper-threading is enabled
+Using Read-only traffic type
+Inject\tLatency\tBandwidth
+Delay\t(ns)\tMB/sec
+==========================
+ 00000\t166.18\t 210643.1
+ 00002\t177.85\t 208001.7
+ 00008\t166.21\t 206740.7
+
+Measuring cache-to-cache transfer latency (in ns)...
+Local Socket L2->L2 HIT  latency\t50.5
+Local Socket L2->L2 HITM latency\t49.9
+Remote Socket L2->L2 HITM latency (data address homed in writer socket)
+\t\t\tReader Numa Node
+Writer Numa Node     0\t     1\t
+            0\t     -\t 114.0\t
+            1\t 114.6\t     -\t
+Remote Socket L2->L2 HITM latency (data address homed in reader socket)
+\t\t\tReader Numa Node
+Writer Numa Node     0\t     1\t
+            0\t     -\t 115.0\t
+            1\t 123.2\t     -\t
+"""
+
+LOADED = """Intel(R) Memory Latency Checker - v3.10
+Command line parameters: --loaded_latency {options}
+
+Using buffer size of 100.000MiB/thread for reads and an additional 100.000MiB/thread for writes
+
+Measuring Loaded Latencies for the system
+Using all the threads from each core if Hyper-threading is enabled
+{traffic}Inject\tLatency\tBandwidth
+Delay\t(ns)\tMB/sec
+==========================
+ 00000\t166.18\t 210643.1
+ 00002\t177.85\t 208001.7
+ 20000\t166.21\t 206740.7
+"""
+
+
+def values(
+    parsed: Parsed, metric: str | None = None, cell: tuple[int, int] | None = None, **labels: Cell
+) -> list[Cell]:
+    """Return the values of the rows that have these labels; `cell` is (from, to) of a matrix."""
+    wanted = labels | ({"metric": metric} if metric else {})
+    if cell:
+        wanted |= dict(zip(("from", "to"), cell, strict=True))
+    return [row["value"] for row in parsed.measurements.records() if wanted.items() <= row.items()]
+
+
+def flags(parsed: Parsed) -> set[str]:
+    return {flag.id for flag in parsed.flags}
+
+
+# -- the corpus
+
+INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
+MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "mlc"]
+LABELLED = {"all_reads_mbps": "read", "stream_triad_like_mbps": "triad", "rw31_mbps": "3:1"}
+
+
+def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, object, object]]:
+    """Yield (figure's name, what the parser says, what a person read) for every word of the index's `expected`."""
+    run = parsed.tables["runs"].records()[0]
+    for key, want in re.findall(r"(\S+?)=(\S+(?: Argument:\S+)?)", row["expected"]):
+        if match := re.fullmatch(r"(idle_ns|bw_mbps)\[(\d)\]\[(\d)\]", key):
+            section = "latency_matrix" if match[1] == "idle_ns" else "bandwidth_matrix"
+            scale = 1 if match[1] == "idle_ns" else 1e6
+            cell = (int(match[2]), int(match[3]))
+            yield key, values(parsed, run=1, section=section, cell=cell), [float(want) * scale]
+        elif match := re.fullmatch(r"(idle_ns|bw_mbps)_shape", key):
+            section = "latency_matrix" if match[1] == "idle_ns" else "bandwidth_matrix"
+            cells = [r for r in parsed.measurements.records() if r["section"] == section and r["run"] == 1]
+            yield key, f"{len({r['from'] for r in cells})}x{len({r['to'] for r in cells})}", want
+        elif match := re.fullmatch(r"loaded_latency\[(0|-1)\]", key):
+            figures = re.fullmatch(r"(?:delay(\d+):)?([\d.]+)ns@([\d.]+)MBps", want)
+            assert figures
+            latencies = [r for r in parsed.measurements.records() if r["section"] == "loaded_latency"]
+            last = max(int(str(r["row"])) for r in latencies)
+            where: dict[str, Cell] = {"section": "loaded_latency", "row": 0 if match[1] == "0" else last}
+            if figures[1]:
+                where["delay"] = int(figures[1])
+            yield key, values(parsed, "latency", None, **where), [float(figures[2])]
+            yield key, values(parsed, "bandwidth", None, **where), [float(figures[3]) * 1e6]
+        elif key == "n_rows":
+            yield key, len(values(parsed, "latency", section="loaded_latency")), int(want)
+        elif key == "n_results":
+            yield key, len(parsed.measurements.rows), int(want)
+        elif key in LABELLED:
+            section = (
+                "max_bandwidth"
+                if "." in want and len(want.split(".")[1]) == 2
+                else "peak_injection_bandwidth"
+            )
+            yield key, values(parsed, section=section, traffic=LABELLED[key]), [float(want) * 1e6]
+        elif key == "idle_clocks":
+            clocks = values(parsed, "core_clocks", run=1) + values(parsed, "base_clocks", run=1)
+            yield key, clocks, [float(want)]
+        elif key == "idle_latency_ns":
+            yield key, values(parsed, "latency", run=1), [float(want)]
+        elif match := re.fullmatch(r"local_l2_(hitm?)_ns", key):
+            yield key, values(parsed, transfer=f"local L2->L2 {match[1].upper()}"), [float(want)]
+        elif key == "remote_hitm_writer_homed[0][1]":
+            homed = "remote L2->L2 HITM, homed in writer"
+            yield key, values(parsed, transfer=homed, cell=(0, 1)), [float(want)]
+        elif key == "buffer":
+            number = float(re.sub(r"Mi?B", "", want))
+            yield key, run["buffer_read_bytes"], round(number * 2**20)
+        elif key == "read_only_traffic_line":
+            if want == "yes":
+                table = {"section": "bandwidth_matrix"} if "matrix" in row["mode"] else {}
+                yield (
+                    key,
+                    {r.get("traffic") for r in parsed.measurements.records() if table.items() <= r.items()},
+                    {"read"},
+                )
+        elif key == "prefetchers_unmodified":
+            yield key, parsed.has("no_msr"), want == "yes"
+        elif key == "is_error":
+            yield key, parsed.has("invalid_argument"), True
+        else:
+            raise AssertionError(f"the index names a figure this test does not know: {key}")
+
+
+@needs_corpus
+@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
+def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
+    parsed = mlc.parse(decode((PUBLISHED / row["file"]).read_bytes()))
+
+    checked = 0
+    for name, got, want in checks(row, parsed):
+        assert got == (pytest.approx(want) if isinstance(want, list) else want), name
+        checked += 1
+    assert checked or row["expected"].strip() == ""
+    assert parsed.facts.get("tool_version", "") == row["tool_version"]
+
+
+@needs_corpus
+def test_the_corpus_is_named_mlc_where_it_is_and_nowhere_else() -> None:
+    texts = {
+        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
+    }
+    claimed = {p.relative_to(CORPUS).parts[1] for p, text in texts.items() if mlc.recognise(text)}
+    assert claimed == {"mlc"}
+    for path, text in texts.items():
+        if path.parent.name == "mlc":
+            assert guess_parser(text) == "mlc", path.name
+
+
+@needs_corpus
+def test_no_table_of_the_corpus_has_two_figures_under_one_name() -> None:
+    for row in MINE:
+        table = mlc.parse(decode((PUBLISHED / row["file"]).read_bytes())).measurements
+        keys = [cells[:-1] for cells in table.rows]
+        assert len(set(keys)) == len(keys), row["file"]
+
+
+# -- what a text says
+
+
+def test_a_full_run_has_all_its_figures() -> None:
+    parsed = mlc.parse(FULL)
+
+    assert len(parsed.measurements.rows) == 6 + 5 + 6 + 2 * 3 + 2 + 4
+    assert values(parsed, section="latency_matrix", cell=(0, 8)) == [310.0]
+    assert values(parsed, section="latency_matrix", cell=(8, 0)) == []  # no CPUs there: no row is printed
+    assert values(parsed, section="bandwidth_matrix", traffic="read", cell=(1, 8)) == [9001.2e6]
+    assert values(parsed, section="peak_injection_bandwidth", traffic="1:1") == [170000.2e6]
+    assert values(parsed, "latency", section="loaded_latency", row=1, delay=2, traffic="read") == [177.85]
+    assert values(parsed, "bandwidth", section="loaded_latency", delay=8) == [206740.7e6]
+    assert values(parsed, transfer="remote L2->L2 HITM, homed in reader", cell=(1, 0)) == [123.2]
+    assert values(parsed, transfer="remote L2->L2 HITM, homed in reader", cell=(0, 0)) == []
+    assert parsed.facts["tool_version"] == "v3.11b"
+    assert parsed.facts["program"] == "mlc"
+    assert flags(parsed) == {"no_msr", "random_access", "truncated"}  # 3 of the 19 default delays
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "context", "traffic"),
+    [
+        ("-W9", "", {}, "3:1 nt"),
+        ("-W 9", "", {}, "3:1 nt"),
+        ("-W6 -l256", "", {}, "write nt"),
+        ("-W11", "", {}, "triad rfo"),
+        ("-W13", "", {}, "W13"),
+        ("-R", "", {}, "read"),
+        ("", "Using Read-only traffic type\n", {}, "read"),
+        ("", "Using Read-only traffic type\n", {"W": 9}, "read"),
+        ("-W9", "", {"W": 6}, "3:1 nt"),
+        ("-d0", "", {"W": 9}, "3:1 nt"),
+        ("-d0", "", {"W": "7"}, "2:1 nt"),
+        ("-d0", "", {"W": "R"}, "read"),
+        ("-d0", "", {"R": True}, "read"),
+        ("-d0", "", {"R": False}, None),
+        ("-d0", "", {"l": 256}, None),
+        ("-d0", "", {}, None),
+        ("-operthread.txt -W3", "", {}, None),
+    ],
+)
+def test_traffic_is_what_the_text_or_the_options_say_or_missing(
+    options: str, line: str, context: dict[str, object], traffic: str | None
+) -> None:
+    parsed = mlc.parse(LOADED.format(options=options, traffic=line), context)
+
+    assert {row.get("traffic") for row in parsed.measurements.records()} == {traffic}
+
+
+def test_every_traffic_word_has_a_text_for_people() -> None:
+    assert set(mlc.TRAFFIC.values()) | {"read", "triad"} == set(mlc.TRAFFIC_TEXT)
+    assert len(set(mlc.TRAFFIC.values())) == len(mlc.TRAFFIC)
+
+
+def test_a_delay_may_stand_there_twice() -> None:
+    text = LOADED.format(options="-gdelays.txt", traffic="") + " 00000\t80.00\t  1500.0\n"
+    parsed = mlc.parse(text)
+
+    assert values(parsed, "latency", delay=0) == [166.18, 80.0]
+    assert values(parsed, "latency", delay=0, row=3) == [80.0]
+    assert flags(parsed) == set()
+
+
+def test_runs_keep_their_labels_and_command_lines_apart() -> None:
+    one = LOADED.format(options="-W6", traffic="")
+    text = (
+        f"==== Run 1 ====\n{one}\n==== Run 2 ====\n{one.replace('-W6', '-W7 -X').replace('166.18', '200.00')}"
+    )
+    parsed = mlc.parse(text)
+    first, second = parsed.tables["runs"].records()
+
+    assert (first["heading"], second["heading"]) == ("==== Run 1 ====", "==== Run 2 ====")
+    assert (first["command_line"], second["command_line"]) == (
+        "--loaded_latency -W6",
+        "--loaded_latency -W7 -X",
+    )
+    assert values(parsed, "latency", run=2, delay=0, traffic="2:1 nt") == [200.0]
+    assert parsed.facts["mode"] == "loaded_latency"
+    assert "command_line" not in parsed.facts
+
+
+def test_a_prompt_tells_the_command_where_the_tool_does_not() -> None:
+    table = "Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t80.00\t 1500.0\n"
+    parsed = mlc.parse(f"root@host:~# ./mlc --loaded_latency -W5 -d0\n{table}")
+
+    assert values(parsed, "latency", traffic="1:1") == [80.0]
+    assert parsed.facts["command_line"] == "--loaded_latency -W5 -d0"
+    assert flags(parsed) == {"no_banner"}
+
+
+def test_a_command_belongs_only_to_what_stands_right_below_it() -> None:
+    table = "Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t80.00\t 1500.0\n"
+    parsed = mlc.parse(f"$ mlc --loaded_latency -W5\nbash: mlc: command not found\n{table}")
+
+    assert values(parsed, "latency") == [80.0]
+    assert "command_line" not in parsed.facts
+    assert parsed.measurements.records()[0].get("traffic") is None
+
+
+REPORT = """a. read only
+Command "sudo ./mlc --loaded_latency"
+
+Inject Delay\tlatency (ns)\tBandwidth (MB/sec)
+00000\t204.11\t17783.5
+00002\t203.71\t17836.0
+
+20000 59.32\t1187.2
+-------------\t--------
+b. 3 : 1 Command = "sudo ./mlc --loaded_latency -W9 -l256 "
+
+Inject Delay\tlatency (ns)\tBandwidth (MB/sec)
+00000\t208.72\t21243.8
+"""
+
+
+def test_tables_in_a_report_are_runs() -> None:
+    parsed = mlc.parse(REPORT)
+    first, second = parsed.tables["runs"].records()
+
+    assert values(parsed, "bandwidth", run=1) == [17783.5e6, 17836.0e6, 1187.2e6]
+    assert values(parsed, "latency", run=2, traffic="3:1 nt") == [208.72]
+    assert (first["heading"], second["heading"]) == ("a. read only", "b. 3 : 1")
+    assert second["stride_bytes"] == 256
+
+
+def test_all_cores_are_rows_of_cpus() -> None:
+    text = """Intel(R) Memory Latency Checker - v3.9a
+Command line parameters: --latency_matrix -r -a
+
+Using buffer size of 2000.000MiB
+Measuring idle latencies (in ns) for all cores...
+\t\tNuma node
+CPU\t     0\t     1\t
+     0\t 117.8\t 184.4\t
+    12\t 185.5\t 119.0\t
+"""
+    parsed = mlc.parse(text)
+
+    assert values(parsed, section="cpu_latency_matrix", cell=(12, 1)) == [119.0]
+    assert parsed.facts["buffer_read_bytes"] == 2000 * 2**20
+
+
+def test_a_verbose_matrix_is_read_once() -> None:
+    text = """Intel(R) Memory Latency Checker - v3.11b
+Command line parameters: --latency_matrix -v
+Measuring idle latencies for sequential access (in ns)...
+
+Numa node  0 (core   1) measuring latency to memory on numa node  0 ..
+Each iteration took 251.2 base frequency clocks (\t132.5\tns)
+"""
+    matrix = "\t\tNuma node\nNuma node\t     0\t\n       0\t 132.5\t\n"
+    alone, both = mlc.parse(text), mlc.parse(text + matrix)
+
+    assert values(alone, "latency", section="latency_matrix", cell=(0, 0)) == [132.5]
+    assert set(both.measurements.rows) == set(alone.measurements.rows)
+    assert values(both, "base_clocks") == [251.2]
+
+
+def test_throughput_only_has_no_latency() -> None:
+    head = "Intel(R) Memory Latency Checker - v3.10\nCommand line parameters: --loaded_latency -T -d0\n"
+    two = mlc.parse(head + "Inject\tBandwidth\nDelay\tMB/sec\n======\n 00000\t 210643.1\n")
+    three = mlc.parse(head + "Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t  0.00\t 210643.1\n")
+
+    for parsed in (two, three):
+        assert [row[-3:] for row in parsed.measurements.rows] == [("bandwidth", "B/s", 210643.1e6)]
+    assert "not_measured" in flags(three)
+
+
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [
+        (" 00015\t\nExiting...\n\n", 3),
+        (" 00015\t1243.62\n", 3),
+        (" 00015\t1243.62\t  161^C\n", 3),
+        (" 00015\t1243.62\t  161\n", 3),
+        (" 00015\t1243.62\t  161", 3),
+        (" 00015\t1243.62\t  16126.7", 4),
+        (" 00015\t1243.62\t  16126.7\n", 4),
+    ],
+)
+def test_an_interrupted_table_keeps_its_whole_rows(last: str, kept: int) -> None:
+    text = LOADED.format(options="-t10", traffic="").replace("20000", "00008") + last
+    parsed = mlc.parse(text)
+
+    assert len(values(parsed, "latency")) == len(values(parsed, "bandwidth")) == kept
+    assert parsed.has("truncated")
+
+
+def test_a_short_list_of_asked_delays_is_complete() -> None:
+    assert flags(mlc.parse(LOADED.format(options="-gdelays.txt", traffic=""))) == set()
+
+
+@pytest.mark.parametrize(
+    ("below", "expected"),
+    [
+        ("Command line parameters: --peak_injection_bandwidth -R\n", {"no_figures"}),
+        (
+            "Invalid Argument:--help\n\nUSAGE: ...\n./mlc --idle_latency   prints it\n",
+            {"no_figures", "invalid_argument"},
+        ),
+        (
+            "Command line parameters: --idle_latency -r\n*************   Hugepages need to be allocated using /proc/sys/vm/nr_hugepages ******\n",
+            {"no_figures", "hugepages_missing", "random_access"},
+        ),
+        ("Measuring Loaded Latencies for the system\n", {"no_figures", "truncated"}),
+        ("*** Unable to access mlcdrv.sys to modify prefetchers\n", {"no_figures", "no_msr"}),
+    ],
+)
+def test_no_figures_is_said_and_is_no_error(below: str, expected: set[str]) -> None:
+    parsed = mlc.parse("Intel(R) Memory Latency Checker - v3.11b\n" + below)
+
+    assert parsed.measurements.rows == ()
+    assert flags(parsed) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "flag"),
+    [("inf", "non_finite"), ("-nan", "non_finite"), ("0.00", "not_measured")],
+)
+def test_what_is_no_figure_is_a_missing_row_and_a_flag(word: str, flag: str) -> None:
+    parsed = mlc.parse(LOADED.format(options="-W6", traffic="").replace("177.85", word))
+
+    assert values(parsed, "latency") == [166.18, 166.21]
+    assert len(values(parsed, "bandwidth")) == 3
+    assert flag in flags(parsed)
+
+
+def test_a_damaged_line_is_said_and_its_neighbours_are_kept() -> None:
+    parsed = mlc.parse(LOADED.format(options="-W6", traffic="").replace("177.85", "1x7.85"))
+
+    assert values(parsed, "latency") == [166.18, 166.21]
+    assert "unread" in flags(parsed)
+
+
+def test_the_stand_in_says_what_it_is() -> None:
+    banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
+    parsed = mlc.parse(
+        LOADED.format(options="-W6", traffic="").replace("Intel(R) Memory Latency Checker - v3.10", banner)
+    )
+
+    assert (parsed.facts["program"], parsed.facts["tool_version"]) == ("memlat", "0.1")
+    assert flags(parsed) == {"stand_in"}
+    assert len(parsed.measurements.rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("banner", "version"),
+    [
+        ("Intel(R) Memory Latency Checker - v2.3", "v2.3"),
+        ("Intel(R) Memory Latency Checker - v3.12", "v3.12"),
+        (
+            "Intel(R) Memory Latency Checker (for Internal Use Only) - v3.12-rc01-private",
+            "v3.12-rc01-private",
+        ),
+        ("Intel® Memory Latency Checker – v3.9", "v3.9"),
+        ("**Intel(R) Memory Latency Checker - v3.8**", "v3.8"),
+    ],
+)
+def test_banners(banner: str, version: str) -> None:
+    text = FULL.replace("Intel(R) Memory Latency Checker - v3.11b", banner)
+
+    assert mlc.recognise(text)
+    parsed = mlc.parse(text)
+    assert parsed.facts["tool_version"] == version
+    assert parsed.measurements == mlc.parse(FULL).measurements
+
+
+def test_units_are_what_the_text_says() -> None:
+    giga = REPORT.replace("(MB/sec)", "(GB/s)")
+    assert values(mlc.parse(giga), "bandwidth", run=2) == [pytest.approx(21243.8e9)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   \n\n",
+        "hello\n",
+        "Copy: 1.0 2.0 3.0 4.0\n",
+        "if 'Measuring Loaded Latencies' in line:\n    pass\n",
+        "{}",
+    ],
+)
+def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
+    assert not mlc.recognise(text)
+    with pytest.raises(ParseError, match="saw") as refusal:
+        mlc.parse(text)
+    assert refusal.value.hint
+
+
+# -- laws
+
+
+def tabs_to_blanks(text: str) -> str:
+    return text.expandtabs(8)
+
+
+def double_spaced(text: str) -> str:
+    return text.replace("\n", "\n\n")
+
+
+VARIANTS: dict[str, Callable[[str], str]] = {
+    "crlf": lambda t: t.replace("\n", "\r\n"),
+    "cr": lambda t: t.replace("\n", "\r"),
+    "bom": lambda t: "\ufeff" + t,
+    "blanks": tabs_to_blanks,
+    "one blank": lambda t: re.sub(r"[\t ]+", " ", t),
+    "trailing blanks": lambda t: t.replace("\n", " \t \n"),
+    "double spaced": double_spaced,
+    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
+    "fenced": lambda t: f"Some prose.\n\n```console\n{t}```\n\nMore prose.\n",
+    "quoted": lambda t: "".join(f"> {line}\n" for line in t.splitlines()),
+    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
+    "html": lambda t: t.replace("->", "-&gt;"),
+    "piped": lambda t: re.sub(r"\t *", " | ", t),
+    "windows prompts": lambda t: f"C:\\Users\\x y>mlc\n{t}\nC:\\Users\\x y>",
+    "slurm": lambda t: f"module: loading gcc/12\n{t}slurmstepd: error: *** JOB 12 CANCELLED ***\n",
+    "no last line end": lambda t: t.rstrip("\n"),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("text", [FULL, LOADED.format(options="-W6", traffic="")], ids=["full", "loaded"])
+def test_how_a_text_was_captured_changes_no_figure(text: str, variant: str) -> None:
+    assert mlc.recognise(VARIANTS[variant](text))
+    assert mlc.parse(VARIANTS[variant](text)).measurements == mlc.parse(text).measurements
+
+
+WHOLE = {
+    text: set(mlc.parse(text).measurements.rows)
+    for text in (FULL, REPORT, LOADED.format(options="-W6", traffic=""))
+}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(WHOLE)), st.data())
+def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(text)))
+    try:
+        rows = mlc.parse(text[:cut]).measurements.rows
+    except ParseError:
+        return
+    assert set(rows) <= WHOLE[text]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(sorted(WHOLE)), min_size=1, max_size=4))
+def test_texts_one_after_the_other_are_their_runs_one_after_the_other(texts: list[str]) -> None:
+    rows = [row[1:] for row in mlc.parse("".join(texts)).measurements.rows]
+    assert rows == [row[1:] for text in texts for row in mlc.parse(text).measurements.rows]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text() | st.lists(st.sampled_from(FULL.splitlines()), max_size=30).map("\n".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        parsed = mlc.parse(text)
+    except ParseError:
+        return
+    assert all(row[-1] > 0 for row in parsed.measurements.rows)  # type: ignore[operator]
