@@ -1,0 +1,167 @@
+"""The embedded C kernels: found, compiled once per CPU type with the machine's own compiler, kept in the user's cache.
+
+A cached program is named by everything that decided it: sources, compiler, options, and the CPU that
+`-march=native` looked at. So a home shared by different CPUs holds one program for each, a new compiler or a new
+pinsweep builds anew, and nothing is ever rebuilt in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from parsers.errors import UserError
+
+KERNELS: Final = ("stream", "memlat", "poke")
+
+COMPILERS: Final = ("cc", "gcc", "clang")
+"""Names to look for on PATH, the preferred first."""
+
+_HERE = Path(__file__).resolve().parent
+_NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",)}  # clang has no -march=native on Arm
+
+# No contraction to fused multiply-add: it would round otherwise than the check of the results does.
+_OPTIONS = ("-O3", "-ffp-contract=off", "-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror")
+
+# What /proc/cpuinfo says of the CPU's kind (x86; Arm), as opposed to its clock or its number.
+_CPU_KEYS = (
+    *("vendor_id", "cpu family", "model", "model name", "stepping", "flags"),
+    *("CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", "Features"),
+)
+
+
+def sources_folder() -> Path:
+    """Return the folder of the C sources: the repository's `kernels/`, or the copy inside an installed wheel."""
+    for folder in (_HERE.parent / "kernels", _HERE / "kernel_sources"):
+        if (folder / "common.h").is_file():
+            return folder
+    raise UserError(
+        str(_HERE / "kernel_sources"), "the kernels' C sources are not there", "install pinsweep again"
+    )
+
+
+def version(name: str) -> str:
+    """Return the kernel's own version ("0.1"), read from its source: nothing is compiled."""
+    _check_name(name)
+    text = (sources_folder() / "common.h").read_text()
+    found = re.search(r'#define KERNEL_VERSION "([^"]+)"', text)
+    if not found:
+        raise ValueError("common.h defines no KERNEL_VERSION")
+    return found[1]
+
+
+def build(name: str, cache: Path | None = None) -> Path:
+    """Return the path of a compiled kernel ("stream", "memlat", "poke"); compile it if the cache has none that fits.
+
+    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Several processes, also on several
+    machines with one home, may build at the same time: each compiles into a folder of its own and renames.
+
+    Raises UserError where there is no compiler, no OpenMP, or no place to keep an executable.
+    """
+    _check_name(name)
+    compiler = find_compiler()
+    folder = sources_folder()
+    options = (*_OPTIONS, *_NATIVE.get(platform.machine(), ()))
+    key = _key(name, folder, compiler, options)
+    cache = cache if cache is not None else _user_cache()
+    program = cache / key / name
+    if os.access(program, os.X_OK):
+        return program
+    try:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as work:
+            made = Path(work) / name
+            _compile(name, [compiler, *options, str(folder / f"{name}.c"), "-o", str(made), "-lm"])
+            if not os.access(made, os.X_OK):
+                raise UserError(
+                    str(cache),
+                    "programs cannot be started from there (mounted noexec?)",
+                    "set XDG_CACHE_HOME to a folder where they can",
+                )
+            made.replace(program)
+    except OSError as error:
+        raise UserError(
+            str(cache),
+            f"cannot keep a compiled kernel there: {error.strerror or error}",
+            "set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
+    return program
+
+
+def find_compiler() -> str:
+    """Return the path of the machine's C compiler. Raises UserError, with what to install, if there is none."""
+    for name in COMPILERS:
+        if path := shutil.which(name):
+            return path
+    raise UserError(
+        "kernels",
+        f"no C compiler on PATH ({', '.join(COMPILERS)}): the kernels are compiled on the machine they measure",
+        _INSTALL_GCC,
+    )
+
+
+_INSTALL_GCC = "Debian, Ubuntu: apt install gcc libc6-dev · Fedora, RHEL, SUSE: dnf install gcc glibc-devel"
+_INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · Fedora, RHEL: dnf install gcc libgomp (or libomp-devel for clang)"
+
+
+def _compile(name: str, argv: list[str]) -> None:
+    """Run the compiler. Raises UserError with its first error and, where that tells, what is missing."""
+    done = subprocess.run(
+        argv, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
+    )
+    if done.returncode == 0:
+        return
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    first = next((line for line in lines if "error" in line or "cannot find" in line), "no message")
+    hint = "pinsweep's kernels need a C11 compiler with GNU extensions: gcc 9 or clang 11, or newer"
+    if re.search(r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", done.stderr):
+        hint = _INSTALL_OPENMP
+    elif re.search(r"std[a-z]+\.h|errno\.h|crt1\.o|-lc\b|-lm\b|limits\.h", done.stderr):
+        hint = _INSTALL_GCC
+    raise UserError(f"kernels/{name}.c", f"{Path(argv[0]).name} cannot compile it: {first.strip()}", hint)
+
+
+def _key(name: str, folder: Path, compiler: str, options: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in (folder / f"{name}.c", *sorted(folder.glob("*.h"))):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    libc = os.confstr("CS_GNU_LIBC_VERSION") or "" if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    for text in (_compiler_text(compiler), *options, platform.machine(), libc, _cpu_text()):
+        digest.update(text.encode() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+def _compiler_text(compiler: str) -> str:
+    """Return what the compiler says of itself, all lines: distributions patch one version in many ways."""
+    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, errors="replace")
+    return done.stdout
+
+
+def _cpu_text(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the kind of CPU: model and features of every kind of core there is, each once, sorted."""
+    kinds = set()
+    with contextlib.suppress(OSError):
+        for block in cpuinfo.read_text(errors="replace").split("\n\n"):
+            pairs = (line.partition(":") for line in block.splitlines())
+            fields = {key.strip(): value.strip() for key, _, value in pairs}
+            kinds.add("\n".join(f"{key}: {fields[key]}" for key in _CPU_KEYS if key in fields))
+    return "\n\n".join(sorted(kind for kind in kinds if kind))
+
+
+def _user_cache() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pinsweep")) / "kernels"
+
+
+def _check_name(name: str) -> None:
+    if name not in KERNELS:
+        raise UserError(name, "no kernel of that name", f"kernels: {', '.join(KERNELS)}")
