@@ -181,15 +181,16 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScratchFile:
-    """A file that must lie there before the run starts: written full of incompressible bytes, or left to the tool.
+    """Something that must lie in the scratch folder before the run starts; pinsweep makes it and removes it.
 
-    `text` is small input for the tool (a delay file): written as it is.
+    A file of `size_bytes` full of incompressible bytes; or, with `text`, small input for the tool (a delay file),
+    written as it is; or, with `folder`, an empty folder into which the tool will put `size_bytes` at most.
     """
 
     path: str
     size_bytes: int = 0
     text: str | None = None
-    fill: bool = True  # False: pinsweep only reserves and removes the path; the tool makes it
+    folder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +205,8 @@ class PlannedRun:
     env: Mapping[str, str]  # what is added to the inherited environment
     placement: Placement | None
     timeout_s: float
-    estimate_s: float  # wall time of the process, by the tool's own reckoning
+    nominal_s: float  # wall time of the process, by the tool's own reckoning
+    estimate_s: float  # the same, corrected by what earlier runs took
     program: str  # name of the program in Session.programs
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()

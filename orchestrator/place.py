@@ -321,7 +321,11 @@ def _why_not(cpus: Iterable[int], topology: Topology) -> str:
 
 
 def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
-    found = [device for device in topology.devices if device.name == selector.device]
+    found = [device for device in topology.devices if device.name == selector.device] or [
+        device  # of a partition: nvme0n1p2, sda1
+        for device in topology.devices
+        if device.kind == "block" and re.fullmatch(rf"{re.escape(device.name)}p?\d+", selector.device)
+    ]
     if not found:
         names = ", ".join(sorted(device.name for device in topology.devices)) or "none that is known"
         raise Unplaceable(f"there is no device {selector.device!r}; block and net devices: {names}")

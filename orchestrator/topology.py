@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.parsers import expat
 
-from orchestrator.cpulist import LARGEST, parse_mask, parse_ordered
+from orchestrator.cpulist import LARGEST, format_cpulist, parse_cpulist, parse_mask, parse_ordered
 from parsers.errors import UserError
 
 Cpus = frozenset[int]
@@ -296,6 +296,180 @@ def _assemble(
         ),
         isolated=isolated,
     )
+
+
+# --- the kernel's own files ---
+
+Files = Mapping[str, str]
+
+
+def topology_from_files(files: Files, devices: Iterable[Device] = ()) -> Topology:
+    """Read what the kernel says, without hwloc: the texts of files below /sys, by their path there.
+
+    WANTED_FILES names them. Nothing is said about what this process is allowed to use: `limited` does that.
+
+    Raises UserError if the files name no CPU.
+    """
+    try:
+        return _from_files(files, devices)
+    except (ValueError, IndexError) as error:
+        raise UserError("/sys/devices/system", f"cannot be read: {error}") from error
+
+
+WANTED_FILES: Final = (
+    "devices/system/cpu/online",
+    "devices/system/cpu/present",
+    "devices/system/cpu/isolated",
+    "devices/system/cpu/cpu[0-9]*/cpu_capacity",
+    "devices/system/cpu/cpu[0-9]*/topology/physical_package_id",
+    "devices/system/cpu/cpu[0-9]*/topology/*_list",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/*",
+    "devices/system/node/node[0-9]*/cpulist",
+    "devices/system/node/node[0-9]*/distance",
+    "devices/system/node/node[0-9]*/meminfo",
+    "devices/cpu_core/cpus",
+    "devices/cpu_atom/cpus",
+)
+
+
+def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
+    cpu_path, node_path = "devices/system/cpu", "devices/system/node"
+
+    def cpulist(path: str) -> Cpus:
+        return parse_cpulist(files.get(path, ""))
+
+    described = _numbers_in(files, rf"{cpu_path}/cpu(\d+)/topology/")
+    online = cpulist(f"{cpu_path}/online") or frozenset(described)
+    if not online:
+        raise ValueError("no CPU is online")
+
+    def group(cpu: int, *names: str) -> Cpus:
+        for name in names:
+            members = cpulist(f"{cpu_path}/cpu{cpu}/topology/{name}") & online
+            if cpu in members:
+                return members
+        return frozenset({cpu})
+
+    cores = {group(cpu, "core_cpus_list", "thread_siblings_list") for cpu in online}
+    packages = {
+        group(cpu, "package_cpus_list", "core_siblings_list"): int(
+            files.get(f"{cpu_path}/cpu{cpu}/topology/physical_package_id", "-1")
+        )
+        for cpu in online
+    }
+    inner = {group(cpu, name) for cpu in online for name in ("die_cpus_list", "cluster_cpus_list")}
+
+    nodes: list[_Node] = []
+    numbers = _numbers_in(files, rf"{node_path}/node(\d+)/")
+    distances: dict[tuple[int, int], int] = {}
+    for node in numbers:
+        memory = re.search(r"MemTotal:\s*(\d+) kB", files.get(f"{node_path}/node{node}/meminfo", ""))
+        cpus = cpulist(f"{node_path}/node{node}/cpulist") & online
+        nodes.append(_Node(os_index=node, cpus=cpus, memory_bytes=int(memory[1]) * 1024 if memory else None))
+        row = [int(value) for value in files.get(f"{node_path}/node{node}/distance", "").split()]
+        if len(row) == len(numbers):
+            distances.update({(node, other): value for other, value in zip(numbers, row, strict=True)})
+
+    caches: dict[tuple[int, str, Cpus], Cache] = {}
+    for path, level in files.items():
+        found = re.fullmatch(rf"({cpu_path}/cpu(\d+)/cache/index\d+)/level", path)
+        if not found or int(found[2]) not in online:
+            continue
+        kind = files.get(f"{found[1]}/type", "Unified").strip().lower()
+        shared = (cpulist(f"{found[1]}/shared_cpu_list") | {int(found[2])}) & online
+        size = re.fullmatch(r"(\d+)K", files.get(f"{found[1]}/size", "").strip())
+        caches[int(level), kind, shared] = Cache(
+            level=int(level),
+            kind=kind,
+            size_bytes=int(size[1]) * 1024 or None if size else None,
+            cpus=tuple(sorted(shared)),
+        )
+
+    around = {*cores, *packages, *inner, *(n.cpus for n in nodes), *(c[2] for c in caches)}
+    kinds = [
+        ("IntelCore", 0, cpulist("devices/cpu_core/cpus")),
+        ("IntelAtom", 0, cpulist("devices/cpu_atom/cpus")),
+    ]
+    if not all(cpus for _, _, cpus in kinds):
+        capacity = {cpu: files.get(f"{cpu_path}/cpu{cpu}/cpu_capacity", "") for cpu in online}
+        kinds = [("", int(text), frozenset({cpu})) for cpu, text in capacity.items() if text.strip()]
+    topology = _assemble(
+        cores=in_tree_order(cores, around),
+        packages=[
+            (index if index >= 0 else None, cpus)
+            for cpus, index in sorted(packages.items(), key=lambda p: min(p[0]))
+        ],
+        nodes=nodes,
+        caches=caches.values(),
+        distances=distances,
+        isolated=cpulist(f"{cpu_path}/isolated"),
+        offline=cpulist(f"{cpu_path}/present") - online,
+        kinds=name_kinds(kinds),
+    )
+    return dataclasses.replace(topology, devices=tuple(sorted(devices, key=lambda d: (d.kind, d.name))))
+
+
+def _numbers_in(files: Files, pattern: str) -> list[int]:
+    return sorted({int(found[1]) for path in files if (found := re.match(pattern, path))})
+
+
+def in_tree_order(cores: Iterable[Cpus], around: Iterable[Cpus]) -> list[Cpus]:
+    """Order cores as hwloc numbers them: along the tree of everything that contains them, each level by its first PU."""
+    sets = sorted(around, key=len, reverse=True)
+    return sorted(cores, key=lambda core: [min(s) for s in sets if core <= s])
+
+
+def joined(described: Topology, system: Topology) -> Topology:
+    """Join what hwloc says (`described`) with what the kernel says (`system`) about the same machine.
+
+    hwloc's cores, packages and caches; the kernel's NUMA nodes, distances, devices, offline and isolated PUs,
+    because numactl goes by those: hwloc's XML does not tell which nodes have no CPUs, nor which have no memory.
+    If the two do not even agree on the PUs that are online, the kernel's word is taken for everything.
+    """
+    if {p.os_index for p in described.pus if p.online} != {p.os_index for p in system.pus if p.online}:
+        return system
+    home = {pu.os_index: pu.numa_node for pu in system.pus}
+    described_pus = {pu.os_index: pu for pu in described.pus}
+    near = {node.os_index: node.near_cpus for node in described.numa_nodes}
+    return dataclasses.replace(
+        described,
+        pus=tuple(
+            dataclasses.replace(described_pus[pu.os_index], numa_node=pu.numa_node, allowed=pu.allowed)
+            if pu.online
+            else pu
+            for pu in system.pus
+        ),
+        cores=tuple(dataclasses.replace(core, numa_node=home[core.cpus[0]]) for core in described.cores),
+        numa_nodes=tuple(
+            dataclasses.replace(node, near_cpus=near.get(node.os_index, node.near_cpus))
+            for node in system.numa_nodes
+        ),
+        distances=system.distances or described.distances,
+        devices=system.devices or described.devices,
+        isolated=system.isolated,
+    )
+
+
+def disagreements(described: Topology, system: Topology) -> list[str]:
+    """Say where hwloc (`described`) and the kernel (`system`) tell different things about one machine."""
+
+    def sets(topology: Topology, what: str) -> set[tuple[int, ...]]:
+        groups: Iterable[Core | Package | NumaNode] = getattr(topology, what)
+        return {group.cpus for group in groups if group.cpus}
+
+    found = []
+    for what, words in (("cores", "cores"), ("packages", "packages"), ("numa_nodes", "NUMA nodes with CPUs")):
+        ours, theirs = sets(described, what), sets(system, what)
+        if ours != theirs:
+            odd = min(ours ^ theirs)
+            who = "only hwloc" if odd in ours else "only the kernel"
+            found.append(
+                f"{words}: hwloc has {len(ours)}, the kernel {len(theirs)}; {who} has PUs {format_cpulist(odd)} as one"
+            )
+    ids = [{node.os_index for node in t.numa_nodes} for t in (described, system)]
+    if ids[0] != ids[1]:
+        found.append(f"NUMA nodes: hwloc has {format_cpulist(ids[0])}, the kernel {format_cpulist(ids[1])}")
+    return found
 
 
 # --- hwloc XML ---

@@ -14,6 +14,10 @@ class PinsweepError(Exception):
         self.cause = cause
         self.hint = hint
 
+    def lines(self) -> list[str]:
+        """Return what a user sees, one line each."""
+        return [f"error: {self}", *([f"hint: {self.hint}"] if self.hint else [])]
+
 
 class UserError(PinsweepError):
     """A mistake in what the user typed or wrote: nothing was started, nothing was changed."""

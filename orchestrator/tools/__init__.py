@@ -98,9 +98,11 @@ class Site:
     scratch: str  # folder that pinsweep makes, owns and removes
     root: bool = False
     allow_write: tuple[str, ...] = ()  # block devices the user named on the command line, real paths
-    path_kind: Callable[[str], str] = lambda _: (
-        "missing"
-    )  # "missing" | "file" | "directory" | "block" | "char" | "other"
+    path_kind: Callable[[str], str] = lambda _: "missing"
+    """Tells what a path is: missing, file, directory, block, char or other."""
+    real_path: Callable[[str], str] = lambda path: path
+    """Follows symbolic links: /dev/disk/by-id/… is a device too."""
+    memory_bytes: int | None = None  # available now; None: planned for another machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +126,9 @@ class ToolModule(Protocol):
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
+
+    KERNEL: str
+    """The kernel of ours that does the work: alone if PROGRAMS is empty, else where none of them is found."""
 
     INSTALL: str
     """One line: how to get the tool where it is missing."""

@@ -25,6 +25,7 @@ from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
 PROGRAMS = ("fio",)
+KERNEL = ""
 INSTALL = "apt-get install fio, or dnf install fio"
 
 READS = frozenset({"read", "randread"})
@@ -58,7 +59,9 @@ OURS = {
 }
 """Options that pinsweep keeps to itself, and why."""
 
-WRITING_ENGINES = frozenset({"filecreate", "filedelete", "falloc", "ftruncate", "e4defrag", "exec", "mtd", "external"})
+WRITING_ENGINES = frozenset(
+    {"filecreate", "filedelete", "falloc", "ftruncate", "e4defrag", "exec", "mtd", "external"}
+)
 """Engines that change files or start programs whatever `rw` says."""
 
 DEFAULT_SIZE = "256M"
@@ -82,10 +85,11 @@ def options() -> Mapping[str, Option]:
     for name, entry in _catalogue().items():
         if name in OURS:
             continue
-        kind = "flag" if entry["kind"] == "flag" else "text"
-        option = Option(kind=kind, help=entry["help"])
+        option = Option(kind="flag" if entry["kind"] == "flag" else "text", help=entry["help"])
         if name in ("rw", "ioengine"):
-            option = Option(kind="word", help=entry["help"], choices=tuple(entry["choices"]) if name == "rw" else ())
+            option = Option(
+                kind="word", help=entry["help"], choices=tuple(entry["choices"]) if name == "rw" else ()
+            )
         for key in (name, entry.get("alias")):
             if key and key not in OURS:
                 found[key] = option
@@ -105,14 +109,21 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.append((name, f"{text!r} is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%)"))
         elif kind == "seconds" and seconds(text) is None:
             found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
-        elif "\n" in text or "\0" in text:
-            found.append((name, "a value is one line"))
+        elif any(sign in text for sign in "\n\0$`"):
+            found.append((name, "holds a line break, $ or `: fio would expand them, some through a shell"))
     engine = str(options.get("ioengine", "libaio"))
     if engine.split(":")[0] in WRITING_ENGINES:
-        found.append(("ioengine", f"{engine} changes files or starts programs, whatever rw says; pinsweep does not run it"))
-    for pair in (("rw", "readwrite"), ("bs", "blocksize"), ("runtime", "timeout")):
-        if all(name in options for name in pair):
-            found.append((pair[1], f"is another name of {pair[0]}, which is given too"))
+        found.append(
+            (
+                "ioengine",
+                f"{engine} changes files or starts programs, whatever rw says; pinsweep does not run it",
+            )
+        )
+    found += [
+        (alias, f"is another name of {name}, which is given too")
+        for name, alias in (("rw", "readwrite"), ("bs", "blocksize"), ("runtime", "timeout"))
+        if name in options and alias in options
+    ]
     mix = [name for name in ("rwmixread", "rwmixwrite") if name in options]
     if mix and writes(options) and direction(options) not in ("rw", "readwrite", "randrw"):
         found.append((mix[0], f"has no effect on rw={direction(options)}"))
@@ -150,13 +161,19 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     """Build one fio job. Raises Refused where it would write to what is not ours, or this fio lacks an option."""
     given = dict(point.options)
     known = site.program.notes.get("cmdhelp", "").split()
-    if missing := sorted(name for name in given if known and name not in known and _canonical(name) not in known):
+    if missing := sorted(
+        name for name in given if known and name not in known and _canonical(name) not in known
+    ):
         raise Refused(f"fio {site.program.version} here does not know {', '.join(missing)}")
     filename = str(given.pop("filename", ""))
     writing = writes(given)
     size = str(given.setdefault("size", DEFAULT_SIZE)) if not filename else str(given.get("size", ""))
     runtime_s = seconds(str(given.get("runtime", given.get("timeout", ""))))
-    if runtime_s is None and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys()) and "size" not in point.options:
+    if (
+        runtime_s is None
+        and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys())
+        and "size" not in point.options
+    ):
         runtime_s = DEFAULT_RUNTIME_S
         given["runtime"] = int(DEFAULT_RUNTIME_S)
     if runtime_s is not None:
@@ -195,7 +212,12 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
 
 def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
     """What makes a fio run a measurement (guide: defaults of `measurement`), unless the experiment says otherwise."""
-    found: dict[str, Any] = {"ioengine": "libaio", "direct": True, "group_reporting": True, "lat_percentiles": True}
+    found: dict[str, Any] = {
+        "ioengine": "libaio",
+        "direct": True,
+        "group_reporting": True,
+        "lat_percentiles": True,
+    }
     if "buffered" in given:
         del found["direct"]
     if str(given.get("ioengine", "")) == "null":
@@ -223,7 +245,12 @@ def _target(
         if files > 1:
             raise Refused("nrfiles needs a folder of files; a cell works on one scratch file")
         kept = ScratchFile(path=path, size_bytes=total)
-        return (f"--filename={_escape(path)}",), (kept,), (Write(path=path, kind="scratch", size_bytes=total),), ()
+        return (
+            (f"--filename={_escape(path)}",),
+            (kept,),
+            (Write(path=path, kind="scratch", size_bytes=total),),
+            (),
+        )
     if ":" in filename.replace(r"\:", ""):
         raise Refused("filename names several files; give one, or sweep over them")
     real = site.real_path(filename)
@@ -236,8 +263,15 @@ def _target(
         return (f"--filename={_escape(filename)}", "--readonly"), (), (), (f"reads {filename}",)
     if kind in ("block", "char"):
         if real not in site.allow_write:
-            raise Refused(f"rw={direction(given)} writes to the device {filename}: give --allow-write {filename} if its data may be lost")
-        return (f"--filename={_escape(filename)}",), (), (Write(path=real, kind="device"),), (f"OVERWRITES {real}",)
+            raise Refused(
+                f"rw={direction(given)} writes to the device {filename}: give --allow-write {filename} if its data may be lost"
+            )
+        return (
+            (f"--filename={_escape(filename)}",),
+            (),
+            (Write(path=real, kind="device"),),
+            (f"OVERWRITES {real}",),
+        )
     raise Refused(
         f"rw={direction(given)} would write to {filename}, which pinsweep did not make: leave filename out to use a scratch file"
     )

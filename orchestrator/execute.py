@@ -1,0 +1,214 @@
+"""Run a plan into a result file: one run after the other, each committed when it ends. I/O.
+
+What is done stays done: a run that is `ok` in the file is not started again, an interrupted one is, a failed one
+is on request. Nothing here decides what to run; the plan did.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+
+from orchestrator.model import Plan, PlannedRun, RunRecord, ScratchFile, Status
+from orchestrator.process import Outcome, Stop, run_process
+from orchestrator.scratch import Keeper, Scratch, Stopped
+from orchestrator.store import ResultFile
+from orchestrator.tools import get_tool
+from parsers import get_parser
+from parsers.errors import ParseError, PinsweepError
+from parsers.measurement import Parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A run begins: `number` of `total` that this call will start."""
+
+    number: int
+    total: int
+    run: PlannedRun
+    left_s: float  # estimate for everything that is still to do, this run included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run has ended and is in the file."""
+
+    number: int
+    total: int
+    run: PlannedRun
+    record: RunRecord
+    parsed: Parsed | None  # None: its output could not be read
+
+
+Event = Started | Ended
+
+
+@dataclass(slots=True, kw_only=True)
+class Summary:
+    """What one call did."""
+
+    counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call
+    done_before: int = 0
+    failed_before: int = 0  # left as they are: no retry was asked for
+    walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
+    stopped: bool = False
+
+    @property
+    def failed(self) -> int:
+        return (
+            sum(n for status, n in self.counts.items() if status not in ("ok", "disturbed"))
+            + self.failed_before
+        )
+
+
+def pending(plan: Plan, result: ResultFile, *, retry_failed: bool) -> tuple[list[PlannedRun], int, int]:
+    """Return (the runs still to start, how many are done, how many failed before and are left alone)."""
+    attempts = result.attempts()
+    todo: list[PlannedRun] = []
+    done = failed = 0
+    for run in plan.runs:
+        status = attempts.get(run.key, (0, ""))[1]
+        if status == "ok":
+            done += 1
+        elif status in ("", "interrupted") or retry_failed:
+            todo.append(run)
+        else:
+            failed += 1
+    return todo, done, failed
+
+
+def execute(
+    plan: Plan,
+    result: ResultFile,
+    session: int,
+    scratch: Scratch,
+    stop: Stop,
+    *,
+    retry_failed: bool = False,
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Summary:
+    """Start every pending run of the plan, in its order, until the end or a stop."""
+    todo, done, failed = pending(plan, result, retry_failed=retry_failed)
+    summary = Summary(done_before=done, failed_before=failed)
+    attempts = result.attempts()
+    last_use = _last_use(todo)
+    left_s = sum(run.estimate_s for run in todo)
+    keeper = Keeper(scratch)
+    order = count(sum(number for number, _ in attempts.values()))
+    try:
+        for number, run in enumerate(todo, 1):
+            if stop.requested is not None:
+                break
+            on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
+            mark = secrets.token_hex(8)
+            started = datetime.datetime.now(datetime.UTC)
+            try:
+                scratch.prepare(run.scratch, stop)
+                keeper.watch(mark)
+                outcome = run_process(run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop)
+                keeper.watch("")
+            except Stopped:
+                break
+            except PinsweepError as error:
+                outcome = Outcome(
+                    exit_code=None,
+                    signal=None,
+                    timed_out=False,
+                    stopped=False,
+                    wall_s=0.0,
+                    usage={},
+                    stdout=b"",
+                    stderr=b"",
+                    error=str(error),
+                )
+            scratch.remove(tuple(file for file in run.scratch if last_use[file.path] == number))
+            status, reason, parsed = judge(run, outcome)
+            record = RunRecord(
+                run_id=0,
+                point_id=run.point.point_id,
+                repeat=run.repeat,
+                attempt=attempts.get(run.key, (0, ""))[0] + 1,
+                status=status,
+                reason=reason,
+                argv=run.argv,
+                env=run.env,
+                placement=run.placement.as_json() if run.placement else None,
+                seen=None,
+                program=run.program,
+                order_index=next(order),
+                started_utc=started.isoformat(timespec="milliseconds"),
+                wall_s=outcome.wall_s,
+                exit_code=outcome.exit_code,
+                signal=outcome.signal,
+                usage=outcome.usage,
+                session=session,
+            )
+            result.add_run(run, record, {"stdout": outcome.stdout, "stderr": outcome.stderr}, {})
+            summary.counts[status] += 1
+            if status == "ok":
+                summary.walls.setdefault(run.point.point_id, []).append(outcome.wall_s)
+            left_s -= run.estimate_s
+            on_event(Ended(number=number, total=len(todo), run=run, record=record, parsed=parsed))
+    finally:
+        keeper.dismiss()
+    summary.stopped = stop.requested is not None
+    return summary
+
+
+def judge(run: PlannedRun, outcome: Outcome) -> tuple[Status, str, Parsed | None]:
+    """Decide what an ended process is worth: (status, why it is not ok, what its output says)."""
+    if outcome.error:
+        return "failed", outcome.error, None
+    stdout, stderr = (data.decode("utf-8", "replace") for data in (outcome.stdout, outcome.stderr))
+    if outcome.stopped:
+        return "interrupted", "stopped by the user", None
+    if outcome.timed_out:
+        return "timeout", f"did not end within {run.timeout_s:.0f} s", None
+    try:
+        parsed = get_parser(run.tool).parse(stdout, run.point.options)
+    except ParseError as error:
+        reason = f"exit status {outcome.exit_code}: " if outcome.exit_code else ""
+        return (
+            "failed",
+            reason + (_last_line(stderr, stdout) if outcome.exit_code or outcome.signal else str(error)),
+            None,
+        )
+    complaint = get_tool(run.tool).complaint(parsed, stdout, stderr, run.point)
+    if outcome.signal is not None:
+        return (
+            "failed",
+            f"ended by signal {outcome.signal}: {complaint or _last_line(stderr, stdout)}",
+            parsed,
+        )
+    if outcome.exit_code:
+        return "failed", f"exit status {outcome.exit_code}: {complaint or _last_line(stderr, stdout)}", parsed
+    if complaint:
+        return "failed", complaint, parsed
+    return "ok", "", parsed
+
+
+def _last_line(*texts: str) -> str:
+    """Return the last line that says something, of the first text that has one."""
+    for text in texts:
+        for line in reversed(text.splitlines()):
+            if any(sign.isalnum() for sign in line):
+                return line.strip()[:300]
+    return "it printed nothing"
+
+
+def _last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:
+    uses: dict[str, int] = {}
+    for number, run in enumerate(runs, 1):
+        for file in run.scratch:
+            uses[file.path] = number
+    return uses
+
+
+def largest_scratch(runs: Iterable[PlannedRun]) -> tuple[ScratchFile, ...]:
+    """Return every scratch file of the runs once, the largest first."""
+    files = {file.path: file for run in runs for file in run.scratch}
+    return tuple(sorted(files.values(), key=lambda file: -file.size_bytes))

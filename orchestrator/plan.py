@@ -1,0 +1,239 @@
+"""Points, a topology and the programs found → every command line, in the order in which it would be started. Pure.
+
+`pinsweep plan` prints a Plan and `pinsweep run` executes one; both get it from `make_plan`, so that what is
+printed is what is started.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from orchestrator.expand import expand, rounds
+from orchestrator.model import Experiment, Place, Placement, Plan, PlannedRun, Point, Skipped, Sweep
+from orchestrator.place import Unplaceable, resolve
+from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool
+from parsers.errors import UserError
+
+TIMEOUT_FACTOR = 4.0
+TIMEOUT_FLOOR_S = 60.0
+"""A run without a `timeout` of its own is ended after 4 × its estimate and a minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the planner knows of the machine: a Site without its program, and the programs by tool."""
+
+    site: Site  # its program is not used
+    programs: Mapping[str, Program | str]  # tool → program, or why there is none
+    free_scratch_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learnt:
+    """How long earlier runs took: wall seconds by point, and what a tool takes beyond its own estimate."""
+
+    points: Mapping[str, float] = field(default_factory=dict)
+    overhead: Mapping[str, float] = field(default_factory=dict)
+
+    def wall_s(self, point: Point, estimate_s: float) -> float:
+        known = self.points.get(point.point_id)
+        return known if known is not None else max(0.1, estimate_s + self.overhead.get(point.tool, 0.0))
+
+
+def make_plan(
+    experiments: Sequence[Experiment],
+    machine: Machine,
+    *,
+    seed: int,
+    learnt: Learnt | None = None,
+    strict: bool = False,
+) -> Plan:
+    """Return every run in order and every cell that this machine cannot host.
+
+    Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
+    """
+    learnt = learnt or Learnt()
+    cells: list[tuple[Point, Placement | None, Command, Program]] = []
+    skipped: list[Skipped] = []
+    sweeps: dict[str, Sweep] = {}
+    for experiment in experiments:
+        for sweep in experiment.sweeps:
+            if sweep.name in sweeps:
+                raise UserError(
+                    experiment.path,
+                    f"a sweep named {sweep.name!r} is there already",
+                    "give each sweep of a result file a name of its own",
+                )
+            sweeps[sweep.name] = sweep
+        points, unresolved = expand(experiment, machine.site.topology)
+        skipped.extend(unresolved)
+        for point in points:
+            for outcome in _cells(point, machine):
+                if isinstance(outcome, Skipped):
+                    skipped.append(outcome)
+                else:
+                    cells.append(outcome)
+    if strict and skipped:
+        first = skipped[0]
+        rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
+        raise UserError(
+            first.sweep,
+            f"{_labels(first.point)}: {first.reason}{rest}",
+            "without --strict such cells are skipped",
+        )
+    by_id = {cell[0].point_id: cell for cell in cells}
+    runs = []
+    for point, repeat in rounds([cell[0] for cell in cells], sweeps, seed):
+        _, placement, command, program = by_id[point.point_id]
+        asked = sweeps[point.sweep].timeout_s
+        runs.append(
+            PlannedRun(
+                sweep=point.sweep,
+                tool=point.tool,
+                point=point,
+                repeat=repeat,
+                argv=command.argv,
+                env=command.env,
+                placement=placement,
+                timeout_s=asked
+                if asked is not None
+                else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * command.estimate_s,
+                nominal_s=command.estimate_s,
+                estimate_s=learnt.wall_s(point, command.estimate_s),
+                program=program.name,
+                scratch=command.scratch,
+                writes=command.writes,
+                notes=command.notes,
+            )
+        )
+    return Plan(runs=tuple(runs), skipped=tuple(skipped), seed=seed)
+
+
+def _cells(
+    point: Point, machine: Machine
+) -> list[tuple[Point, Placement | None, Command, Program] | Skipped]:
+    """Return the cells of a point: several where its place says `each …`, a Skipped where it cannot be hosted."""
+    tool = get_tool(point.tool)
+    program = machine.programs.get(point.tool, f"{point.tool} was not looked for")
+    if isinstance(program, str):
+        return [Skipped(sweep=point.sweep, point=point.labels(), reason=program)]
+    site = replace(machine.site, program=program)
+    try:
+        placed = _placed(point, tool, site)
+    except Unplaceable as error:
+        return [Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))]
+    found: list[tuple[Point, Placement | None, Command, Program] | Skipped] = []
+    for cell, placement in placed:
+        try:
+            if placement is not None and not site.numactl:
+                raise Refused(
+                    "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"
+                )
+            command = tool.command(cell, placement, site)
+            needed = sum(file.size_bytes for file in command.scratch)
+            if machine.free_scratch_bytes is not None and needed > machine.free_scratch_bytes:
+                raise Refused(
+                    f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {machine.free_scratch_bytes >> 20} MiB to give"
+                )
+            found.append((cell, placement, command, program))
+        except Refused as error:
+            found.append(Skipped(sweep=cell.sweep, point=cell.labels(), reason=str(error)))
+    return found
+
+
+def _placed(point: Point, tool: ToolModule, site: Site) -> list[tuple[Point, Placement | None]]:
+    place = point.place or tool.default_place(point.options)
+    if place is None:
+        return [(point, None)]
+    threads, processes = tool.shape(point.options)
+    placements = resolve(place, site.topology, threads=threads, processes=processes)
+    if len(placements) == 1 and placements[0].name == place.name:
+        return [(point, placements[0])]
+    axes = point.axes if "place" in point.axes else (*point.axes, "place")
+    return [
+        (
+            replace(
+                point,
+                axes=axes,
+                place=Place(name=p.name, cpus=place.cpus, memory=place.memory, spread=place.spread),
+            ),
+            p,
+        )
+        for p in placements
+    ]
+
+
+def _labels(labels: Mapping[str, Any]) -> str:
+    return " ".join(f"{key}={value}" for key, value in labels.items()) or "its only cell"
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """Return the plan as `plan --format json` prints it."""
+    return {
+        "seed": plan.seed,
+        "runs": [
+            {
+                "sweep": run.sweep,
+                "tool": run.tool,
+                "point": run.point.labels(),
+                "options": dict(run.point.options),
+                "point_id": run.point.point_id,
+                "repeat": run.repeat,
+                "argv": list(run.argv),
+                "env": dict(run.env),
+                "placement": run.placement.as_json() if run.placement else None,
+                "timeout_s": run.timeout_s,
+                "estimate_s": run.estimate_s,
+                "writes": [{"path": w.path, "kind": w.kind, "size_bytes": w.size_bytes} for w in run.writes],
+                "notes": list(run.notes),
+            }
+            for run in plan.runs
+        ],
+        "skipped": [{"sweep": s.sweep, "point": dict(s.point), "reason": s.reason} for s in plan.skipped],
+    }
+
+
+def as_shell(plan: Plan, scratch: str) -> str:
+    """Return a script that runs the very same commands by hand, in the same order, and prepares what they need.
+
+    Every value is quoted for the shell; the scratch folder is the only thing the script makes, and it is left there.
+    """
+    lines = [
+        "#!/bin/sh",
+        "# made by `pinsweep plan --format shell`: the commands that `pinsweep run` would start, in its order",
+        "set -eu",
+        "",
+    ]
+    made: set[str] = set()
+    lines += [
+        f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.point)}: {skipped.reason}')}"
+        for skipped in plan.skipped
+    ]
+    if any(run.scratch for run in plan.runs):
+        lines += [f"mkdir -p {shlex.quote(scratch)}"]
+    for number, run in enumerate(plan.runs, 1):
+        lines += [
+            "",
+            f"# {number}/{len(plan.runs)} {_one_line(f'{run.sweep} {run.point.describe()}')}, repeat {run.repeat}",
+        ]
+        for file in run.scratch:
+            if file.path in made:
+                continue
+            made.add(file.path)
+            path = shlex.quote(file.path)
+            if file.text is not None:
+                lines.append(f"printf %s {shlex.quote(file.text)} > {path}")
+            elif file.folder:
+                lines.append(f"mkdir -p {path}")
+            else:
+                lines.append(f"test -e {path} || head -c {file.size_bytes} /dev/urandom > {path}")
+        words = [*(f"{name}={shlex.quote(value)}" for name, value in run.env.items()), shlex.join(run.argv)]
+        lines.append(("env " if run.env else "") + " ".join(words))
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

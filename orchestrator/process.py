@@ -1,0 +1,236 @@
+"""Start one process, sleep until it ends, and leave nothing of it behind. I/O.
+
+A tool may start processes in sessions of their own (MPI launchers do), so a process group is not enough to end it.
+Each run carries a mark in its environment, which its descendants inherit; whoever bears the mark belongs to the run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO, Self
+
+MARK = "PINSWEEP_RUN"
+"""Environment variable that every process of a run inherits."""
+
+GRACE_S = 2.0
+"""What a tool gets between SIGTERM and SIGKILL: enough for fio to write its last report."""
+
+OUTPUT_LIMIT_BYTES = 256 << 20
+"""What is kept of one stream; a tool that prints more is not printing a result."""
+
+
+class Stop:
+    """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
+
+    A second signal does the same again: no moment leaves a tool behind or a half-written result.
+    """
+
+    def __init__(self) -> None:
+        self.requested: signal.Signals | None = None
+        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned is what it takes
+        os.close(self._read)
+        os.close(self._write)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self.requested = signal.Signals(number)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._write, b"!")
+
+    def fileno(self) -> int:
+        """Return a descriptor that becomes readable when a stop is requested."""
+        return self._read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a process ended. Times are seconds."""
+
+    exit_code: int | None  # None: ended by a signal, or never started
+    signal: int | None
+    timed_out: bool
+    stopped: bool  # by a Stop
+    wall_s: float
+    usage: Mapping[str, float]
+    stdout: bytes
+    stderr: bytes
+    error: str = ""  # why it could not be started
+
+
+def run_process(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    mark: str,
+    timeout_s: float,
+    stop: Stop,
+    look: Callable[[int], None] | None = None,
+    look_after_s: float = 0.2,
+) -> Outcome:
+    """Run `argv` to its end, to its timeout or to a stop; in the last two cases its whole tree is ended.
+
+    `look` is called once with the process id, `look_after_s` after the start, if it still runs. Between, this
+    process sleeps. Output goes to files in memory, never to a device that may be under test.
+    """
+    with _spool() as stdout, _spool() as stderr:
+        begun = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                list(argv), env={**os.environ, "LC_ALL": "C", **env, MARK: mark},
+                stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            what = f"{argv[0]}: {error.strerror}"
+            return Outcome(
+                exit_code=None,
+                signal=None,
+                timed_out=False,
+                stopped=False,
+                wall_s=0.0,
+                usage={},
+                stdout=b"",
+                stderr=b"",
+                error=what,
+            )
+        pidfd = os.pidfd_open(process.pid)
+        try:
+            ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look, look_after_s)
+            if not ended:
+                end_tree(mark, process.pid)
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            os.close(pidfd)
+        wall_s = time.monotonic() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)  # tells Popen that it has been waited for
+        if ended and _group_lives(process.pid):
+            end_tree(mark, process.pid)
+        code = process.returncode
+        return Outcome(
+            exit_code=code if code >= 0 else None,
+            signal=-code if code < 0 else None,
+            timed_out=not ended and not stopped,
+            stopped=stopped,
+            wall_s=wall_s,
+            usage=_usage(usage),
+            stdout=_contents(stdout),
+            stderr=_contents(stderr),
+        )
+
+
+def _wait(
+    pidfd: int,
+    stop: Stop,
+    begun: float,
+    timeout_s: float,
+    pid: int,
+    look: Callable[[int], None] | None,
+    look_after_s: float,
+) -> tuple[bool, bool]:
+    """Sleep until the process has ended; return (it ended by itself, a stop was requested)."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(pidfd, selectors.EVENT_READ)
+        selector.register(stop, selectors.EVENT_READ)
+        while True:
+            if stop.requested is not None:
+                return False, True
+            elapsed = time.monotonic() - begun
+            left = timeout_s - elapsed
+            if left <= 0:
+                return False, False
+            pause = max(0.0, look_after_s - elapsed) if look else left
+            ready = {key.fd for key, _ in selector.select(min(left, pause))}
+            if pidfd in ready:
+                return True, False
+            if look and not ready and time.monotonic() - begun >= look_after_s:
+                look(pid)
+                look = None
+
+
+def end_tree(mark: str, leader: int | None = None) -> None:
+    """End every process of a run: SIGTERM, a short grace, then SIGKILL until none is left."""
+    if leader is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(leader, signal.SIGTERM)
+    for pid in marked(mark):
+        _kill(pid, signal.SIGTERM)
+    patience = time.monotonic() + GRACE_S
+    while (alive := marked(mark)) and time.monotonic() < patience:
+        time.sleep(0.02)
+    patience = time.monotonic() + 5.0
+    while alive and time.monotonic() < patience:
+        for pid in alive:
+            _kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+        alive = marked(mark)
+
+
+def marked(mark: str) -> list[int]:
+    """Return the ids of all living processes that bear the mark, zombies left out."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):  # it ended meanwhile, or it is not ours
+            if wanted in Path(entry.path, "environ").read_bytes().split(b"\0") and not _is_zombie(entry.path):
+                found.append(int(entry.name))
+    return found
+
+
+def _is_zombie(path: str) -> bool:
+    return Path(path, "stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+
+
+def _kill(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def _group_lives(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _spool() -> IO[bytes]:
+    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    return tempfile.TemporaryFile(dir=folder)
+
+
+def _contents(spool: IO[bytes]) -> bytes:
+    spool.seek(0)
+    return spool.read(OUTPUT_LIMIT_BYTES)
+
+
+def _usage(usage: resource.struct_rusage) -> dict[str, float]:
+    return {
+        "user_s": usage.ru_utime,
+        "system_s": usage.ru_stime,
+        "max_rss_bytes": usage.ru_maxrss * 1024.0,
+        "minor_faults": float(usage.ru_minflt),
+        "major_faults": float(usage.ru_majflt),
+        "voluntary_switches": float(usage.ru_nvcsw),
+        "involuntary_switches": float(usage.ru_nivcsw),
+    }

@@ -1,0 +1,173 @@
+"""Find the tools on this machine, and say which ones they are. I/O.
+
+Looked for, in this order: PINSWEEP_<TOOL> in the environment, `~/.config/pinsweep/tools.yaml` (tool: path), PATH,
+the folder of this Python (where the `impi-rt` wheel puts IMB). Where MLC or STREAM is absent, a kernel stands in.
+`PINSWEEP_MLC=kernel` asks for the kernel although the tool is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from orchestrator.tools import Program, get_tool
+from parsers.errors import PinsweepError, UserError
+
+_ASK_TIMEOUT_S = 10.0
+
+
+def find_programs(tools: Iterable[str], *, elsewhere: bool = False) -> dict[str, Program | str]:
+    """Return for each tool its program, or why there is none and how to get it.
+
+    `elsewhere`: planning for another machine, where what is missing here may well be; it gets its bare name.
+    """
+    return {tool: _find(tool, elsewhere) for tool in sorted(set(tools))}
+
+
+def _find(tool: str, elsewhere: bool) -> Program | str:
+    module = get_tool(tool)
+    if not module.PROGRAMS and not module.KERNEL:
+        return Program(name="", path="")  # the command line of the experiment names it
+    asked = os.environ.get(f"PINSWEEP_{tool.upper()}") or configured().get(tool)
+    if asked and asked != "kernel":
+        path = shutil.which(asked) or ""
+        if not path:
+            raise UserError(
+                f"PINSWEEP_{tool.upper()}",
+                f"{asked} is not an executable file",
+                f"configured for {tool}; unset it, or: {module.INSTALL}",
+            )
+        return _describe(tool, path)
+    if asked != "kernel":
+        for name in module.PROGRAMS:
+            path = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent)) or ""
+            if path:
+                return _describe(tool, path)
+    if module.KERNEL:
+        return _kernel(tool, elsewhere)
+    if elsewhere:
+        return Program(name=module.PROGRAMS[0], path=module.PROGRAMS[0])
+    return f"{module.PROGRAMS[0]} is not installed ({module.INSTALL})"
+
+
+def _kernel(tool: str, elsewhere: bool) -> Program | str:
+    from orchestrator import kernels
+
+    module = get_tool(tool)
+    stand_in = bool(module.PROGRAMS)
+    try:
+        path = str(kernels.build(module.KERNEL))
+    except PinsweepError as error:
+        if elsewhere:
+            return Program(name=module.KERNEL, path=module.KERNEL, stand_in=stand_in)
+        return f"{error.cause} ({error.hint})"
+    version = module.version(_ask(module.version_argv(path)))
+    return Program(name=module.KERNEL, path=path, version=version, sha256=checksum(path), stand_in=stand_in)
+
+
+def _describe(tool: str, path: str) -> Program:
+    module = get_tool(tool)
+    env: Mapping[str, str] = {}
+    helpers: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    if tool == "imb":
+        env, helpers, notes = _mpi(path)
+    if tool == "fio":
+        notes["cmdhelp"] = " ".join(re.findall(r"^ *(\w+) *:", _ask((path, "--cmdhelp=all")), re.MULTILINE))
+    version = "" if tool in ("mlc", "stream") else module.version(_ask(module.version_argv(path), env))
+    return Program(
+        name=Path(path).name,
+        path=path,
+        version=version,
+        sha256=checksum(path),
+        env=env,
+        helpers=helpers,
+        notes=notes,
+    )
+
+
+def _mpi(imb: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return (environment, helpers, notes) of the MPI library that belongs to an IMB binary."""
+    folder = Path(imb).parent
+    env: dict[str, str] = {}
+    own = folder / "mpiexec.hydra"
+    if own.exists():  # Intel MPI beside it: the wheel, or oneAPI
+        launcher = str(own)
+        library = folder.parent / "lib"
+        if (library / "libmpi.so.12").exists():
+            env = {
+                "LD_LIBRARY_PATH": ":".join(
+                    filter(None, [str(library), os.environ.get("LD_LIBRARY_PATH", "")])
+                )
+            }
+    else:
+        launcher = (
+            os.environ.get("PINSWEEP_MPIRUN") or shutil.which("mpirun") or shutil.which("mpiexec") or ""
+        )
+    if not launcher:
+        return env, {"mpirun": ""}, {}
+    text = _ask((launcher, "--version"), env)
+    flavour = next(
+        (
+            name
+            for name in ("Open MPI", "Intel(R) MPI", "MPICH", "HYDRA")
+            if name in text or name.lower() in text.lower()
+        ),
+        "",
+    )
+    match = re.search(r"(?:Open MPI\) |Version:? *|Open MPI )(\d[\w.]*)", text)
+    name = {"Intel(R) MPI": "Intel MPI", "HYDRA": "MPICH"}.get(flavour, flavour) or "unknown MPI"
+    return env, {"mpirun": launcher}, {"mpi": f"{name} {match[1]}" if match else name}
+
+
+@functools.cache
+def configured() -> Mapping[str, str]:
+    """Read `tools.yaml` of the user's configuration folder: tool names to paths. Empty where there is none."""
+    import platformdirs
+
+    path = Path(platformdirs.user_config_dir("pinsweep")) / "tools.yaml"
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(str(path), f"cannot be read: {error}") from error
+    import yaml
+
+    try:
+        found = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise UserError(str(path), f"not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise UserError(str(path), "must map tools to paths", "mlc: /opt/mlc/Linux/mlc")
+    return {str(k): str(Path(v).expanduser()) for k, v in found.items()}
+
+
+def checksum(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:
+    """Return what a program prints about itself; empty if it does not answer."""
+    if not argv:
+        return ""
+    try:
+        done = subprocess.run(
+            argv, capture_output=True, timeout=_ASK_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C", **(env or {})},
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")

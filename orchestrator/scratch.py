@@ -1,0 +1,230 @@
+"""The scratch folder: made, filled, bounded and removed by pinsweep, and by nobody else. I/O.
+
+The folder is recognised by a marker file, which is also its lock. A folder without the marker is not ours and is
+never written to or removed. `keeper` outlives this process just long enough to end the tool and remove the folder
+when this process is killed; it inherits the lock, so the next pinsweep waits until the folder is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.model import ScratchFile
+from orchestrator.process import Stop, end_tree
+from parsers.errors import PinsweepError, UserError
+
+MARKER = ".pinsweep-scratch"
+RESERVE_BYTES = 64 << 20
+"""What stays free on the scratch file system whatever a sweep asks for."""
+
+_CHUNK_BYTES = 8 << 20
+_LOCK_PATIENCE_S = 15.0
+
+
+class Stopped(Exception):
+    """A stop was requested while scratch files were being written."""
+
+
+class Scratch:
+    """An open scratch folder."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self.lock = lock
+        self._made: dict[str, ScratchFile] = {}
+
+    def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
+        """Make what is not there yet. Raises PinsweepError where there is no room, Stopped on a stop."""
+        for file in files:
+            if self._made.get(file.path) == file and Path(file.path).exists():
+                continue
+            path = Path(file.path)
+            if not path.is_relative_to(self.path):
+                raise ValueError(f"{path} lies outside the scratch folder {self.path}")
+            if file.text is not None:
+                path.write_text(file.text, "utf-8")
+            elif file.folder:
+                path.mkdir(exist_ok=True)
+                self._check_space(file.size_bytes)
+            else:
+                self._fill(path, file.size_bytes, stop)
+            self._made[file.path] = file
+
+    def remove(self, files: tuple[ScratchFile, ...]) -> None:
+        for file in files:
+            self._made.pop(file.path, None)
+            path = Path(file.path)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _check_space(self, size_bytes: int) -> None:
+        free = free_bytes(self.path)
+        if size_bytes > free:
+            raise PinsweepError(
+                str(self.path),
+                f"no room for {size_bytes >> 20} MiB of scratch: {max(0, free) >> 20} MiB free",
+                "--scratch names a folder on another file system",
+            )
+
+    def _fill(self, path: Path, size_bytes: int, stop: Stop) -> None:
+        """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
+        path.unlink(missing_ok=True)
+        self._check_space(size_bytes)
+        block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
+        try:
+            with path.open("xb") as file:
+                written = 0
+                while written < size_bytes:
+                    if stop.requested is not None:
+                        raise Stopped
+                    # each chunk begins with its own offset: no two are equal for a device that deduplicates
+                    chunk = written.to_bytes(8, "little") + block[8:]
+                    written += file.write(chunk[: size_bytes - written])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise PinsweepError(
+                str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
+            ) from error
+        except Stopped:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve."""
+    while not folder.exists():
+        folder = folder.parent
+    usage = os.statvfs(folder)
+    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES
+
+
+@contextmanager
+def open_scratch(path: Path) -> Iterator[Scratch]:
+    """Make the folder, hold its lock, remove all of it at the end.
+
+    Raises UserError if the folder is not ours or another pinsweep is using it.
+    """
+    lock = _lock(path)
+    try:
+        for entry in path.iterdir():  # what a killed run may have left
+            if entry.name != MARKER:
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        yield Scratch(path, lock)
+    finally:
+        _remove(path)
+        os.close(lock)
+
+
+def _lock(path: Path) -> int:
+    patience = time.monotonic() + _LOCK_PATIENCE_S
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = not path.exists()
+            path.mkdir(exist_ok=True)
+            if not fresh and not (path / MARKER).exists() and any(path.iterdir()):
+                raise UserError(
+                    str(path),
+                    "this folder was not made by pinsweep",
+                    "move it away, or choose another with --scratch",
+                )
+            lock = os.open(path / MARKER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            continue  # its owner removed it between two of these calls
+        except OSError as error:
+            raise UserError(
+                str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), (path / MARKER).stat()):
+                return lock
+        except FileNotFoundError:
+            pass  # removed by its owner after we opened it
+        except BlockingIOError:
+            if time.monotonic() > patience:
+                os.close(lock)
+                raise UserError(
+                    str(path),
+                    "another pinsweep is using this scratch folder",
+                    "wait for it, or choose another with --scratch",
+                ) from None
+            time.sleep(0.1)
+        os.close(lock)
+
+
+def _remove(path: Path) -> None:
+    """Remove the folder, the marker last, and the parents that pinsweep's default makes if they are empty."""
+    if not (path / MARKER).exists():
+        return
+    for entry in path.iterdir():
+        if entry.name != MARKER:
+            shutil.rmtree(
+                entry, ignore_errors=True
+            ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    (path / MARKER).unlink()
+    with contextlib.suppress(OSError):
+        path.rmdir()
+        if path.parent.name == "pinsweep-scratch":
+            path.parent.rmdir()
+
+
+class Keeper:
+    """A process that sleeps until its parent dies, then ends the tool that was running and removes the scratch folder.
+
+    Ctrl-C and errors are the parent's own business; this is for SIGKILL and the out-of-memory killer.
+    """
+
+    def __init__(self, scratch: Scratch) -> None:
+        read, self._write = os.pipe2(os.O_CLOEXEC)
+        self.pid = os.fork()
+        if self.pid == 0:
+            _keep(read, scratch)
+        os.close(read)
+
+    def watch(self, mark: str) -> None:
+        """Name the run that starts now; an empty mark: none is running."""
+        os.write(self._write, f"{mark}\n".encode())
+
+    def dismiss(self) -> None:
+        """Let it go without doing anything."""
+        os.write(self._write, b"dismissed\n")
+        os.close(self._write)
+        os.waitpid(self.pid, 0)
+
+
+def _keep(pipe: int, scratch: Scratch) -> None:
+    """Be the keeper; never returns."""
+    status = 1
+    try:
+        os.setsid()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        Path("/proc/self/comm").write_text("pinsweep-keeper")
+        low, high = sorted((pipe, scratch.lock))
+        os.closerange(0, low)
+        os.closerange(low + 1, high)
+        os.closerange(high + 1, 65536)
+        heard = b""
+        while chunk := os.read(pipe, 4096):
+            heard = (heard + chunk)[-4096:]
+        last = heard.decode().rstrip("\n").rpartition("\n")[2]
+        if last != "dismissed":
+            if last:
+                end_tree(last)
+            _remove(scratch.path)
+        status = 0
+    finally:
+        os._exit(status)

@@ -1,0 +1,87 @@
+"""Look around once before planning: topology, tools, memory, space, rights. I/O; decides nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from orchestrator import machine
+from orchestrator.model import Experiment
+from orchestrator.plan import Machine
+from orchestrator.programs import find_programs
+from orchestrator.scratch import free_bytes
+from orchestrator.tools import Program, Site
+from orchestrator.topology import Topology
+from parsers.errors import UserError
+
+SCRATCH_ROOT = "pinsweep-scratch"
+
+
+def survey(
+    experiments: Iterable[Experiment],
+    *,
+    scratch: Path,
+    topology: Topology | None = None,
+    allow_write: Iterable[str] = (),
+) -> Machine:
+    """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known."""
+    elsewhere = topology is not None
+    tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
+    programs = find_programs(tools, elsewhere=elsewhere)
+    site = Site(
+        topology=topology if topology is not None else machine.read_topology(),
+        program=Program(name="", path=""),
+        numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),
+        scratch=str(scratch),
+        root=os.geteuid() == 0,
+        allow_write=tuple(real_device(path) for path in allow_write),
+        path_kind=path_kind,
+        real_path=os.path.realpath,
+        memory_bytes=None if elsewhere else available_memory_bytes(),
+    )
+    return Machine(
+        site=site, programs=programs, free_scratch_bytes=None if elsewhere else free_bytes(scratch)
+    )
+
+
+def scratch_folder(root: Path, experiments: Iterable[Experiment]) -> Path:
+    """Return the folder of these experiments below `root`: the same for `plan` and for `run`."""
+    return root.absolute() / SCRATCH_ROOT / "+".join(experiment.name for experiment in experiments)
+
+
+def path_kind(path: str) -> str:
+    """Return "missing", "file", "directory", "block", "char" or "other"; symbolic links are followed."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return "missing"
+    kinds = (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "directory"),
+        (stat.S_ISBLK, "block"),
+        (stat.S_ISCHR, "char"),
+    )
+    return next((kind for test, kind in kinds if test(mode)), "other")
+
+
+def real_device(path: str) -> str:
+    """Return the real path of a device named with --allow-write. Raises UserError if it is none."""
+    real = os.path.realpath(path)
+    if path_kind(real) not in ("block", "char"):
+        raise UserError(
+            "--allow-write",
+            f"{path} is not a device",
+            "name the block device whose data may be lost, e.g. /dev/nvme1n1",
+        )
+    return real
+
+
+def available_memory_bytes() -> int | None:
+    """Return MemAvailable, or None where the kernel does not tell."""
+    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None

@@ -1,0 +1,130 @@
+"""Any program: a command line with `{axis}` placeholders, and metrics named by regular expressions or JSON paths.
+
+The command is split into words first and filled in afterwards, so a value is always one word, or part of one: no
+shell reads it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.model import Place, Placement, Point
+from orchestrator.place import numactl
+from orchestrator.tools import Command, Option, Refused, Site
+from parsers import command as parser
+from parsers.measurement import Parsed
+
+PROGRAMS: tuple[str, ...] = ()
+KERNEL = ""
+INSTALL = "the program is the first word of `command`"
+OPEN = True
+"""Any other option is an axis of the user's own, for the placeholders."""
+
+
+def options() -> Mapping[str, Option]:
+    return {
+        "command": Option(
+            kind="text",
+            required=True,
+            help="the command line; {name} is the value of the axis or option of that name",
+        ),
+        "metrics": Option(
+            kind="mapping",
+            required=True,
+            help="name: {regex: …} or {json: …}, with unit and better: higher|lower",
+        ),
+        "threads": Option(kind="int", low=1, help="PUs the placement holds; also OMP_NUM_THREADS"),
+        "seconds": Option(kind="float", low=0, help="how long one run takes, for the plan; 10 if not given"),
+        "env": Option(kind="mapping", help="environment variables: name: value, with placeholders"),
+    }
+
+
+def words(command: str) -> list[str]:
+    """Split a command line into words, as a shell would. Raises ValueError on an open quote."""
+    return shlex.split(command)
+
+
+def fill(word: str, values: Mapping[str, Any]) -> str:
+    """Replace `{name}` by its value; `{{` and `}}` are braces. Raises KeyError naming what is not there."""
+    parts = []
+    for literal, name, spec, conversion in string.Formatter().parse(word):
+        parts.append(literal)
+        if name is not None:
+            if spec or conversion or not name.isidentifier():
+                raise KeyError(f"{{{name}{':' if spec else ''}{spec or ''}}}")
+            parts.append(_text(values[name]))
+    return "".join(parts)
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, bool):
+        return str(value).lower()
+    return (
+        ",".join(map(str, value))
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value)
+    )
+
+
+def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    text = options.get("command")
+    if isinstance(text, str):
+        try:
+            parts = words(text)
+            if not parts:
+                found.append(("command", "is empty"))
+            for word in parts:
+                fill(word, options)
+        except KeyError as error:
+            found.append(("command", f"no axis or option named {error.args[0]!r} for its placeholder"))
+        except ValueError as error:
+            found.append(("command", f"cannot be split into words: {error}"))
+    metrics = options.get("metrics")
+    if isinstance(metrics, Mapping):
+        found += [("metrics", f"{name}: {what}" if name else what) for name, what in parser.problems(metrics)]
+    for name, value in (options.get("env") or {}).items():
+        if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
+            found.append(("env", f"{name!r} is not a name of a variable"))
+        try:
+            fill(str(value), options)
+        except (KeyError, ValueError) as error:
+            found.append(("env", f"{name}: {error}"))
+    return found
+
+
+def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
+    return options.get("threads"), 1
+
+
+def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
+    return None
+
+
+def command(point: Point, placement: Placement | None, site: Site) -> Command:
+    """Fill the placeholders. Raises Refused where the program is not found."""
+    values = {**point.options, "place": point.place.name if point.place else ""}
+    argv = [fill(word, values) for word in words(str(point.options["command"]))]
+    if not argv[0]:
+        raise Refused("the command's first word is empty")
+    env = {str(name): fill(str(value), values) for name, value in (point.options.get("env") or {}).items()}
+    if "threads" in point.options:
+        env.setdefault("OMP_NUM_THREADS", str(point.options["threads"]))
+    prefix = numactl(placement.groups[0], site.numactl) if placement else ()
+    return Command(argv=(*prefix, *argv), env=env, estimate_s=float(point.options.get("seconds", 10.0)))
+
+
+def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001 (a stranger's program: starting it with a guess could do anything)
+    return ()
+
+
+def version(text: str) -> str:  # noqa: ARG001
+    return ""
+
+
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    return next((flag.text for flag in parsed.flags if flag.id.startswith("missing:")), "")

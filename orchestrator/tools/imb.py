@@ -1,0 +1,157 @@
+"""Intel MPI Benchmarks under Intel MPI, Open MPI or MPICH: one numactl per rank, never one mask for all.
+
+`mpirun -np 2 hwloc-bind core:0 core:7 IMB-MPI1` binds both ranks to the union of the two cores. Here each rank is
+started by a numactl of its own, and the library's own pinning is switched off so that it cannot fight it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.model import Place, Placement, Point, ScratchFile
+from orchestrator.place import numactl
+from orchestrator.tools import Command, Option, Refused, Site
+from parsers.measurement import Parsed
+
+PROGRAMS = ("IMB-MPI1",)
+KERNEL = ""
+INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
+
+BENCHMARKS = (
+    "PingPong", "PingPing", "Sendrecv", "Exchange", "Uniband", "Biband", "Bcast", "Allgather", "Allgatherv", "Gather",
+    "Gatherv", "Scatter", "Scatterv", "Alltoall", "Alltoallv", "Reduce", "Reduce_scatter", "Allreduce", "Barrier",
+    "PingPongSpecificSource", "PingPingSpecificSource", "PingPongAnySource", "PingPingAnySource",
+    "Reduce_scatter_block", "Reduce_local",
+)  # fmt: skip
+"""Names IMB-MPI1 knows. It answers an unknown one by running all of them, with exit status 0."""
+
+_ROW_S = 0.05  # what one message size takes, roughly, at IMB's own number of repetitions
+
+
+def options() -> Mapping[str, Option]:
+    return {
+        "benchmark": Option(kind="word", choices=BENCHMARKS, help="what to measure; PingPong if not given"),
+        "np": Option(kind="int", low=2, high=65536, help="MPI processes; 2 if not given"),
+        "msglog": Option(
+            kind="text", help='message sizes as powers of two, "0:22" (in quotes: YAML reads 0:22 as a time)'
+        ),
+        "message_sizes": Option(
+            kind="size", inner=True, low=0, help="message sizes in bytes, measured by one process (-msglen)"
+        ),
+        "iter": Option(
+            kind="text", help='repetitions per size, e.g. 1000, or "1000,40" with the MB per size'
+        ),
+        "iter_policy": Option(
+            kind="word",
+            choices=("dynamic", "multiple_np", "auto", "off"),
+            help="how IMB lowers the repetitions",
+        ),
+        "time": Option(kind="float", low=0.01, help="seconds per message size at most"),
+        "mem": Option(kind="float", low=0.01, help="GB of buffers per process"),
+        "off_cache": Option(kind="text", help="-1 or MB: keep the buffers out of the caches"),
+        "sync": Option(kind="flag", help="synchronise the processes before each measurement"),
+    }
+
+
+def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    if "msglog" in options and not re.fullmatch(r"\d{1,2}(:\d{1,2})?", str(options["msglog"])):
+        found.append(("msglog", f"{options['msglog']!r} is not MAX or MIN:MAX, powers of two"))
+    if "iter" in options and not re.fullmatch(r"\d+(,\d+){0,2}", str(options["iter"])):
+        found.append(("iter", f"{options['iter']!r} is not N, N,MB or N,MB,N"))
+    if "off_cache" in options and not re.fullmatch(r"-1|\d+(\.\d+)?(,\d+)?", str(options["off_cache"])):
+        found.append(("off_cache", f"{options['off_cache']!r} is neither -1 nor MB[,line]"))
+    if "msglog" in options and "message_sizes" in options:
+        found.append(("msglog", "and message_sizes both choose the sizes; give one"))
+    return found
+
+
+def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
+    return 1, int(options.get("np", 2))
+
+
+def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
+    return Place(name="all", cpus="all", memory="local")
+
+
+def command(point: Point, placement: Placement | None, site: Site) -> Command:
+    """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
+    given = point.options
+    if placement is None:
+        raise ValueError("MPI ranks are always placed")
+    mpirun = site.program.helpers.get("mpirun", "mpirun")
+    if not mpirun:
+        raise Refused(f"no mpirun for {site.program.path}")
+    flavour = site.program.notes.get("mpi", "")
+    arguments = [str(given.get("benchmark", "PingPong"))]
+    if len(placement.groups) > 2:
+        arguments += ["-npmin", str(len(placement.groups))]
+    scratch: tuple[ScratchFile, ...] = ()
+    if sizes := given.get("message_sizes"):
+        path = f"{site.scratch}/sizes-{point.point_id}.txt"
+        scratch = (ScratchFile(path=path, text="".join(f"{size}\n" for size in sizes)),)
+        arguments += ["-msglen", path]
+    for name in ("msglog", "iter", "iter_policy", "time", "mem", "off_cache"):
+        if name in given:
+            arguments += [f"-{name}", str(given[name])]
+    if given.get("sync"):
+        arguments += ["-sync", "on"]
+    head, env = _launcher(flavour, root=site.root)
+    ranks = [
+        ["-np", "1", *numactl(group, site.numactl), site.program.path, *arguments]
+        for group in placement.groups
+    ]
+    argv = [mpirun, *head, *ranks[0]]
+    for rank in ranks[1:]:
+        argv += [":", *rank]
+    rows = len(sizes) if sizes else _rows(str(given.get("msglog", "22")))
+    return Command(
+        argv=tuple(argv), env={**site.program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
+    )
+
+
+def _launcher(flavour: str, *, root: bool) -> tuple[list[str], dict[str, str]]:
+    """Return (arguments, environment) that keep the MPI library from pinning, and from leaving this host."""
+    if flavour.startswith("Open MPI"):
+        return ["--bind-to", "none", "--oversubscribe", *(["--allow-run-as-root"] if root else [])], {}
+    if flavour.startswith("MPICH"):
+        return ["-launcher", "fork", "-bind-to", "none"], {}
+    return ["-bootstrap", "fork"], {"I_MPI_PIN": "off", "I_MPI_FABRICS": "shm"}
+
+
+def _rows(msglog: str) -> int:
+    low, _, high = msglog.rpartition(":")
+    return int(high) - int(low or 0) + 2
+
+
+def version_argv(path: str) -> tuple[str, ...]:
+    return (path, "-help")
+
+
+def version(text: str) -> str:
+    match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w. ]*?)\s*,", text)
+    return match[1] if match else ""
+
+
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    """IMB exits with 0 after a misspelt name, too few processes or too little memory: look at what it printed."""
+    for flag in parsed.flags:
+        if flag.id in (
+            "invalid_benchmark_name",
+            "invalid_processes",
+            "out_of_mem",
+            "time_out",
+            "truncated",
+            "incomplete",
+        ):
+            return flag.text
+    if parsed.facts.get("complete") is False:
+        return "IMB did not come to its end"
+    wanted = str(point.options.get("benchmark", "PingPong"))
+    index = parsed.measurements.columns.index("benchmark")
+    seen = sorted({str(row[index]) for row in parsed.measurements.rows})
+    if seen != [wanted]:
+        return f"asked for {wanted}, got {', '.join(seen) or 'nothing'}"
+    return ""

@@ -1,0 +1,190 @@
+"""Intel Memory Latency Checker, or our own `memlat` in its place: same options, same tables, another banner.
+
+Options carry MLC's letters (`l` the stride, `W` the traffic type, `d` one delay). `delays` is an inner axis: one
+process measures them all, by a delay file (-g). MLC pins its own threads, so the placement is given twice: to
+numactl, for the process and its memory, and to MLC by -c (latency thread), -k (load threads) and -j (memory).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.cpulist import format_cpulist
+from orchestrator.model import Place, Placement, Point, ScratchFile
+from orchestrator.place import numactl
+from orchestrator.tools import Command, Option, Refused, Site
+from parsers.measurement import Parsed
+
+PROGRAMS = ("mlc",)
+KERNEL = "memlat"
+INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"
+
+MODES = (
+    "loaded_latency", "idle_latency", "latency_matrix", "bandwidth_matrix",
+    "peak_injection_bandwidth", "max_bandwidth", "c2c_latency",
+)  # fmt: skip
+PLACES_ITSELF = frozenset(
+    {"latency_matrix", "bandwidth_matrix", "peak_injection_bandwidth", "max_bandwidth", "c2c_latency"}
+)
+"""Modes that walk over the whole machine by themselves: a placement would only narrow what they see."""
+
+DEFAULT_DELAYS = (
+    0,
+    2,
+    8,
+    15,
+    50,
+    100,
+    200,
+    300,
+    400,
+    500,
+    700,
+    1000,
+    1300,
+    1700,
+    2500,
+    3500,
+    5000,
+    9000,
+    20000,
+)
+"""The delays that MLC measures when none are given, in its order (formats: loaded latency table)."""
+
+_TRAFFIC = ("R", *map(str, (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)))
+_SECONDS_PER_POINT = 2.0  # MLC's own default of -t
+
+
+def options() -> Mapping[str, Option]:
+    return {
+        "mode": Option(
+            kind="word", choices=MODES, required=True, help="what to measure; MLC's option without its dashes"
+        ),
+        "delays": Option(
+            kind="int",
+            inner=True,
+            low=0,
+            high=1_000_000,
+            help="injection delays, measured by one process in this order (-g)",
+        ),
+        "d": Option(kind="int", low=0, high=1_000_000, help="one injection delay"),
+        "l": Option(kind="int", low=64, high=1 << 20, help="stride in bytes"),
+        "W": Option(
+            kind="word",
+            choices=_TRAFFIC,
+            help="traffic type: R read only, 2-5 with ordinary stores, 6-10 with non-temporal stores",
+        ),
+        "b": Option(kind="text", help="buffer per thread in KiB, or with suffix k, m, g"),
+        "t": Option(kind="seconds", low=0.05, high=3600, help="seconds per point"),
+        "e": Option(kind="flag", help="leave the prefetchers as they are"),
+        "r": Option(kind="flag", help="random access for the latency thread"),
+        "X": Option(kind="flag", help="one hyper-thread per core only"),
+        "L": Option(kind="flag", help="2 MB pages"),
+    }
+
+
+def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    mode = options.get("mode")
+    if "delays" in options and "d" in options:
+        found.append(("d", "is one of the delays; give delays or d"))
+    if mode != "loaded_latency":
+        found += [
+            (name, f"belongs to loaded_latency, not to {mode}") for name in ("delays", "d") if name in options
+        ]
+    if "W" in options and mode in ("idle_latency", "latency_matrix", "c2c_latency"):
+        found.append(("W", f"has no effect on {mode}: it measures reads"))
+    return found
+
+
+def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001
+    return None, 1
+
+
+def default_place(options: Mapping[str, Any]) -> Place | None:
+    return None if options["mode"] in PLACES_ITSELF else Place(name="all", cpus="all", memory="any")
+
+
+def command(point: Point, placement: Placement | None, site: Site) -> Command:
+    """Build the command line. Raises Refused where a loaded latency would have no load."""
+    given = point.options
+    mode = str(given["mode"])
+    official = not site.program.stand_in
+    if official and not site.root and not given.get("e"):
+        notes: tuple[str, ...] = (
+            "not root: MLC cannot switch the prefetchers off and measures random access instead",
+        )
+    else:
+        notes = () if official else ("memlat, a kernel of pinsweep, stands in for MLC",)
+    argv = [site.program.path, f"--{mode}"]
+    prefix: tuple[str, ...] = ()
+    if placement is not None:
+        group = placement.groups[0]
+        prefix = numactl(group, site.numactl)
+        argv.append(f"-c{group.cpus[0]}")
+        if mode == "loaded_latency":
+            if len(group.cpus) < 2:
+                raise Refused(f"a loaded latency needs a CPU for the load: {placement.name} has one")
+            argv.append(f"-k{format_cpulist(group.cpus[1:])}")
+        if len(group.membind) == 1:
+            argv.append(f"-j{group.membind[0]}")
+    scratch: tuple[ScratchFile, ...] = ()
+    delays = tuple(given.get("delays", (given["d"],) if "d" in given else DEFAULT_DELAYS))
+    if mode == "loaded_latency":
+        if "d" in given:
+            argv.append(f"-d{given['d']}")
+        elif "delays" in given:
+            text = "".join(f"{delay}\n" for delay in delays)
+            path = f"{site.scratch}/delays-{hashlib.sha256(text.encode()).hexdigest()[:8]}.txt"
+            scratch = (ScratchFile(path=path, text=text, size_bytes=len(text)),)
+            argv.append(f"-g{path}")
+    traffic = str(given.get("W", ""))
+    if traffic:
+        argv.append("-R" if traffic == "R" else f"-W{traffic}")
+    argv += [f"-{letter}{given[letter]}" for letter in ("l", "b", "t") if letter in given]
+    argv += [f"-{letter}" for letter in ("e", "r", "X", "L") if given.get(letter)]
+    return Command(
+        argv=(*prefix, *argv),
+        estimate_s=_estimate(mode, given, len(delays), site),
+        scratch=scratch,
+        notes=notes,
+    )
+
+
+def _estimate(mode: str, given: Mapping[str, Any], delays: int, site: Site) -> float:
+    """MLC takes -t seconds per point after a start of some seconds; a matrix has a point per pair of nodes."""
+    point_s = float(given.get("t", _SECONDS_PER_POINT))
+    nodes = max(1, site.topology.numbers().get("numa_nodes", 1))
+    points = {
+        "loaded_latency": delays,
+        "latency_matrix": nodes**2,
+        "bandwidth_matrix": nodes**2,
+        "c2c_latency": 2 * nodes,
+    }.get(mode, 5)
+    return 2.0 + points * (point_s + 0.2)
+
+
+def version_argv(path: str) -> tuple[str, ...]:
+    return (path, "--version")  # an unknown option to MLC, which answers with its banner
+
+
+def version(text: str) -> str:
+    for line in text.splitlines():
+        if "Checker" in line and " v" in line:
+            return line.rsplit(" v", 1)[1].strip()
+        if line.startswith("pinsweep memlat"):
+            return line.split()[2]
+    return ""
+
+
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    """Fewer rows than delays, a refusal, or no figures at all are no result."""
+    for wanted in ("no_figures", "hugepages_missing", "invalid_argument", "truncated"):
+        for flag in parsed.flags:
+            if flag.id == wanted:
+                return flag.text
+    if not parsed.measurements.rows:
+        return "no figures in the output"
+    return ""

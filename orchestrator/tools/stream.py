@@ -1,0 +1,150 @@
+"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.model import Place, Placement, Point
+from orchestrator.place import numactl
+from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.topology import Topology
+from parsers.measurement import Parsed
+from parsers.units import size_bytes
+
+PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
+KERNEL = "stream"
+INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
+
+ARRAYS = 3
+BYTES_PER_ELEMENT = {"double": 8, "float": 4}
+SMALLEST_ARRAY = 10_000_000
+"""Elements: STREAM's own default, enough clock ticks per loop on any machine."""
+
+_RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate only
+
+
+def options() -> Mapping[str, Option]:
+    return {
+        "threads": Option(kind="int", low=1, help="OpenMP threads, each bound to a PU of its own"),
+        "array_size": Option(
+            kind="text",
+            help="elements of one array, or a size (4 x LLC, 512M); auto: 4 × the last-level caches in use, as memory allows",
+        ),
+        "ntimes": Option(kind="int", low=2, high=100, help="passes; the first is not counted"),
+        "stores": Option(
+            kind="word", choices=("auto", "cached", "nt"), help="store instructions of our kernel"
+        ),
+        "pages": Option(kind="word", choices=("default", "4k", "thp", "hugetlb"), help="pages of our kernel"),
+        "precision": Option(kind="word", choices=("double", "float"), help="element type of our kernel"),
+    }
+
+
+def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    value = options.get("array_size", "auto")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [] if value > 0 else [("array_size", f"{value} elements are too few")]
+    if value == "auto":
+        return []
+    try:
+        size_bytes(str(value))
+    except ValueError:
+        return [("array_size", f"{value!r} is neither a number of elements nor a size nor auto")]
+    return []
+
+
+def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
+    return options.get("threads"), 1
+
+
+def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
+    return Place(name="all", cpus="all", memory="any")
+
+
+def command(point: Point, placement: Placement | None, site: Site) -> Command:
+    """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
+    given = point.options
+    if placement is None:
+        raise ValueError("STREAM is always placed")
+    group = placement.groups[0]
+    ntimes = int(given.get("ntimes", 10))
+    env = {
+        "OMP_NUM_THREADS": str(len(group.cpus)),
+        "OMP_PROC_BIND": "true",
+        "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in group.cpus),
+        "OMP_DYNAMIC": "false",
+    }
+    argv = [*numactl(group, site.numactl), site.program.path]
+    notes: tuple[str, ...] = ()
+    width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
+    elements, note = _array_size(given.get("array_size", "auto"), group.cpus, width, site)
+    if site.program.stand_in:
+        argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
+        argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
+        notes = (*note, "pinsweep's kernel stands in for STREAM")
+    else:
+        if fixed := sorted(set(given) - {"threads", "array_size"}) + (
+            ["array_size"] if given.get("array_size", "auto") != "auto" else []
+        ):
+            raise Refused(
+                f"{site.program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
+            )
+        notes = ("array size and passes are what the binary was compiled with",)
+    moved = (
+        10 * elements * width * ntimes + 6 * elements * width
+    )  # Copy 2, Scale 2, Add 3, Triad 3 arrays a pass; first touch and check
+    return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
+
+
+def _array_size(asked: Any, cpus: tuple[int, ...], width: int, site: Site) -> tuple[int, tuple[str, ...]]:  # noqa: ANN401
+    """Return (elements of one array, notes): STREAM's run rule is 4 × the last-level caches that are in use.
+
+    A number is elements, a size with a suffix is bytes of one array. Where memory does not allow the rule, `auto`
+    takes what fits in half of it and says so; a size that was asked for is taken exactly or refused.
+    """
+    memory = site.memory_bytes or site.topology.numbers().get("memory") or 0
+    caches = last_level_bytes(site.topology, cpus)
+    largest = memory // 2 // ARRAYS // width if memory else None
+    if asked == "auto":
+        ruled = max(SMALLEST_ARRAY, -(-4 * caches // width))
+        if largest is not None and ruled > largest:
+            return largest, (f"array of {largest} elements: memory does not allow 4 × the caches ({ruled})",)
+        return ruled, ()
+    elements = asked if isinstance(asked, int) else size_bytes(str(asked)) // width
+    if memory and ARRAYS * elements * width > memory:
+        raise Refused(
+            f"three arrays of {elements} elements need {ARRAYS * elements * width >> 20} MiB, there are {memory >> 20} MiB"
+        )
+    if elements * width < 4 * caches:
+        return elements, (
+            f"array of {elements} elements is less than 4 × the caches in use: not a memory bandwidth by STREAM's rules",
+        )
+    return elements, ()
+
+
+def last_level_bytes(topology: Topology, cpus: tuple[int, ...]) -> int:
+    """Return the sum of the last-level caches of every package that has one of the PUs; 0 where sizes are unknown."""
+    sized = [cache for cache in topology.caches if cache.kind != "instruction" and cache.size_bytes]
+    last = max((cache.level for cache in sized), default=0)
+    used = {cpu for package in topology.packages if not set(cpus).isdisjoint(package.cpus) for cpu in package.cpus}
+    return sum(cache.size_bytes or 0 for cache in sized if cache.level == last and not used.isdisjoint(cache.cpus))
+
+
+def version_argv(path: str) -> tuple[str, ...]:
+    return (path, "--version")
+
+
+def version(text: str) -> str:
+    for line in text.splitlines():
+        if "$Revision:" in line:
+            return line.split("$Revision:")[1].strip(" $")
+        if line.startswith("pinsweep stream"):
+            return line.split()[2]
+    return ""
+
+
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    for flag in parsed.flags:
+        if flag.id in ("validation_failed", "non_finite", "truncated"):
+            return flag.text
+    return ""

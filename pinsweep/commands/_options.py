@@ -1,0 +1,45 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+FILE = click.Path(path_type=Path)
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+experiments: Decorator = click.argument(
+    "experiments", metavar="EXPERIMENT...", nargs=-1, required=True, type=FILE
+)
+results: Decorator = click.argument("results", metavar="RESULT...", nargs=-1, required=True, type=FILE)
+
+scratch: Decorator = click.option(
+    "--scratch", type=FILE, envvar="PINSWEEP_SCRATCH", metavar="DIR",
+    help="Where scratch files are made: choose the file system to be measured. [default: the result's folder]",
+)  # fmt: skip
+allow_write: Decorator = click.option(
+    "--allow-write", "allow_write", multiple=True, metavar="DEVICE",
+    help="A block device whose data may be overwritten; give it each time, once per device.",
+)  # fmt: skip
+strict: Decorator = click.option(
+    "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
+)
+only: Decorator = click.option(
+    "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
+)
+
+
+def duration(seconds: float) -> str:
+    """Return `2 h 48 min`, `3 min 5 s`, `12 s`: two units at most."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    if minutes:
+        return f"{minutes} min {left} s" if left else f"{minutes} min"
+    return f"{whole} s" if whole else f"{seconds:.1f} s"

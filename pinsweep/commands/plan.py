@@ -1,0 +1,121 @@
+"""`pinsweep plan`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinsweep.commands import _options
+
+if TYPE_CHECKING:
+    from orchestrator.model import Plan
+
+
+@click.command(
+    epilog='Example: pinsweep plan experiments/stream-membind.yaml --topology "pack:2 numa:1 core:10 pu:1"'
+)
+@_options.experiments
+@click.option(
+    "--topology",
+    metavar="FILE|TEXT",
+    help="Plan for this machine instead: hwloc XML, a captured folder, or a synthetic description.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "shell", "json"]),
+    default="table",
+    help="[default: table]",
+)
+@click.option("--seed", type=int, default=0, help="Seed of the order of the runs. [default: 0]")
+@click.option(
+    "-o",
+    "--output",
+    type=_options.FILE,
+    metavar="FILE",
+    help="The result file: what it holds already is not planned again.",
+)
+@_options.scratch
+@_options.allow_write
+@_options.strict
+@_options.only
+def command(
+    experiments: tuple[Path, ...],
+    topology: str | None,
+    form: str,
+    seed: int,
+    output: Path | None,
+    scratch: Path | None,
+    allow_write: tuple[str, ...],
+    strict: bool,
+    only: tuple[str, ...],
+) -> None:
+    """Print the command line of every run that `pinsweep run` would start; start none of them.
+
+    What is skipped and why, what would be written, and how long it will take, come with it.
+    """
+    from orchestrator import plan as planning
+    from orchestrator.prepare import Wishes, prepare
+
+    wishes = Wishes(
+        output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only
+    )
+    prepared = prepare(experiments, wishes, seed=seed)
+    if form == "json":
+        import json
+
+        click.echo(json.dumps(planning.as_json(prepared.plan), ensure_ascii=False, indent=1))
+    elif form == "shell":
+        click.echo(planning.as_shell(prepared.plan, str(prepared.scratch)), nl=False)
+    else:
+        _table(prepared.plan)
+    if form != "json":
+        _summary(prepared.plan)
+
+
+def _table(plan: Plan) -> None:
+    import shlex
+
+    seen = set()
+    for run in plan.runs:
+        if run.point.point_id in seen:
+            continue
+        seen.add(run.point.point_id)
+        repeats = sum(other.point.point_id == run.point.point_id for other in plan.runs)
+        env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
+        click.secho(f"{run.sweep}  {run.point.describe()}  × {repeats}", bold=True)
+        click.echo(f"  {env}{shlex.join(run.argv)}")
+        for note in run.notes:
+            click.echo(f"  # {note}")
+
+
+def _summary(plan: Plan) -> None:
+    """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
+    import datetime
+
+    for skipped in plan.skipped:
+        labels = " ".join(f"{k}={v}" for k, v in skipped.point.items())
+        click.secho(f"skipped  {skipped.sweep}  {labels}: {skipped.reason}", fg="yellow", err=True)
+    writes = {write.path: write for run in plan.runs for write in run.writes}
+    for write in writes.values():
+        if write.kind == "device":
+            click.secho(f"OVERWRITES DEVICE  {write.path}", fg="red", bold=True, err=True)
+        else:
+            click.echo(
+                f"writes  {write.path}  ({write.size_bytes / 2**20:.0f} MiB, made and removed by pinsweep)",
+                err=True,
+            )
+    total = sum(run.estimate_s for run in plan.runs)
+    by_sweep: dict[str, float] = {}
+    for run in plan.runs:
+        by_sweep[run.sweep] = by_sweep.get(run.sweep, 0.0) + run.estimate_s
+    points = len({run.point.point_id for run in plan.runs})
+    ends = datetime.datetime.now() + datetime.timedelta(seconds=total)  # noqa: DTZ005 (the user's own clock)
+    click.echo(
+        f"{points} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end at {ends:%H:%M}",
+        err=True,
+    )
+    for sweep, seconds in sorted(by_sweep.items(), key=lambda item: -item[1])[:5]:
+        click.echo(f"  {_options.duration(seconds):>14}  {sweep}", err=True)

@@ -1,0 +1,130 @@
+"""`pinsweep run`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinsweep import __version__
+from pinsweep.commands import _options
+
+if TYPE_CHECKING:
+    from orchestrator.execute import Event
+    from orchestrator.prepare import Prepared
+    from orchestrator.session import Finished
+
+
+@click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
+@_options.experiments
+@click.option(
+    "-o", "--output", type=_options.FILE, metavar="FILE",
+    help="The result file; one that is there is continued. [default: EXPERIMENT@HOST-UTC.db]",
+)  # fmt: skip
+@click.option(
+    "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
+)
+@click.option("--retry-failed", is_flag=True, help="Start failed and timed-out runs again.")
+@_options.scratch
+@_options.allow_write
+@_options.strict
+@_options.only
+def command(
+    experiments: tuple[Path, ...],
+    output: Path | None,
+    seed: int | None,
+    retry_failed: bool,
+    scratch: Path | None,
+    allow_write: tuple[str, ...],
+    strict: bool,
+    only: tuple[str, ...],
+) -> int:
+    """Run every cell of EXPERIMENT... into one result file.
+
+    Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
+    """
+    from orchestrator.prepare import Wishes
+    from orchestrator.session import run_experiments
+
+    finished = run_experiments(
+        experiments,
+        Wishes(output=output, scratch=scratch, allow_write=allow_write, strict=strict, only=only),
+        version=__version__,
+        argv=sys.argv[1:],
+        seed=seed,
+        retry_failed=retry_failed,
+        on_begin=_begin,
+        on_event=_Progress(),
+    )
+    return _end(finished, experiments)
+
+
+def _begin(path: Path, prepared: Prepared) -> None:
+    for skipped in prepared.plan.skipped:
+        labels = " ".join(f"{key}={value}" for key, value in skipped.point.items())
+        click.secho(f"skipped  {skipped.sweep}  {labels}: {skipped.reason}", fg="yellow", err=True)
+    devices = sorted(
+        {write.path for run in prepared.plan.runs for write in run.writes if write.kind == "device"}
+    )
+    for device in devices:
+        click.secho(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
+    click.echo(f"result file  {path}", err=True)
+
+
+class _Progress:
+    """One line per run. On a terminal the line stands while the tool runs and is completed when it ends."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+
+    def __call__(self, event: Event) -> None:
+        from orchestrator.execute import Started
+
+        width = len(str(event.total))
+        head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
+        if isinstance(event, Started):
+            if self._live:
+                click.echo(f"{head}  … {_options.duration(event.left_s)} left", err=True, nl=False)
+            return
+        record = event.record
+        if self._live:
+            click.echo("\r\x1b[K", err=True, nl=False)
+        if record.status == "ok":
+            click.echo(
+                f"{head}  {self._headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True
+            )
+        else:
+            click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
+
+    @staticmethod
+    def _headline(tool: str, parsed: object) -> str:
+        from reports.terminal import headline
+
+        return headline(tool, parsed)  # type: ignore[arg-type]  # None or Parsed, as the event holds it
+
+
+def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
+    """Say what was done and what to do next; return the exit status."""
+    import shlex
+
+    summary = finished.summary
+    path = shlex.quote(str(finished.path))
+    counts = (
+        ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items()))
+        or "nothing to do"
+    )
+    before = f"; {summary.done_before} were done before" if summary.done_before else ""
+    click.echo(f"{counts}{before}", err=True)
+    if summary.stopped:
+        again = " ".join(shlex.quote(str(experiment)) for experiment in experiments)
+        click.echo(f"stopped; to go on: pinsweep run {again} -o {path}", err=True)
+        return 130
+    if summary.failed_before:
+        click.echo(
+            f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
+            err=True,
+        )
+    click.echo(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
+    return 1 if summary.failed else 0

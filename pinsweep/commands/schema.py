@@ -1,0 +1,15 @@
+"""`pinsweep schema`"""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(epilog="Example: pinsweep schema > experiment.schema.json")
+def command() -> None:
+    """Print the JSON Schema of experiment files, for editors."""
+    import json
+
+    from orchestrator.schema import json_schema
+
+    click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=1))
