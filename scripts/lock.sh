@@ -3,11 +3,13 @@
 #     scripts/lock.sh               keep what is locked, add and remove what pyproject.toml asks
 #     scripts/lock.sh --upgrade     take the newest versions
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 lock() { # lock OUTPUT ARGUMENT…
-    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-        --custom-compile-command scripts/lock.sh --all-extras --group build --output-file "$@" pyproject.toml
+    # one version for every Python: Ubuntu 22.04's 3.11.0rc1 fits neither side of python_full_version < '3.12'
+    uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+        --generate-hashes --no-emit-index-url --custom-compile-command scripts/lock.sh \
+        --all-extras --group build --output-file "$@" pyproject.toml
 }
 
 lock requirements/base.txt "$@"
