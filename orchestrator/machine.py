@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -171,12 +171,12 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "turbo": _turbo(cpu),
         "smt": _smt(cpu),
         "thp": _chosen(sys / "kernel/mm/transparent_hugepage/enabled"),
-        "numa_balancing": _switch(proc / "sys/kernel/numa_balancing"),
-        "aslr": _switch(proc / "sys/kernel/randomize_va_space"),
+        "numa_balancing": _named(proc / "sys/kernel/numa_balancing", {"0": "off", "1": "on", "2": "tiering"}),
+        "aslr": _named(proc / "sys/kernel/randomize_va_space", {"0": "off", "1": "partial", "2": "on"}),
         "clocksource": _word(sys / "devices/system/clocksource/clocksource0/current_clocksource"),
         "mitigations": _mitigations(cpu / "vulnerabilities"),
-        "isolated_cpus": _word(cpu / "isolated"),
-        "nohz_full_cpus": _word(cpu / "nohz_full"),
+        "isolated_cpus": _cpus(cpu / "isolated"),
+        "nohz_full_cpus": _cpus(cpu / "nohz_full"),
         "hypervisor": _hypervisor(lscpu, cpuinfo),
         "system": dmi_words("sys_vendor", "product_name"),
         "board": dmi_words("board_vendor", "board_name"),
@@ -284,9 +284,15 @@ def _chosen(path: Path) -> str | None:
     return found[1] if found else None
 
 
-def _switch(path: Path) -> str | None:
+def _named(path: Path, names: Mapping[str, str]) -> str | None:
     word = _word(path)
-    return None if word is None else {"0": "off", "1": "on"}.get(word, word)
+    return None if word is None else names.get(word, word)
+
+
+def _cpus(path: Path) -> str | None:
+    """Return a list of CPUs that may be empty, which the kernel writes as a blank line or as (null)."""
+    text = _text(path)
+    return None if text is None else text.strip().replace("(null)", "") or "none"
 
 
 def _kib(text: str | None) -> int | None:

@@ -334,7 +334,10 @@ def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
         node = topology.numa_nodes[0].os_index  # there is nothing else to be near to
     if node is None:
         raise Unplaceable(f"near {selector.device}: the kernel does not say at which NUMA node it is")
-    return _select(Selector(kind="numa_node", numbers=(node,)), topology)
+    try:
+        return _select(Selector(kind="numa_node", numbers=(node,)), topology)
+    except Unplaceable as error:
+        raise Unplaceable(f"near {selector.device}: {error.reason}") from None
 
 
 def _share(

@@ -323,7 +323,10 @@ WANTED_FILES: Final = (
     "devices/system/cpu/cpu[0-9]*/cpu_capacity",
     "devices/system/cpu/cpu[0-9]*/topology/physical_package_id",
     "devices/system/cpu/cpu[0-9]*/topology/*_list",
-    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/*",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/level",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/type",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/size",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/shared_cpu_list",
     "devices/system/node/node[0-9]*/cpulist",
     "devices/system/node/node[0-9]*/distance",
     "devices/system/node/node[0-9]*/meminfo",
@@ -351,12 +354,11 @@ def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
         return frozenset({cpu})
 
     cores = {group(cpu, "core_cpus_list", "thread_siblings_list") for cpu in online}
-    packages = {
-        group(cpu, "package_cpus_list", "core_siblings_list"): int(
-            files.get(f"{cpu_path}/cpu{cpu}/topology/physical_package_id", "-1")
-        )
-        for cpu in online
-    }
+    packages: dict[Cpus, int] = {}
+    for cpu in online:
+        number = files.get(f"{cpu_path}/cpu{cpu}/topology/physical_package_id")
+        if number is not None:  # some Arm guests have none: one package then
+            packages[group(cpu, "package_cpus_list", "core_siblings_list")] = int(number)
     inner = {group(cpu, name) for cpu in online for name in ("die_cpus_list", "cluster_cpus_list")}
 
     nodes: list[_Node] = []
