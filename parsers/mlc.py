@@ -8,9 +8,9 @@
     delay     int   loaded_latency: the tool's own count of cycles between requests, not ns
     traffic   str   what the loading threads do, a word of TRAFFIC or of TRAFFIC_TEXT; None where nothing tells,
                     which is not "read"
-    transfer  str   c2c_latency: "local L2->L2 HIT", "remote L2->L2 HITM, homed in writer"
+    transfer  str   c2c_latency: "local L2->L2 HIT", "remote L2->L2 HITM, homed in writer", "between CPUs HITM"
     from      int   row of a matrix: the initiating NUMA node (cpu_latency_matrix: CPU; c2c_latency: writer)
-    to        int   column of a matrix: the memory's NUMA node (c2c_latency: reader)
+    to        int   column of a matrix: the memory's NUMA node (c2c_latency: reader, a CPU where `transfer` says so)
     metric    str   latency (ns) | bandwidth (B/s; MLC's MB is 10**6 B) | core_clocks | base_clocks
 
 The table `runs` has one row per run: what its head says and which sections it holds. A fact is a column of `runs`
@@ -126,20 +126,29 @@ _VERBOSE_CELL = re.compile(
 )
 _LABELLED = re.compile(r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+(\S+)\s*$", _I)
 _LABELLED_TIGHT = re.compile(r"^(\W*(?:ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:)", _I)
-_LOADED_HEAD = re.compile(r"^\W*Inject(?:ion|ed)?\s+(?:Delay|Latency|Bandwidth)\b", _I)
+_LOADED_HEAD = re.compile(r"^\W*Inject(?:ion|ed)?\s(?=.*\bBandwidth\b)", _I)
 _TRAFFIC_LINE = re.compile(r"^\W*Using (.+?) traffic type", _I)
 _THREADS_LINE = re.compile(r"^\W*Using (all the threads|only one thread) from each core", _I)
-_TRAFFIC_THREADS = re.compile(r"\b(\d+) traffic threads?\b", _I)
+_MIX = re.compile(r"(\d+:\d+) read-(?:(non-?\s?temporal )?)write( stream-triad like)?", _I)
+_NOTES: Final[tuple[tuple[re.Pattern[str], type[int] | type[float] | type[str]], ...]] = (
+    # the kernel's own notes, whose lines start with "#"
+    (re.compile(r"^# load threads: (?P<threads>\d+)"), int),
+    (re.compile(r"^# load threads: \d+, on CPUs (?P<load_cpus>\S+)"), str),
+    (re.compile(r"^# latency thread: CPU (?P<latency_cpu>\d+)"), int),
+    (re.compile(r"^# latency thread: .*(?P<access>random|sequential) order"), str),
+    (re.compile(r"^# .*one turn takes (?P<delay_turn_ns>[\d.]+) ns here"), float),
+)
 _UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *([\d,]+) Bytes/s", _I)
 _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
 _TRANSFER = r"(L\w+) ?-(?:>|&gt;) ?(L\w+) +(HITM?) +latency"
+_CPU_C2C = re.compile(r"^\W*Measuring cache-to-cache (HITM?) latency between CPUs", _I)
 _LOCAL_C2C = re.compile(rf"^\W*Local Socket +{_TRANSFER}\s+(\S+)\s*$", _I)
 _REMOTE_C2C = re.compile(
     rf"^\W*Remote Socket +{_TRANSFER} *\(data address homed in (writer|reader) socket", _I
 )
 _NOISE = re.compile(
     r"^[\W_]*$"  # rules and blanks
-    r"|^\W*(?:(?:Numa|Memory|Reader|Writer|Numa) ?)+node\W*$|^\W*Socket\W*$|^\W*Delay\b"
+    r"|^\W*(?:(?:Numa|Memory|Reader|Writer) +)+(?:node|CPU)\W*$|^\W*Socket\W*$|^\W*Delay\b"
     r"|^\W*Will take several minutes|^\W*Using traffic with the following|^\W*Bandwidths are in"
     r"|^\W*Read/Write Ratios?\b",
     _I,
@@ -170,15 +179,8 @@ _NOTICES: Final = (
 )
 _RUN_COLUMNS: Final = (
     *("run", "heading", "program", "tool_version", "command_line", "mode", "sections", "traffic", "access"),
-    *(
-        "buffer_read_bytes",
-        "buffer_write_bytes",
-        "buffer_per_thread",
-        "stride_bytes",
-        "hyperthreads",
-        "threads",
-    ),
-    *("bandwidth_unit", "flags"),
+    *("buffer_read_bytes", "buffer_write_bytes", "buffer_per_thread", "stride_bytes", "hyperthreads"),
+    *("threads", "load_cpus", "latency_cpu", "delay_turn_ns", "bandwidth_unit", "flags"),
 )
 _RECOGNISE = re.compile(
     r"^[^\w\n]*(?:Intel ?(?:\(R\)|®)? +Memory Latency Checker\b|(?:pinsweep[ -])?memlat \d"
@@ -385,6 +387,12 @@ class _Reader:
                 self._begin("loaded_latency")
             self._columns_of_loaded(line)
             return True
+        if match := _CPU_C2C.match(line):
+            if self.section != "c2c_latency":
+                self._begin("c2c_latency")
+            self.transfer = f"between CPUs {match[1].upper()}"
+            self.columns = ()
+            return True
         if match := _REMOTE_C2C.match(line):
             if self.section != "c2c_latency":
                 self._begin("c2c_latency")
@@ -413,8 +421,7 @@ class _Reader:
         if match := _VERBOSE_CELL.match(line):
             self.cell = (int(match[1]), int(match[2]))
         elif self.runs and (match := _TRAFFIC_LINE.match(line)):
-            said = match[1].lower()
-            self.said = "read" if said in ("read-only", "read only") else said
+            self.said = _traffic_word(match[1])
         elif self.runs and (match := _THREADS_LINE.match(line)):
             self.runs[-1].facts["hyperthreads"] = (
                 "all" if match[1].lower().startswith("all") else "one per core"
@@ -422,8 +429,8 @@ class _Reader:
         elif self.runs and (match := _UNIT_LINE.search(line)):
             self.factor = float(match[2].replace(",", ""))
             self.runs[-1].facts["bandwidth_unit"] = f"1 {match[1]}B/s = {self.factor:.0f} B/s"
-        elif self.runs and (match := _TRAFFIC_THREADS.search(line)):
-            self.runs[-1].facts["threads"] = int(match[1])
+        elif self.runs and line.startswith("#") and (noted := _noted(line)):
+            self.runs[-1].facts |= noted
         elif self.section == "loaded_latency" and re.match(r"^\W*Delay\b", line, _I):
             self._unit(line)
         elif self.section is None or not _NOISE.match(line):
@@ -635,6 +642,30 @@ def _labels(
     memory: int | None = None,
 ) -> tuple[Cell, ...]:
     return (section, row, delay, traffic, transfer, source, memory)
+
+
+def _traffic_word(said: str) -> str:
+    """Return the canonical word for what "Using … traffic type" says; what says nothing known stays as it is."""
+    if said.lower() in ("read-only", "read only"):
+        return "read"
+    match = _MIX.fullmatch(said)
+    if not match:
+        return said.lower()
+    ratio, streams, triad = match.groups()
+    if triad:
+        return "triad nt" if streams else "triad rfo"
+    if ratio == "0:1":
+        return "write nt" if streams else "write"
+    return f"{ratio} nt" if streams else ratio
+
+
+def _noted(line: str) -> dict[str, Cell]:
+    return {
+        name: kind(word)
+        for pattern, kind in _NOTES
+        if (match := pattern.search(line))
+        for name, word in match.groupdict().items()
+    }
 
 
 def _run_row(index: int, run: _Run) -> tuple[Cell, ...]:

@@ -17,6 +17,7 @@ from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 PUBLISHED = CORPUS / "published"
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "mlc"
 needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
 
 FULL = """Intel(R) Memory Latency Checker - v3.11b
@@ -449,6 +450,45 @@ def test_the_stand_in_says_what_it_is() -> None:
     assert (parsed.facts["program"], parsed.facts["tool_version"]) == ("memlat", "0.1")
     assert flags(parsed) == {"stand_in"}
     assert len(parsed.measurements.rows) == 6
+
+
+def test_what_our_kernel_printed_here() -> None:
+    """Captured on a 2-CPU machine; these rows were read off the text."""
+    text = (FIXTURES / "memlat_0.1_six_runs.txt").read_text()
+    parsed = mlc.parse(text)
+    runs = parsed.tables["runs"].records()
+
+    assert values(parsed, run=1, transfer="between CPUs HITM", cell=(1, 0)) == [77.4]
+    assert values(parsed, "latency", run=2, delay=0, traffic="3:1 nt") == [496.51]
+    assert values(parsed, run=3, section="bandwidth_matrix", traffic="read", cell=(0, 0)) == [17341.4e6]
+    assert values(parsed, run=4, section="bandwidth_matrix", traffic="write nt") == [27763.2e6]
+    assert values(parsed, "base_clocks", run=5) == [389.4]
+    assert values(parsed, run=6, section="peak_injection_bandwidth", traffic="triad") == [
+        pytest.approx(16924.4e6)
+    ]
+    assert len(parsed.measurements.rows) == 15
+    assert (runs[1]["threads"], runs[1]["load_cpus"], runs[1]["latency_cpu"]) == (1, "1", 0)
+    assert runs[1]["delay_turn_ns"] == 0.279
+    assert flags(parsed) == {"stand_in", "random_access"}
+    assert not any(run.get("heading") for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Read-only", "read"),
+        ("2:1 read-write", "2:1"),
+        ("0:1 read-nontemporal write", "write nt"),
+        ("3:1 read-nontemporal write", "3:1 nt"),
+        ("2:1 read-Non Temporal Write", "2:1 nt"),
+        ("2:1 read-nontemporal write stream-triad like", "triad nt"),
+        ("3:1 read-write stream-triad like", "triad rfo"),
+        ("Something Else", "something else"),
+    ],
+)
+def test_traffic_lines_become_canonical_words(said: str, word: str) -> None:
+    parsed = mlc.parse(LOADED.format(options="", traffic=f"Using {said} traffic type\n"))
+    assert {row.get("traffic") for row in parsed.measurements.records()} == {word}
 
 
 @pytest.mark.parametrize(
