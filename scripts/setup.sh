@@ -47,13 +47,14 @@ find_python() {
 }
 
 openmp_compiles() {
-    local folder
+    local folder compiler found=1
     folder=$(mktemp -d)
     printf '#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n' >"$folder/probe.c"
-    runs "${CC:-cc}" -fopenmp -o "$folder/probe" "$folder/probe.c" && runs "$folder/probe"
-    local status=$?
+    for compiler in cc gcc clang; do
+        runs "$compiler" -fopenmp -o "$folder/probe" "$folder/probe.c" && runs "$folder/probe" && found=0 && break
+    done
     rm -r -- "$folder"
-    return "$status"
+    return "$found"
 }
 
 # What a person would call it.
