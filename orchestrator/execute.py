@@ -17,7 +17,7 @@ from orchestrator.model import Plan, PlannedRun, RunRecord, ScratchFile, Status
 from orchestrator.process import Outcome, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
-from orchestrator.tools import get_tool
+from orchestrator.tools import get_tool, text_to_parse
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError
 from parsers.measurement import Parsed
@@ -169,7 +169,9 @@ def judge(run: PlannedRun, outcome: Outcome) -> tuple[Status, str, Parsed | None
     if outcome.timed_out:
         return "timeout", f"did not end within {run.timeout_s:.0f} s", None
     try:
-        parsed = get_parser(run.tool).parse(stdout, run.point.options)
+        parsed = get_parser(run.tool).parse(
+            text_to_parse(run.tool, outcome.stdout, outcome.stderr), run.point.options
+        )
     except ParseError as error:
         reason = f"exit status {outcome.exit_code}: " if outcome.exit_code else ""
         return (

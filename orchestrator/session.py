@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import platform
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -54,14 +55,15 @@ def run_experiments(
     path = wishes.output or Path(default_name(prepared.experiments))
     with open_scratch(prepared.scratch) as scratch, create_result(path) as result, Stop() as stop:
         on_begin(path, prepared)
+        facts = machine.facts()
         session = result.begin_session(
             started_utc=_now(),
             version=version,
             argv=argv,
             seed=seed,
-            host=machine.hostname(),
-            facts=machine.facts(),
-            topology=machine.topology_xml(),
+            host=platform.node(),
+            facts=facts,
+            topology=machine.lstopo_xml() or "",
             programs={
                 tool: {
                     "name": p.name,
@@ -114,7 +116,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
 def default_name(experiments: Sequence[Experiment]) -> str:
     """Return `EXPERIMENT@HOST-UTC.db`, in signs that every file system takes."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    host = re.sub(r"[^A-Za-z0-9.-]+", "-", machine.hostname())
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())
     return f"{'+'.join(experiment.name for experiment in experiments)}@{host}-{stamp}.db"
 
 

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
+from orchestrator.tools import text_to_parse
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Flag, Parsed, Table
@@ -355,7 +356,10 @@ class ResultFile:
         ).fetchone()
         if row is not None:
             return _load_parsed(row[0])
-        parsed = parser.parse(self.output(record.run_id).decode("utf-8", "replace"), point.options)
+        parsed = parser.parse(
+            text_to_parse(point.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
+            point.options,
+        )
         try:
             with self._db:
                 self._db.execute(

@@ -130,6 +130,9 @@ class ToolModule(Protocol):
     KERNEL: str
     """The kernel of ours that does the work: alone if PROGRAMS is empty, else where none of them is found."""
 
+    READS_STDERR: bool
+    """Whether figures may be on standard error too: then both streams are parsed, standard output first."""
+
     INSTALL: str
     """One line: how to get the tool where it is missing."""
 
@@ -174,3 +177,9 @@ def get_tool(name: str) -> ToolModule:
     if name not in tool_names():
         raise UserError(name, "no tool of that name", f"tools: {', '.join(tool_names())}")
     return cast("ToolModule", importlib.import_module(f"{__name__}.{name}"))
+
+
+def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:
+    """Return what the tool's parser gets to read of a run's raw output."""
+    data = stdout + b"\n" + stderr if get_tool(tool).READS_STDERR else stdout
+    return data.decode("utf-8", "replace")

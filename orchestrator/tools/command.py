@@ -20,6 +20,7 @@ from parsers.measurement import Parsed
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
+READS_STDERR = True
 INSTALL = "the program is the first word of `command`"
 OPEN = True
 """Any other option is an axis of the user's own, for the placeholders."""

@@ -26,6 +26,7 @@ from parsers.units import size_bytes
 
 PROGRAMS = ("fio",)
 KERNEL = ""
+READS_STDERR = False
 INSTALL = "apt-get install fio, or dnf install fio"
 
 READS = frozenset({"read", "randread"})

@@ -17,6 +17,7 @@ from parsers.measurement import Parsed
 
 PROGRAMS = ("IMB-MPI1",)
 KERNEL = ""
+READS_STDERR = False
 INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
 
 BENCHMARKS = (

@@ -19,6 +19,7 @@ from parsers.measurement import Parsed
 
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"
+READS_STDERR = False
 INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"
 
 MODES = (

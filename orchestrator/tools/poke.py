@@ -13,6 +13,7 @@ from parsers.units import size_bytes
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = "poke"
+READS_STDERR = False
 INSTALL = "comes with pinsweep; it needs a C compiler"
 
 TARGETS = ("null", "memory", "file", "compute", "files")

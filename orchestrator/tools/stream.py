@@ -14,6 +14,7 @@ from parsers.units import size_bytes
 
 PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
 KERNEL = "stream"
+READS_STDERR = False
 INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
 
 ARRAYS = 3
@@ -126,8 +127,12 @@ def last_level_bytes(topology: Topology, cpus: tuple[int, ...]) -> int:
     """Return the sum of the last-level caches of every package that has one of the PUs; 0 where sizes are unknown."""
     sized = [cache for cache in topology.caches if cache.kind != "instruction" and cache.size_bytes]
     last = max((cache.level for cache in sized), default=0)
-    used = {cpu for package in topology.packages if not set(cpus).isdisjoint(package.cpus) for cpu in package.cpus}
-    return sum(cache.size_bytes or 0 for cache in sized if cache.level == last and not used.isdisjoint(cache.cpus))
+    used = {
+        cpu for package in topology.packages if not set(cpus).isdisjoint(package.cpus) for cpu in package.cpus
+    }
+    return sum(
+        cache.size_bytes or 0 for cache in sized if cache.level == last and not used.isdisjoint(cache.cpus)
+    )
 
 
 def version_argv(path: str) -> tuple[str, ...]:

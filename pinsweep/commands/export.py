@@ -1,0 +1,44 @@
+"""`pinsweep export`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+
+@click.command(epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet")
+@_options.results
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "parquet", "json"]), default="csv", help="[default: csv]"
+)
+@click.option(
+    "--shape",
+    type=click.Choice(["long", "wide"]),
+    default="long",
+    help="One row per number, or one per row of the tool's table. [default: long]",
+)
+@click.option("--tool", help="Only this tool's numbers.")
+@click.option(
+    "-o",
+    "--output",
+    type=_options.FILE,
+    metavar="FILE",
+    help="[default: standard output, except for parquet]",
+)
+def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, output: Path | None) -> None:
+    """Write the numbers of RESULT... as a table: base units (ns, B, B/s, 1/s), one column per axis."""
+    from reports.export import export
+
+    data = export(results, form=form, shape=shape, tool=tool)
+    if output is None:
+        if form == "parquet":
+            raise click.UsageError("parquet is not text: name a file with -o")
+        click.echo(data, nl=False)
+    else:
+        from reports.files import write_whole
+
+        write_whole(output, data)
+        click.echo(f"wrote  {output}", err=True)

@@ -1,0 +1,37 @@
+"""`pinsweep init`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+
+@click.command(epilog="Example: pinsweep init fio > my-disk.yaml")
+@click.argument("tool")
+@click.option(
+    "-o",
+    "--output",
+    type=_options.FILE,
+    metavar="FILE",
+    help="Write it here; a file that is there is never overwritten. [default: standard output]",
+)
+def command(tool: str, output: Path | None) -> None:
+    """Print a commented experiment for TOOL, to start from."""
+    from orchestrator.starter import starter
+    from parsers.errors import UserError
+
+    text = starter(tool)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UserError(str(output), "is there already", "name another file") from error
+    except OSError as error:
+        raise UserError(str(output), f"cannot be written: {error.strerror}") from error
+    click.echo(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)

@@ -1,0 +1,35 @@
+"""`pinsweep show`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+
+@click.command(epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw")
+@click.argument("result", type=_options.FILE)
+@click.argument("run", type=int, required=False)
+@click.option("--raw", is_flag=True, help="Print what the run printed, byte for byte.")
+@click.option("--stderr", is_flag=True, help="With --raw: its standard error instead.")
+@click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
+def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) -> None:
+    """Show the numbers of RESULT that matter, or one RUN of it in detail."""
+    from orchestrator.store import open_result
+    from reports import terminal
+
+    if raw or stderr:
+        if run is None:
+            raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")
+        with open_result(result) as file:
+            sys.stdout.buffer.write(file.output(run, "stderr" if stderr else "stdout"))
+        return
+    if run is not None:
+        click.echo(terminal.show_run(result, run))
+    elif runs:
+        click.echo(terminal.show_runs(result))
+    else:
+        click.echo(terminal.show_result(result))

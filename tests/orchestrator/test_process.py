@@ -1,0 +1,131 @@
+"""Real processes: they end, are ended, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator.process import MARK, Outcome, Stop, end_tree, marked, run_process
+
+
+def run(*argv: str, timeout_s: float = 20.0, mark: str = "test-mark", **env: str) -> Outcome:
+    with Stop() as stop:
+        return run_process(argv, env, mark=mark, timeout_s=timeout_s, stop=stop)
+
+
+def test_output_exit_status_and_usage_are_what_the_process_gave() -> None:
+    outcome = run("sh", "-c", 'printf "a\\0b"; printf err >&2; exit 3')
+
+    assert (outcome.stdout, outcome.stderr, outcome.exit_code, outcome.signal) == (b"a\0b", b"err", 3, None)
+    assert not outcome.timed_out
+    assert not outcome.stopped
+    assert outcome.usage["max_rss_bytes"] > 0
+
+
+def test_environment_is_added_to_the_inherited_one_and_locale_is_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INHERITED", "yes")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+
+    outcome = run("sh", "-c", 'echo "$INHERITED $ADDED $LC_ALL"', ADDED="too")
+
+    assert outcome.stdout == b"yes too C\n"
+
+
+def test_a_program_that_is_not_there_is_an_outcome_not_an_exception() -> None:
+    outcome = run("/nonexistent/tool")
+
+    assert outcome.error == "/nonexistent/tool: No such file or directory"
+    assert outcome.exit_code is None
+
+
+def test_death_by_signal_is_told_from_an_exit_status() -> None:
+    outcome = run("sh", "-c", "kill -SEGV $$")
+
+    assert (outcome.exit_code, outcome.signal) == (None, signal.SIGSEGV)
+
+
+def test_a_timeout_ends_children_that_left_for_sessions_of_their_own() -> None:
+    mark = f"timeout-{os.getpid()}"
+    begun = time.monotonic()
+
+    outcome = run("sh", "-c", "setsid sleep 300 & trap '' TERM; sleep 300 & wait", timeout_s=0.5, mark=mark)
+
+    assert outcome.timed_out
+    assert marked(mark) == []
+    assert time.monotonic() - begun < 10
+
+
+def test_what_a_tool_leaves_running_in_its_group_is_ended_with_it() -> None:
+    mark = f"left-{os.getpid()}"
+
+    outcome = run("sh", "-c", "sleep 300 & exit 0", mark=mark)
+
+    assert outcome.exit_code == 0
+    assert marked(mark) == []
+
+
+def test_a_signal_stops_the_run_at_once() -> None:
+    mark = f"stop-{os.getpid()}"
+    with Stop() as stop:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        begun = time.monotonic()
+        outcome = run_process(["sleep", "300"], {}, mark=mark, timeout_s=60, stop=stop)
+
+    assert outcome.stopped
+    assert stop.requested == signal.SIGINT
+    assert time.monotonic() - begun < 5
+    assert marked(mark) == []
+
+
+def test_handlers_are_what_they_were_after_a_stop() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Stop():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_look_is_called_once_while_the_process_runs() -> None:
+    seen: list[tuple[int, bytes]] = []
+
+    with Stop() as stop:
+        run_process(
+            ["sleep", "0.6"], {}, mark="look", timeout_s=5, stop=stop, look_after_s=0.2,
+            look=lambda pid: seen.append((pid, Path(f"/proc/{pid}/cmdline").read_bytes())),
+        )  # fmt: skip
+
+    assert [cmdline for _, cmdline in seen] == [b"sleep\x000.6\x00"]
+
+
+def test_waiting_costs_next_to_nothing() -> None:
+    """The observer effect: a sleep of a second in ≤ 20 ms of our own CPU time and a handful of wake-ups."""
+    before = os.times(), Path("/proc/self/status").read_text()
+    run("sleep", "1")
+    after = os.times(), Path("/proc/self/status").read_text()
+
+    def switches(status: str) -> int:
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary_ctxt"))
+
+    assert switches(after[1]) - switches(before[1]) < 30
+    assert (after[0].user - before[0].user) + (after[0].system - before[0].system) < 0.1
+
+
+def test_only_bearers_of_the_mark_are_ended() -> None:
+    pid = os.spawnvpe(os.P_NOWAIT, "sleep", ["sleep", "30"], {**os.environ, MARK: "another"})
+    try:
+        end_tree("not-the-mark")
+        assert marked("another") == [pid]
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_raw_bytes_survive() -> None:
+    program = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 100)"
+
+    assert run(sys.executable, "-c", program).stdout == bytes(range(256)) * 100

@@ -1,0 +1,158 @@
+"""The scratch folder: filled, bounded, locked, removed; never somebody else's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator.model import ScratchFile
+from orchestrator.process import Stop, marked
+from orchestrator.scratch import MARKER, Stopped, free_bytes, open_scratch
+from parsers.errors import PinsweepError, UserError
+
+
+def test_files_are_made_as_asked_and_everything_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "pinsweep-scratch" / "sweep"
+    data, text, many = str(folder / "data"), str(folder / "delays"), str(folder / "files")
+    with open_scratch(folder) as scratch, Stop() as stop:
+        scratch.prepare(
+            (
+                ScratchFile(path=data, size_bytes=20_000_001),
+                ScratchFile(path=text, text="0\n2\n"),
+                ScratchFile(path=many, folder=True),
+            ),
+            stop,
+        )
+
+        assert Path(data).stat().st_size == 20_000_001
+        assert Path(data).stat().st_blocks * 512 >= 20_000_001  # written, not sparse
+        assert Path(text).read_text() == "0\n2\n"
+        assert Path(many).is_dir()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_filled_once(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "data"
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
+        first = path.read_bytes()
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
+
+        assert path.read_bytes() == first
+        scratch.remove((ScratchFile(path=str(path), size_bytes=1000),))
+        assert not path.exists()
+
+
+def test_no_two_chunks_are_equal(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "data"
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=32 << 20),), stop)
+        data = path.read_bytes()
+
+    assert len({data[i : i + 4096] for i in range(0, len(data), 8 << 20)}) == 4
+
+
+def test_somebody_elses_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(UserError, match="not made by pinsweep"), open_scratch(theirs):
+        pass
+
+    assert (theirs / "thesis.tex").read_text() == "years of work"
+
+
+def test_links_in_the_folder_are_removed_not_followed(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.tex").write_text("years of work")
+    with open_scratch(tmp_path / "s"):
+        (tmp_path / "s" / "link").symlink_to(theirs)
+
+    assert (theirs / "thesis.tex").exists()
+    assert not (tmp_path / "s").exists()
+
+
+def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        with pytest.raises(PinsweepError, match="no room for"):
+            scratch.prepare(
+                (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=free_bytes(tmp_path) + 1),), stop
+            )
+        assert [entry.name for entry in (tmp_path / "s").iterdir()] == [MARKER]
+
+
+def test_a_stop_while_filling_leaves_no_half_file(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Stopped):
+            scratch.prepare((ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=1000),), stop)
+        assert not (tmp_path / "s" / "data").exists()
+
+
+def test_a_path_outside_the_folder_is_a_bug_not_a_write(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop, pytest.raises(ValueError, match="outside"):
+        scratch.prepare((ScratchFile(path=str(tmp_path / "elsewhere"), size_bytes=1),), stop)
+
+
+def test_two_pinsweeps_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.scratch._LOCK_PATIENCE_S", 0.2)
+    with (
+        open_scratch(tmp_path / "s"),
+        pytest.raises(UserError, match="another pinsweep"),
+        open_scratch(tmp_path / "s"),
+    ):
+        pass
+
+
+def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / MARKER).touch()
+    (tmp_path / "s" / "old.dat").write_bytes(b"x" * 1000)
+
+    with open_scratch(tmp_path / "s"):
+        assert not (tmp_path / "s" / "old.dat").exists()
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from orchestrator.process import Stop, run_process
+from orchestrator.scratch import Keeper, open_scratch
+with open_scratch(Path(sys.argv[1])) as scratch, Stop() as stop:
+    keeper = Keeper(scratch)
+    keeper.watch(sys.argv[2])
+    print(keeper.pid, flush=True)
+    run_process(["sh", "-c", "setsid sleep 300 & sleep 300"], {}, mark=sys.argv[2], timeout_s=600, stop=stop)
+"""
+
+
+def test_the_keeper_cleans_up_after_kill_9(tmp_path: Path) -> None:
+    folder, mark = tmp_path / "s", f"keeper-{os.getpid()}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(folder), mark], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        process.stdout.readline()
+        _until(lambda: len(marked(mark)) == 3)
+        process.kill()
+        process.wait()
+
+        _until(lambda: not marked(mark) and not folder.exists())
+
+
+def _until(condition: object, patience_s: float = 15.0) -> None:
+    assert callable(condition)
+    ends = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < ends, "it did not happen in time"
+        time.sleep(0.05)
