@@ -339,10 +339,9 @@ class _Reader:
         line = line.replace("|", " ")  # of Markdown tables; the tool prints none
         if not line.strip():
             return
-        if not (
-            self._figures(line, last)
-            or (not last and (self._head(line) or self._title(line) or self._say(line)))
-        ):
+        if self._figures(line, last):
+            self.heading = None  # what stood above them is no label of what follows
+        elif last or not (self._head(line) or self._title(line) or self._say(line)):
             self._unread(line, last)
 
     def _head(self, line: str) -> bool:
@@ -429,8 +428,8 @@ class _Reader:
         elif self.runs and (match := _UNIT_LINE.search(line)):
             self.factor = float(match[2].replace(",", ""))
             self.runs[-1].facts["bandwidth_unit"] = f"1 {match[1]}B/s = {self.factor:.0f} B/s"
-        elif self.runs and line.startswith("#") and (noted := _noted(line)):
-            self.runs[-1].facts |= noted
+        elif self.runs and self.runs[-1].program == "memlat" and line.startswith("#"):
+            self.runs[-1].facts |= _noted(line)
         elif self.section == "loaded_latency" and re.match(r"^\W*Delay\b", line, _I):
             self._unit(line)
         elif self.section is None or not _NOISE.match(line):
@@ -713,14 +712,14 @@ def _decimals(word: str) -> int:
 def _drop_cut_row(run: _Run, section: str, rows: list[_Row]) -> None:
     """Leave out a table's last row if its figures have fewer digits than those above: a process was killed in it.
 
-    A row on a last line without a line end is judged by what MLC prints where nothing stands above it.
+    A row on a last line without a line end is judged more strictly, and by what MLC prints if it is the first.
     """
     if not rows:
         return
     for metric, word, _ in rows[-1].cells:
         above = {_decimals(w) for row in rows[:-1] for m, w, _ in row.cells if m == metric}
-        if rows[-1].last and not above:
-            above = {_DECIMALS.get((section, metric), 1)}
+        if rows[-1].last:
+            above = {max(above, default=_DECIMALS.get((section, metric), 1))}
         value = number(word)
         finite = value is not None and value - value == 0
         if finite and len(above) == 1 and _decimals(word) < min(above):

@@ -26,8 +26,8 @@ FULL = """Intel(R) Memory Latency Checker - v3.11b
 Measuring idle latencies for random access (in ns)...
 \t\tNuma node
 Numa node\t     0\t     1\t     8\t
-       0\t  91.5\t 140.25\t 310.0\t
-       1\t 141.0\t  92.25\t 305.5\t
+       0\t  91.5\t 140.2\t 310.0\t
+       1\t 141.0\t  92.2\t 305.5\t
 
 Measuring Peak Injection Memory Bandwidths for the system
 Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
