@@ -132,7 +132,7 @@ def version_argv(path: str) -> tuple[str, ...]:
 
 
 def version(text: str) -> str:
-    match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w. ]*?)\s*,", text)
+    match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w.]*(?: Update \d+)?)", text)
     return match[1] if match else ""
 
 

@@ -1,0 +1,131 @@
+"""`pinsweep doctor`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinsweep.commands import _options
+
+if TYPE_CHECKING:
+    from orchestrator.topology import Topology
+
+
+@click.command(
+    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07/ (then elsewhere: plan --topology node07/topology.xml)"
+)
+@click.option(
+    "--capture",
+    type=_options.FILE,
+    metavar="DIR",
+    help="Write this machine's description there, to plan for it elsewhere.",
+)
+def command(capture: Path | None) -> int:
+    """Show what pinsweep sees of this machine: its topology, the tools, and what may disturb a measurement.
+
+    Exit status 1 if a tool that cannot be stood in for is missing.
+    """
+    from orchestrator import machine, noise
+    from orchestrator.programs import find_programs
+    from orchestrator.tools import Program, tool_names
+
+    topology = machine.read_topology()
+    facts = machine.facts()
+    if capture is not None:
+        _capture(capture, machine.lstopo_xml(), facts)
+    click.secho("Machine", bold=True)
+    for line in _describe(topology):
+        click.echo(f"  {line}")
+    click.echo(
+        f"  {facts.get('cpu_model') or 'CPU model not readable'}, {facts.get('os')}, Linux {facts.get('kernel')}"
+    )
+
+    click.secho("Tools", bold=True)
+    missing = 0
+    for tool, program in find_programs(name for name in tool_names() if name != "command").items():
+        if isinstance(program, Program):
+            stands_in = "  (our kernel stands in)" if program.stand_in else ""
+            mpi = f"  with {program.notes['mpi']}" if program.notes.get("mpi") else ""
+            click.echo(f"  {tool:8} {program.name} {program.version}{mpi}{stands_in}  {program.path}")
+        else:
+            missing += 1
+            click.secho(f"  {tool:8} missing: {program}", fg="red")
+    import shutil
+
+    for name, get in (
+        ("numactl", "apt-get install numactl, or dnf install numactl"),
+        ("lstopo", "apt-get install hwloc-nox, or dnf install hwloc"),
+    ):
+        path = shutil.which(name) or (shutil.which("lstopo-no-graphics") if name == "lstopo" else None)
+        if path:
+            click.echo(f"  {name:8} {path}")
+        else:
+            missing += 1
+            click.secho(f"  {name:8} missing ({get})", fg="red")
+
+    click.secho("Noise", bold=True)
+    found = noise.findings(facts)
+    for finding in found:
+        click.secho(
+            f"  {finding.level:4} {finding.what}: {finding.why}",
+            fg="yellow" if finding.level == "warn" else None,
+        )
+        if finding.fix:
+            click.echo(f"       fix: {finding.fix}")
+    if not found:
+        click.echo("  nothing found")
+    return 1 if missing else 0
+
+
+def _describe(topology: Topology) -> list[str]:
+    """Return the machine in a few lines; NUMA nodes one each."""
+    from orchestrator.cpulist import format_cpulist
+
+    numbers = topology.numbers()
+    parts = [
+        f"{numbers['packages']} packages",
+        f"{numbers['cores']} cores",
+        f"{numbers['pus']} PUs",
+        f"{numbers['numa_nodes']} NUMA nodes",
+    ]
+    lines = [", ".join(part.removesuffix("s") if part.startswith("1 ") else part for part in parts)]
+    sizes = [
+        f"{name} {numbers[name] / 2**20:g} MiB"
+        if numbers[name] >= 2**20
+        else f"{name} {numbers[name] / 2**10:g} KiB"
+        for name in ("L1", "L2", "L3")
+        if name in numbers
+    ]
+    if sizes:
+        lines.append("caches: " + ", ".join(sizes))
+    for node in topology.numa_nodes:
+        memory = (
+            f"{node.memory_bytes / 2**30:.1f} GiB" if node.memory_bytes is not None else "memory not known"
+        )
+        cpus = format_cpulist(node.cpus) or "none"
+        devices = [device.name for device in topology.devices if device.numa_node == node.os_index]
+        near = f", near it: {', '.join(devices)}" if devices else ""
+        lines.append(
+            f"numa_node {node.os_index}: CPUs {cpus}, {memory}{'' if node.allowed else ', not allowed'}{near}"
+        )
+    return lines
+
+
+def _capture(folder: Path, xml: str | None, facts: object) -> None:
+    import json
+
+    from parsers.errors import UserError
+
+    if xml is None:
+        raise UserError(
+            "--capture", "lstopo is not installed", "apt-get install hwloc-nox, or dnf install hwloc"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "topology.xml").write_text(xml, "utf-8")
+        (folder / "facts.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    except OSError as error:
+        raise UserError(str(folder), f"cannot be written: {error.strerror}") from error
+    click.echo(f"wrote  {folder}/topology.xml and facts.json", err=True)

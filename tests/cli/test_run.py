@@ -1,0 +1,255 @@
+"""`pinsweep run` as a user meets it: real processes, real interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from orchestrator.process import MARK
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ECHO = """\
+schema: 1
+title: Echo
+tool: command
+fixed:
+  command: sh -c 'sleep {seconds}; echo "value {n} ms"' {n}
+  seconds: 0.05
+  metrics:
+    reply: {regex: "value ([0-9.]+) ms", unit: ms, better: lower}
+matrix:
+  n: [1, 2, 3, 4]
+repeats: 3
+"""
+
+
+def statuses(path: Path) -> list[tuple[str, int, str]]:
+    with sqlite3.connect(path) as db:
+        return db.execute("SELECT point_id, repeat, status FROM run ORDER BY run_id").fetchall()
+
+
+def no_process_bears_a_mark() -> bool:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if f"{MARK}=".encode() in (entry / "environ").read_bytes():
+                    return False
+            except OSError:
+                continue
+    return True
+
+
+def test_a_sweep_of_a_stranger_program_in_five_lines(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+
+    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    rows = statuses(tmp_path / "echo.db")
+    assert len(rows) == len(set(rows)) == 12
+    assert {row[2] for row in rows} == {"ok"}
+    assert not list(tmp_path.glob("pinsweep-scratch*"))
+
+
+def test_rounds_are_interleaved_and_the_order_is_kept(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    pinsweep("run", "echo.yaml", "-o", "echo.db", "--seed", "7")
+
+    planned = json.loads(pinsweep("plan", "echo.yaml", "--seed", "7", "--format", "json").stdout)
+    ran = [(point, repeat) for point, repeat, _ in statuses(tmp_path / "echo.db")]
+
+    assert ran == [(run["point_id"], run["repeat"]) for run in planned["runs"]]
+    assert [repeat for _, repeat in ran] == [1] * 4 + [2] * 4 + [3] * 4
+    assert [point for point, _ in ran[:4]] != [point for point, _ in ran[4:8]]
+
+
+def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    again = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert again.returncode == 0
+    assert "nothing to do; 12 were done before" in again.stderr
+    assert len(statuses(tmp_path / "echo.db")) == 12
+
+
+def test_a_changed_experiment_adds_its_cells(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    pinsweep("run", "echo.yaml", "-o", "echo.db")
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("[1, 2, 3, 4]", "[1, 2, 3, 4, 5]"))
+
+    pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert len(statuses(tmp_path / "echo.db")) == 15
+
+
+def test_a_failing_cell_is_kept_with_its_reason_and_the_sweep_goes_on(pinsweep: Cli, tmp_path: Path) -> None:
+    text = ECHO.replace("sleep {seconds};", "test {n} != 3 || {{ echo no such thing >&2; exit 9; }};")
+    (tmp_path / "echo.yaml").write_text(text)
+
+    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 1
+    assert "exit status 9: no such thing" in done.stderr
+    assert sorted(status for *_, status in statuses(tmp_path / "echo.db")) == ["failed"] * 3 + ["ok"] * 9
+
+
+def test_failed_runs_are_started_again_only_on_request(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("sleep {seconds};", "test -e ready || exit 9;"))
+    pinsweep("run", "echo.yaml", "-o", "echo.db")
+    (tmp_path / "ready").touch()
+
+    left_alone = pinsweep("run", "echo.yaml", "-o", "echo.db")
+    retried = pinsweep("run", "echo.yaml", "-o", "echo.db", "--retry-failed")
+
+    assert left_alone.returncode == 1
+    assert "12 failed before and were left alone" in left_alone.stderr
+    assert retried.returncode == 0
+    assert sorted(status for *_, status in statuses(tmp_path / "echo.db")) == ["failed"] * 12 + ["ok"] * 12
+
+
+def test_output_that_holds_no_figure_is_a_failed_run(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace('echo "value {n} ms"', "echo nothing here"))
+
+    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 1
+    assert "reply" in done.stderr
+
+
+def test_a_timeout_ends_the_tool_and_is_a_status(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(
+        ECHO.replace("0.05", "60").replace("repeats: 3", "repeats: 1\ntimeout: 0.3")
+    )
+
+    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 1
+    assert {status for *_, status in statuses(tmp_path / "echo.db")} == {"timeout"}
+    assert no_process_bears_a_mark()
+
+
+def start(words: list[str], cwd: Path, home: Mapping[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pinsweep", *words],
+        cwd=cwd,
+        env={**os.environ, **home},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_runs(path: Path, number: int) -> None:
+    ends = time.monotonic() + 30
+    while time.monotonic() < ends:
+        if path.exists():
+            try:
+                if len(statuses(path)) >= number:
+                    return
+            except sqlite3.OperationalError:
+                pass
+        time.sleep(0.02)
+    pytest.fail("no run ended in time")
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
+    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "0.5"))
+    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+    wait_for_runs(tmp_path / "echo.db", 2)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+
+    assert process.returncode == 130
+    assert "to go on: pinsweep run echo.yaml -o echo.db" in stderr
+    assert no_process_bears_a_mark()
+    assert not list(tmp_path.glob("pinsweep-scratch*"))
+
+    assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
+    rows = statuses(tmp_path / "echo.db")
+    assert sum(status == "ok" for *_, status in rows) == 12
+    assert [status for *_, status in rows if status != "ok"] == ["interrupted"]
+
+
+@pytest.mark.slow
+def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
+    """One good run per cell and repeat at the end, whatever the moments were; the file is sound at each of them."""
+    moments = random.Random(9)
+    (tmp_path / "echo.yaml").write_text(
+        ECHO.replace("[1, 2, 3, 4]", "1..10").replace("repeats: 3", "repeats: 6")
+    )
+    for _ in range(20):
+        process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+        time.sleep(moments.uniform(0.2, 1.2))
+        process.kill()
+        process.communicate()
+        with sqlite3.connect(tmp_path / "echo.db") as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+    assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
+    good = [(point, repeat) for point, repeat, status in statuses(tmp_path / "echo.db") if status == "ok"]
+    assert len(good) == len(set(good)) == 60
+    assert no_process_bears_a_mark()
+    assert not list(tmp_path.glob("pinsweep-scratch*"))
+
+
+def test_two_runs_into_one_file_are_refused(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "1"))
+    (tmp_path / "other.yaml").write_text(ECHO)
+    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+    wait_for_runs(tmp_path / "echo.db", 1)
+    second = pinsweep("run", "other.yaml", "-o", "echo.db")
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+
+    assert second.returncode == 2
+    assert "another pinsweep is running into this file" in second.stderr
+
+
+def test_a_result_file_that_is_none_is_never_touched(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    (tmp_path / "thesis.db").write_text("years of work")
+
+    done = pinsweep("run", "echo.yaml", "-o", "thesis.db")
+
+    assert done.returncode == 2
+    assert "not a pinsweep result file" in done.stderr
+    assert (tmp_path / "thesis.db").read_text() == "years of work"
+
+
+def test_nothing_from_the_file_reaches_a_shell(pinsweep: Cli, tmp_path: Path) -> None:
+    text = """\
+schema: 1
+title: "; touch pwned"
+tool: command
+fixed:
+  command: echo {word} 7
+  metrics: {seven: {regex: " (7)"}}
+matrix:
+  word: ["$(touch pwned)", "`touch pwned`", "; touch pwned;", "a b", "-n"]
+repeats: 1
+"""
+    (tmp_path / "hostile.yaml").write_text(text)
+
+    done = pinsweep("run", "hostile.yaml", "-o", "hostile.db")
+    script = pinsweep("plan", "hostile.yaml", "--format", "shell").stdout
+    by_hand = subprocess.run(["sh"], input=script, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert not (tmp_path / "pwned").exists()
+    assert "$(touch pwned) 7" in by_hand.stdout
+    assert "; touch pwned; 7" in by_hand.stdout
+    assert done.returncode in (0, 1)

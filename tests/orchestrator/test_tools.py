@@ -1,0 +1,276 @@
+"""Command lines of every tool on imagined machines; and what each refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from orchestrator.model import Place, Point
+from orchestrator.place import resolve
+from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
+from orchestrator.topology import topology_from_synthetic
+from parsers import parser_names
+
+ULYSSES = topology_from_synthetic("pack:2 numa:1 core:10 pu:1")
+
+
+def site(tool: str, **changes: Any) -> Site:
+    program = Program(name=tool, path=f"/opt/{tool}", version="1", stand_in=tool in ("mlc", "stream"))
+    return dataclasses.replace(
+        Site(topology=ULYSSES, program=program, numactl="numactl", scratch="/scratch", memory_bytes=64 << 30),
+        **changes,
+    )
+
+
+def build(tool: str, options: dict[str, Any], place: Place | None = None, **changes: Any) -> Command:
+    module = get_tool(tool)
+    assert module.problems(options) == []
+    assert [
+        name
+        for name, value in options.items()
+        if name in module.options() and module.options()[name].problem(value) and not isinstance(value, tuple)
+    ] == []
+    wanted = place or module.default_place(options)
+    threads, processes = module.shape(options)
+    placement = resolve(wanted, ULYSSES, threads=threads, processes=processes)[0] if wanted else None
+    return module.command(
+        Point(sweep="s", tool=tool, options=options, place=place), placement, site(tool, **changes)
+    )
+
+
+def test_every_tool_has_a_parser_of_its_name_and_the_whole_contract() -> None:
+    for name in tool_names():
+        module = get_tool(name)
+        assert name in parser_names()
+        assert all(option.help for option in module.options().values())
+        for part in (
+            "PROGRAMS",
+            "KERNEL",
+            "READS_STDERR",
+            "INSTALL",
+            "problems",
+            "shape",
+            "default_place",
+            "command",
+            "version",
+            "version_argv",
+            "complaint",
+        ):
+            assert hasattr(module, part), f"{name} lacks {part}"
+
+
+class TestStream:
+    def test_seed_003_local_and_remote(self) -> None:
+        """`OMP_NUM_THREADS=3 numactl --cpunodebind 0 --membind 1 ./stream_omp.x`, made exact."""
+        place = Place(name="remote", cpus="numa_node 0", memory="numa_node 1")
+
+        command = build("stream", {"threads": 3}, place)
+
+        assert command.argv[:5] == ("numactl", "--physcpubind=0-2", "--membind=1", "--", "/opt/stream")
+        assert command.env["OMP_NUM_THREADS"] == "3"
+        assert command.env["OMP_PLACES"] == "{0},{1},{2}"
+        assert command.env["OMP_PROC_BIND"] == "true"
+
+    def test_auto_array_takes_what_memory_allows_and_says_so(self) -> None:
+        small = build("stream", {"threads": 1}, memory_bytes=48 << 20)
+
+        assert "--array-size=1048576" in small.argv
+        assert any("memory does not allow" in note for note in small.notes)
+
+    def test_a_size_that_does_not_fit_is_refused(self) -> None:
+        with pytest.raises(Refused, match="three arrays of"):
+            build("stream", {"array_size": "40G"})
+
+    def test_options_of_our_kernel_are_refused_for_a_foreign_binary(self) -> None:
+        foreign = Program(name="stream_c.exe", path="/opt/stream_c.exe")
+
+        with pytest.raises(Refused, match="array_size compiled in"):
+            build("stream", {"array_size": "64M"}, program=foreign)
+        assert build("stream", {"threads": 2}, program=foreign).argv[-1] == "/opt/stream_c.exe"
+
+
+class TestMlc:
+    PLACE = Place(name="local", cpus="numa_node 1", memory="local")
+
+    def test_threads_and_memory_are_told_to_mlc_itself(self) -> None:
+        command = build("mlc", {"mode": "loaded_latency", "W": "9", "l": 256, "delays": (0, 100)}, self.PLACE)
+
+        assert command.argv[:4] == ("numactl", "--physcpubind=10-19", "--membind=1", "--")
+        assert {"--loaded_latency", "-c10", "-k11-19", "-j1", "-W9", "-l256"} <= set(command.argv)
+        assert command.scratch[0].text == "0\n100\n"
+        assert f"-g{command.scratch[0].path}" in command.argv
+
+    def test_read_only_is_r(self) -> None:
+        assert "-R" in build("mlc", {"mode": "loaded_latency", "W": "R"}, self.PLACE).argv
+
+    def test_a_matrix_is_not_narrowed(self) -> None:
+        assert build("mlc", {"mode": "latency_matrix"}).argv == ("/opt/mlc", "--latency_matrix")
+
+    def test_a_loaded_latency_without_load_is_refused(self) -> None:
+        with pytest.raises(Refused, match="needs a CPU for the load"):
+            build("mlc", {"mode": "loaded_latency"}, Place(name="one", cpus="core 0", memory="local"))
+
+    def test_delays_belong_to_loaded_latency(self) -> None:
+        assert get_tool("mlc").problems({"mode": "idle_latency", "delays": (0,)})[0][0] == "delays"
+
+
+class TestImb:
+    def test_seed_003_one_numactl_per_rank(self) -> None:
+        """`mpirun -np 2 hwloc-bind core:0 core:7` bound both ranks to both cores."""
+        command = build("imb", {"benchmark": "PingPong"}, Place(name="other package", cpus="other package"))
+        argv = list(command.argv)
+        ranks = " ".join(argv).split(" : ")
+
+        assert len(ranks) == 2
+        assert "-np 1 numactl --physcpubind=0 --membind=0 --" in ranks[0]
+        assert "-np 1 numactl --physcpubind=10 --membind=1 --" in ranks[1]
+        assert command.env["I_MPI_PIN"] == "off"
+
+    def test_open_mpi_is_kept_from_binding(self) -> None:
+        mine = Program(
+            name="IMB-MPI1",
+            path="/opt/IMB-MPI1",
+            helpers={"mpirun": "/usr/bin/mpirun"},
+            notes={"mpi": "Open MPI 4.1.4"},
+        )
+
+        argv = build("imb", {}, Place(name="same package", cpus="same package"), program=mine, root=True).argv
+
+        assert argv[:5] == ("/usr/bin/mpirun", "--bind-to", "none", "--oversubscribe", "--allow-run-as-root")
+
+    @pytest.mark.parametrize(
+        ("option", "value"), [("msglog", 22 * 60), ("msglog", "a:b"), ("iter", "many"), ("off_cache", "all")]
+    )
+    def test_bad_values_are_named(self, option: str, value: Any) -> None:
+        assert [name for name, _ in get_tool("imb").problems({option: value})] == [option]
+
+
+class TestFio:
+    def test_the_scratch_file_is_planned_as_a_write(self) -> None:
+        command = build("fio", {"rw": "randread", "bs": "4k", "iodepth": 8, "size": "1M", "runtime": 5})
+
+        assert "--filename=/scratch/fio-1M.dat" in command.argv
+        assert [(write.path, write.kind, write.size_bytes) for write in command.writes] == [
+            ("/scratch/fio-1M.dat", "scratch", 1 << 20)
+        ]
+        assert {"--direct=1", "--time_based=1", "--output-format=json+", "--group_reporting=1"} <= set(
+            command.argv
+        )
+
+    @pytest.mark.parametrize(
+        "rw",
+        [
+            "write",
+            "randwrite",
+            "rw",
+            "randrw",
+            "readwrite",
+            "trim",
+            "randtrim",
+            "trimwrite",
+            "randtrimwrite",
+            "randrw:4",
+        ],
+    )
+    def test_every_mode_that_writes_needs_the_word_for_a_device(self, rw: str) -> None:
+        """bench-fio forgot randrw: it overwrote a file."""
+        device = {"path_kind": lambda _: "block", "real_path": lambda _: "/dev/nvme9n1"}
+        options = {"rw": rw.split(":")[0], "filename": "/dev/disk/by-id/mine"}
+
+        with pytest.raises(Refused, match="--allow-write"):
+            build("fio", options, **device)
+        with pytest.raises(Refused, match="--allow-write"):
+            build("fio", options, allow_write=("/dev/nvme8n1",), **device)
+        allowed = build("fio", options, allow_write=("/dev/nvme9n1",), **device)
+        assert [(write.path, write.kind) for write in allowed.writes] == [("/dev/nvme9n1", "device")]
+
+    def test_reading_a_device_is_read_only(self) -> None:
+        command = build("fio", {"rw": "randread", "filename": "/dev/nvme9n1"}, path_kind=lambda _: "block")
+
+        assert "--readonly" in command.argv
+        assert command.writes == ()
+
+    def test_a_file_of_the_users_is_never_written_and_never_made(self) -> None:
+        with pytest.raises(Refused, match="did not make"):
+            build(
+                "fio",
+                {"rw": "randrw", "filename": "/home/me/thesis"},
+                path_kind=lambda _: "file",
+                allow_write=("/home/me/thesis",),
+            )
+        with pytest.raises(Refused, match="does not exist"):
+            build("fio", {"rw": "read", "filename": "/home/me/typo"})
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("exec_prerun", "rm -rf /"), ("directory", "/"), ("unlink", 1), ("write_bw_log", "x"), ("opendir", "/"),
+            ("ioengine", "external:evil.so"), ("ioengine", "filedelete"), ("bs", "4k; rm"), ("iodepth", "deep"),
+            ("runtime", "soon"), ("size", "$(reboot)"), ("verify_pattern", "`reboot`"), ("rwmixread", 70),
+        ],
+    )  # fmt: skip
+    def test_what_it_will_not_pass_on(self, name: str, value: Any) -> None:
+        options = {name: value, **({"rw": "randwrite"} if name == "rwmixread" else {})}
+
+        assert name in [found for found, _ in get_tool("fio").problems(options)]
+
+    def test_an_option_this_fio_lacks_is_refused_before_the_sweep(self) -> None:
+        old = Program(name="fio", path="/opt/fio", version="2.1", notes={"cmdhelp": "rw bs size runtime"})
+
+        with pytest.raises(Refused, match=r"fio 2\.1 here does not know iodepth"):
+            build("fio", {"rw": "read", "iodepth": 4}, program=old)
+
+    def test_jobs_get_a_pu_each_where_there_are_enough(self) -> None:
+        command = build("fio", {"rw": "read", "numjobs": 4}, Place(name="node", cpus="numa_node 0"))
+
+        assert "--cpus_allowed_policy=split" in command.argv
+
+    def test_colons_in_a_path_do_not_make_two_files(self) -> None:
+        command = build("fio", {"rw": "read"}, scratch="/mnt/a:b")
+
+        assert r"--filename=/mnt/a\:b/fio-256M.dat" in command.argv
+
+
+class TestPoke:
+    def test_zero_bytes_are_the_timer_alone(self) -> None:
+        assert "--target=null" in build("poke", {"target": "memory", "bytes": 0}).argv
+
+    def test_an_array_larger_than_memory_is_refused(self) -> None:
+        with pytest.raises(Refused, match="available"):
+            build("poke", {"target": "memory", "bytes": "100G"})
+
+    def test_options_of_another_target_are_mistakes(self) -> None:
+        assert [
+            name for name, _ in get_tool("poke").problems({"target": "memory", "bytes": 1, "direct": True})
+        ] == ["direct"]
+
+
+class TestCommand:
+    METRICS = {"reply": {"regex": "([0-9]+)"}}
+
+    def test_a_placeholder_is_one_word_whatever_it_holds(self) -> None:
+        command = build(
+            "command", {"command": "echo {text} x{n}y", "text": "a b; $(c)", "n": 3, "metrics": self.METRICS}
+        )
+
+        assert command.argv == ("echo", "a b; $(c)", "x3y")
+
+    def test_it_is_pinned_where_a_place_is_given(self) -> None:
+        place = Place(name="n", cpus="numa_node 1", memory="local")
+
+        command = build("command", {"command": "true", "threads": 2, "metrics": self.METRICS}, place)
+
+        assert command.argv == ("numactl", "--physcpubind=10-11", "--membind=1", "--", "true")
+        assert command.env == {"OMP_NUM_THREADS": "2"}
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"command": "echo {nope}"}, {"command": "echo 'open"}, {"command": ""}, {"command": "echo {n!r}", "n": 1},
+            {"command": "true", "env": {"A B": "x"}},
+        ],
+    )  # fmt: skip
+    def test_mistakes_are_found_before_anything_starts(self, options: dict[str, Any]) -> None:
+        assert get_tool("command").problems({"metrics": self.METRICS, **options})
