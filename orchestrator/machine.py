@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.cpulist import parse_cpulist
+from orchestrator.cpulist import format_cpulist, parse_cpulist
 from orchestrator.topology import (
     WANTED_FILES,
     Device,
@@ -47,10 +48,25 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     return topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
 
 
-def load_topology(arg: str) -> Topology:
-    """Return the machine that `--topology` names: an XML file of lstopo's, or a synthetic description.
+def capture() -> str:
+    """Return this machine as JSON for `--topology` elsewhere: see `topology_from_capture`."""
+    status = _status(PROC)
+    limits = {"cpus": status.get("Cpus_allowed_list"), "nodes": status.get("Mems_allowed_list")}
+    return json.dumps(
+        {
+            "files": read_files(),
+            "devices": [[d.name, d.kind, d.numa_node] for d in read_devices()],
+            "hwloc": lstopo_xml(),
+            "allowed": {what: format_cpulist(cpus) for what, cpus in limits.items() if cpus},
+        },
+        indent=0,
+    )
 
-    Raises UserError if it is neither.
+
+def load_topology(arg: str) -> Topology:
+    """Return the machine that `--topology` names: a file (hwloc's XML, a capture) or a synthetic description.
+
+    Raises UserError if it is none of them.
     """
     path = Path(arg)
     try:
@@ -62,7 +78,7 @@ def load_topology(arg: str) -> Topology:
             return topology_from_text(path.read_text(encoding="utf-8"), arg)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(arg, f"cannot be read: {error}") from error
-    if "/" in arg or arg.endswith(".xml"):
+    if "/" in arg or arg.endswith((".xml", ".json")):
         raise UserError(
             arg, "no such file", "`lstopo --of xml FILE.xml` writes one on the machine in question"
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import math
 import re
 import xml.etree.ElementTree as ET
@@ -187,9 +188,15 @@ class Topology:
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
-    """Read hwloc XML or a synthetic description, whichever `text` is. `place` names it in errors (a path)."""
-    if text.lstrip("\ufeff \t\r\n").startswith("<"):
+    """Read hwloc XML, a capture (`machine.capture`) or a synthetic description, whichever `text` is.
+
+    `place` names it in errors (a path). Raises UserError if it is none of them.
+    """
+    start = text.lstrip("\ufeff \t\r\n")[:1]
+    if start == "<":
         return topology_from_xml(text, place)
+    if start == "{":
+        return topology_from_capture(text, place)
     return topology_from_synthetic(text, place)
 
 
@@ -411,6 +418,30 @@ def _from_files(files: Files, devices: Iterable[Device]) -> Topology:
     return dataclasses.replace(topology, devices=tuple(sorted(devices, key=lambda d: (d.kind, d.name))))
 
 
+def topology_from_capture(text: str, place: str = "capture") -> Topology:
+    """Read what `machine.capture` wrote elsewhere: a JSON object with
+
+        files       {path below /sys: text}, as `topology_from_files` takes them
+        devices     [[name, kind, NUMA node or null]]
+        hwloc       the XML of lstopo, or absent
+        allowed     {"cpus": "0-3", "nodes": "0"}, or absent
+
+    Raises UserError if it is something else.
+    """
+    try:
+        capture = json.loads(text)
+        devices = [Device(name=name, kind=kind, numa_node=node) for name, kind, node in capture["devices"]]
+        system = _from_files(capture["files"], devices)
+        allowed = {what: parse_cpulist(cpus) for what, cpus in capture.get("allowed", {}).items()}
+        xml = capture.get("hwloc")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            place, f"not a capture of a machine: {error!r}", "`pinsweep doctor --capture FILE` writes one"
+        ) from error
+    topology = joined(topology_from_xml(xml, place), system) if xml else system
+    return topology.limited(allowed.get("cpus"), allowed.get("nodes"))
+
+
 def _numbers_in(files: Files, pattern: str) -> list[int]:
     return sorted({int(found[1]) for path in files if (found := re.match(pattern, path))})
 
@@ -506,7 +537,11 @@ def _xml(text: str, place: str) -> ET.Element:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise UserError(place, f"XML nested more than {DEEPEST} levels deep is no topology")
+            raise UserError(
+                place,
+                f"XML nested more than {DEEPEST} levels deep is no topology",
+                "write it with `lstopo --of xml FILE.xml`",
+            )
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -910,10 +945,16 @@ def _indexes(level: _Level, levels: Sequence[_Level]) -> tuple[int, ...]:
     if re.fullmatch(r"\d+\*\d+(:\d+\*\d+)*", text):
         loops = [(int(step), int(n)) for step, n in (part.split("*") for part in text.split(":"))]
     else:
-        named = [_named_total(word, levels) for word in text.split(":")]
-        if any(n > total or total % n for n in named):
+        named = [_named_level(word, levels) for word in text.split(":")]
+        totals = {
+            depth: levels[depth].above if levels[depth].attached else levels[depth].total for depth in named
+        }
+        if any(n > total or total % n for n in totals.values()):
             raise wrong
-        loops = [(total // n, n // max((m for m in named if m < n), default=1)) for n in named]
+        loops = []
+        for depth in named:
+            outer = max((other for other in totals if other < depth), default=None)
+            loops.append((total // totals[depth], totals[depth] // (1 if outer is None else totals[outer])))
     covered = math.prod(n for _, n in loops)
     if not covered or total % covered:
         raise wrong
@@ -931,9 +972,9 @@ def _indexes(level: _Level, levels: Sequence[_Level]) -> tuple[int, ...]:
     return tuple(order[position] for position in range(total))
 
 
-def _named_total(word: str, levels: Sequence[_Level]) -> int:
+def _named_level(word: str, levels: Sequence[_Level]) -> int:
     type_ = _level_type(word)
-    for level in levels:
+    for depth, level in enumerate(levels):
         if level.type == type_:
-            return level.above if level.attached else level.total
+            return depth
     raise ValueError(f"indexes: there is no level {word!r}")
