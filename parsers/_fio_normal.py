@@ -14,6 +14,7 @@ from parsers._fio_report import NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
 _HOST = re.compile(r"^<[^<>\s]+> ?")
+_PROGRESS = re.compile(r"^Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
 _BANNER = re.compile(r"^fio[- ](\d[\w.+-]*)$")
 _SERVER = re.compile(r"^hostname=.*, fio=fio-(\d[\w.+-]*), ")
 _OPTIONS = re.compile(r"^(?P<name>\S.*): \(g=(?P<group>\d+)\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
@@ -66,6 +67,8 @@ def looks_like(text: str) -> bool:
         re.search(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", text, re.MULTILINE)
         or re.search(r"^(?:<\S+> )?\S.*: \(g=\d+\): rw=\w", text, re.MULTILINE)
         or re.search(r"^fio[- ]\d\.\d+\S*$", text, re.MULTILINE)
+        or re.search(r"^\s*(?:read|write|trim|mixed)\s*: (?:IOPS=\S+, BW=|io=\S+, bw=)", text, re.MULTILINE)
+        or re.search(r"^\s*(?:READ|WRITE|TRIM|MIXED): (?:bw=\S+ \(|io=\S+, aggrb=)", text, re.MULTILINE)
     )
 
 
@@ -108,7 +111,7 @@ class _Reader:
 
     def finish(self) -> list[Report]:
         self._close_job()
-        if self.report.jobs:
+        if self.report.jobs or self.report.groups:
             self.reports.append(self.report)
         return self.reports
 
@@ -126,7 +129,7 @@ class _Reader:
         self.closed = False
 
     def take(self, line: str) -> None:
-        line = _HOST.sub("", line).rstrip()
+        line = _PROGRESS.sub("", _HOST.sub("", line)).rstrip()
         if not line:
             return
         if match := _BANNER.match(line):
@@ -151,9 +154,14 @@ class _Reader:
             self.closed = True
         elif _MESSAGE.match(line):
             self.messages.append(line.strip())
-        elif self.job is not None:
+        elif self.job is None and not self.closed and (_NEW.match(line) or _OLD.match(line)):
+            self.job = Job(name="")  # an extract without the line that names the job
+            self.report.jobs.append(self.job)
+            self.ended, self.list = True, None
             self._job_line(self.job, line)
-        elif self.closed:
+        elif self.job is not None and not _GROUP_NEW.match(line) and not _GROUP_OLD.match(line):
+            self._job_line(self.job, line)
+        else:
             self._closing_line(line)
 
     def _start_job(self, match: re.Match[str]) -> None:

@@ -4,7 +4,8 @@ tables["measurements"], one row per number that fio measured, labels
 
     document   int   which report, from 0; snapshots of one run (--status-interval) are one document: the last
     job        int   which job of the document, from 0; none: a disk
-    name       str   the job's name (numjobs without group_reporting gives several jobs of one name), or the disk's
+    name       str   the job's name (numjobs without group_reporting gives several jobs of one name), or the disk's;
+                     none: an extract that begins below the line that names the job
     direction  str   "read" | "write" | "trim" | "mixed" (unified_rw_reporting: read + write + trim, beside them
                      where fio prints `both`) | "sync"; "read prio 1/0/0": class, level and hint of a priority
     statistic  str   "total" over the run; "mean", "min", "max", "sd" over samples; "p50", "p99", "p99.9" …;
@@ -79,7 +80,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     normal, messages = _fio_normal.find(rest)
     for others in (terse, normal):
         reports += [report for report in others if not _same_run(report, reports)]
-    if not any(report.jobs for report in reports):
+    if not any(report.jobs or report.groups for report in reports):
         raise _nothing(cleaned, messages, reports)
     runs = _runs(reports)
     flags = list(_flags(runs, messages))
@@ -121,20 +122,23 @@ def _runs(reports: Sequence[Report]) -> list[list[Report]]:
 
 
 def _continues(before: Report, after: Report) -> bool:
-    """Is `after` a later look at the same run? The same jobs with the same beginning (or process), and no less I/O."""
+    """Is `after` a later look at the same run: the same jobs, begun at the same time, with more behind them?"""
     pairs = list(zip(before.jobs, after.jobs, strict=False))
-    if before.form[:4] != after.form[:4] or not pairs or len(before.jobs) != len(after.jobs):
+    if not pairs or before.form != after.form or len(before.jobs) != len(after.jobs):
         return False
-    return all(
-        (a.name, a.group, a.options) == (b.name, b.group, b.options)
-        and (_near(a.started, b.started) if a.pid is None else a.pid == b.pid)
-        and a.value("io_bytes") <= b.value("io_bytes")
-        for a, b in pairs
-    )
+    if any((a.name, a.group, a.options) != (b.name, b.group, b.options) for a, b in pairs):
+        return False
+    if any(a.value("io_bytes") > b.value("io_bytes") for a, b in pairs):
+        return False
+    if all(a.pid is not None for a, _ in pairs):
+        return all(a.pid == b.pid for a, b in pairs)
+    # Repeats that are over in less than a second begin in the same second too, but move the same bytes.
+    more = sum(b.value("io_bytes") - a.value("io_bytes") for a, b in pairs)
+    return more > 0 and all(_near(a.started, b.started) for a, b in pairs)
 
 
 def _near(a: int | None, b: int | None) -> bool:
-    """Seconds since the epoch, of the print less the whole seconds elapsed: off by one. job_start has milliseconds."""
+    """Begun at the same time? In ms (job_start), or in whole seconds that are off by one (timestamp - elapsed)."""
     return a is not None and b is not None and abs(a - b) <= 1
 
 
@@ -166,7 +170,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
             yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
         for job in report.jobs:
             if not _combined(job):
-                yield from _job_flags(job)
+                yield from _job_flags(job, whole=not report.truncated)
     if any(len(run) > 1 for run in runs):
         count = sum(len(run) - 1 for run in runs)
         yield Flag(
@@ -179,7 +183,7 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
             yield Flag(id="fio_message", text=message)
 
 
-def _job_flags(job: Job) -> Iterator[Flag]:
+def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
     if job.error:
         reason = job.error_text or _ERRNO.get(job.error, "")
         yield Flag(
@@ -189,6 +193,8 @@ def _job_flags(job: Job) -> Iterator[Flag]:
     for flag, text in job.notes:
         yield Flag(id=flag, text=f"job {job.name!r}: {text}")
     metrics = {metric for _, _, metric, _ in job.rows}
+    if not job.name or not whole:
+        return  # an extract: what is not there may have been printed
     if "io_bytes" not in metrics:
         if not job.error:
             yield Flag(id="no_io", text=f"job {job.name!r} did no I/O")
@@ -220,13 +226,13 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
                     for direction, statistic, metric, value in job.rows
                 ]
                 continue
-            key = (number, index)
+            key, name = (number, index), job.name or None
             about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)
-            more["jobs"].append((*key, job.name, *about))
+            more["jobs"].append((*key, name, *about))
             more["options"] += [(*key, option, value) for option, value in job.options.items()]
-            more["histogram"] += [(*key, job.name, *bucket) for bucket in job.bins]
-            more["shares"] += [(*key, job.name, *share) for share in job.shares]
-            more["other"] += [(*key, job.name, *leaf) for leaf in job.other]
+            more["histogram"] += [(*key, name, *bucket) for bucket in job.bins]
+            more["shares"] += [(*key, name, *share) for share in job.shares]
+            more["other"] += [(*key, name, *leaf) for leaf in job.other]
     tables = {"measurements": measurements(LABELS, METRICS, rows)}
     if snapshots:
         tables["snapshots"] = measurements(("snapshot", *LABELS), METRICS, snapshots)
@@ -251,7 +257,7 @@ def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Cell, ...], str, 
     for index, job in enumerate(report.jobs):
         if not _combined(job):
             for direction, statistic, metric, value in job.rows:
-                yield (number, index, job.name, direction, statistic), metric, value
+                yield (number, index, job.name or None, direction, statistic), metric, value
     for disk in report.disks:
         for direction, statistic, metric, value in disk.rows:
             yield (number, None, _disk_name(disk.name, disk.host), direction, statistic), metric, value

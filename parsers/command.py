@@ -1,0 +1,249 @@
+"""Any program: the metrics that the experiment names, found by regular expressions or in JSON.
+
+    metrics:
+      bandwidth: {regex: 'rate: ([\\d.]+) MB/s', unit: MB/s, better: higher}
+      latency:   {json: 'jobs[0].read["clat ns"].mean', unit: ns, better: lower}
+
+`context["metrics"]` is that mapping. tables["measurements"] has one label, `index`: the matches of one metric,
+counted from 0 in the order of the text.
+
+A regular expression is searched line by line, every match counts; group `value`, else group 1, is the number. Only a
+pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. One thing no pattern is protected from is its own
+backtracking, so a repeat of a repeat, `(a+)+`, is refused (`problems`).
+
+A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` for all, `["any key"]` for keys with dots
+or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
+other, JSON lines, a document between other lines): every number found counts.
+
+A metric that is not found is a flag `missing:NAME`; if none is, that is a ParseError. METRICS is empty: what a text
+holds is known only with its context, see `metrics_of`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from parsers import text as texts
+from parsers.errors import ParseError, UserError
+from parsers.measurement import Flag, Metric, Parsed, measurements
+from parsers.units import to_base
+
+VERSION: Final = 1
+LABELS: Final = ("index",)
+METRICS: Final[Mapping[str, Metric]] = {}
+
+_KEYS: Final = ("regex", "json", "unit", "better", "text")
+_DIRECTIONS: Final = ("higher", "lower", "neither")
+_TAKEN: Final = frozenset(("index", "metric", "unit", "value"))  # columns of the table
+_STEP = re.compile(
+    r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)"""
+)
+_WHOLE_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\n|\(\?[a-zA-Z]*[sm]|\n")
+_NESTED_REPEAT = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\d*\})[?]?\)(?:[*+]|\{\d+,\})")
+_DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
+_DECODER = json.JSONDecoder(strict=False)
+
+Path = tuple[str | int | None, ...]
+"""Steps into a JSON value: a key, an index, None for every element."""
+
+
+def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
+    """Never: no text says which program of the user's printed it."""
+    return False
+
+
+def problems(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (metric, what is wrong) for every mistake; the metric is "" where the mistake is in no single one."""
+    if not metrics:
+        return [
+            ("", "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`")
+        ]
+    return [(str(name), what) for name, spec in metrics.items() for what in _wrong(str(name), spec)]
+
+
+def _wrong(name: str, spec: object) -> Iterator[str]:
+    if not re.fullmatch(r"[A-Za-z_][\w.-]*", name) or name in _TAKEN:
+        yield "is no name for a metric: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN))
+    if not isinstance(spec, Mapping):
+        yield f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"
+        return
+    for key in spec:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(str(key), _KEYS, 1)
+            yield f"does not know {str(key)!r}" + (
+                f"; did you mean {near[0]!r}?" if near else f" ({', '.join(_KEYS)})"
+            )
+    if ("regex" in spec) == ("json" in spec):
+        yield "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")
+    if "regex" in spec and (what := _wrong_regex(spec["regex"])):
+        yield what
+    if "json" in spec:
+        try:
+            path(spec["json"])
+        except ValueError as error:
+            yield str(error)
+    if not isinstance(spec.get("unit", ""), str):
+        yield f"has the unit {spec['unit']!r}, which is not a text"
+    if spec.get("better", "neither") not in _DIRECTIONS:
+        yield f"has better: {spec['better']!r}; it is one of {', '.join(_DIRECTIONS)}"
+
+
+def _wrong_regex(pattern: object) -> str:
+    if not isinstance(pattern, str):
+        return f"has the regular expression {pattern!r}, which is not a text (quote it)"
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        at = "" if error.pos is None else f" at character {error.pos + 1}"
+        return f"has a regular expression that does not compile: {error.msg}{at}: {pattern!r}"
+    except (RecursionError, OverflowError) as error:
+        return f"has a regular expression that does not compile: {error}"
+    if not compiled.groups:
+        return f"needs a group around the number in its regular expression: {pattern!r}, such as 'rate: ([\\d.]+)'"
+    if found := _NESTED_REPEAT.search(pattern):
+        return f"repeats a repeat in its regular expression ({found[0]!r} at character {found.start() + 1}), which can take forever"
+    return ""
+
+
+def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
+    """Return the metrics that a context names. Units are base units where there is one: MB/s becomes B/s."""
+    return {
+        name: Metric(
+            unit=to_base(spec.get("unit", ""))[1],
+            better=spec.get("better", "neither"),
+            text=str(spec.get("text", name)),
+        )
+        for name, spec in context.get("metrics", {}).items()
+    }
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
+    """Find the metrics of `context["metrics"]` in the text.
+
+    Raises ParseError if none of them is there; UserError if the metrics themselves are wrong (see `problems`).
+    """
+    specs = (context or {}).get("metrics") or {}
+    if not specs:
+        hint = "in an experiment: `fixed: {metrics: {name: {regex: …, unit: …}}}`"
+        raise ParseError("the program's output", "nothing says which metrics to look for", hint)
+    if wrong := problems(specs):
+        raise UserError(f"metrics.{wrong[0][0]}", wrong[0][1])
+    cleaned = texts.clean(text)
+    documents = _documents(cleaned) if any("json" in spec for spec in specs.values()) else []
+    rows: list[tuple[tuple[int], str, float]] = []
+    flags: list[Flag] = []
+    for name, spec in specs.items():
+        if "regex" in spec:
+            # The raw text is for patterns that name what the cleaning takes off (indentation, "> ").
+            words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
+        else:
+            words = [value for document in documents for value in _walk(document, path(spec["json"]))]
+        factor, _ = to_base(spec.get("unit", ""))
+        values = [_number(word) for word in words]
+        finite = [value for value in values if value is not None and value - value == 0]
+        rows += [((index,), name, value * factor) for index, value in enumerate(finite)]
+        if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
+            flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_shown(unread[0])} is not a number"))
+        if len(finite) + len(unread) < len(words):
+            flags.append(Flag(id="not_finite", text=f"{name}: inf or nan, left out"))
+        if not finite:
+            flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
+    if not rows:
+        sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
+        raise ParseError(
+            "the program's output", f"no metric was found ({sought}); saw {texts.first_line(text)}"
+        )
+    return Parsed(
+        tables={"measurements": measurements(LABELS, metrics_of({"metrics": specs}), rows)},
+        flags=tuple(flags),
+    )
+
+
+def _matches(pattern: str, text: str) -> list[str]:
+    compiled = re.compile(pattern)
+    group: str | int = "value" if "value" in compiled.groupindex else 1
+    parts = [text] if _WHOLE_TEXT.search(pattern) else text.split("\n")
+    return [found[group] for part in parts for found in compiled.finditer(part) if found[group] is not None]
+
+
+@functools.lru_cache(maxsize=256)
+def path(text: object) -> Path:
+    """Read a JSON path.
+
+    >>> path('a.b[0].c')
+    ('a', 'b', 0, 'c')
+    >>> path('["99.0"][*]')
+    ('99.0', None)
+
+    Raises ValueError that says where it stops being one.
+    """
+    if not isinstance(text, str) or not text:
+        raise ValueError(f"has the JSON path {text!r}, which is not one; one is 'jobs[0].read.iops'")
+    steps: list[str | int | None] = []
+    at = 0
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None or (step["key"] and (step["dot"] is not None) != bool(steps)):
+            raise ValueError(f"has a JSON path that is none from character {at + 1} on: {text!r}")
+        if step["key"]:
+            steps.append(step["key"])
+        elif step["quoted"] is not None:
+            steps.append(step["quoted"])
+        else:
+            steps.append(None if step["all"] else int(step["index"]))
+        at = step.end()
+    return tuple(steps)
+
+
+def _walk(value: Any, steps: Path) -> Iterator[object]:  # noqa: ANN401 (JSON)
+    """Yield what the path leads to: nothing where a key or an element is not there."""
+    if not steps:
+        yield value
+        return
+    step, rest = steps[0], steps[1:]
+    if step is None and isinstance(value, list | dict):
+        for inner in value if isinstance(value, list) else value.values():
+            yield from _walk(inner, rest)
+    elif isinstance(step, str) and isinstance(value, dict):
+        if step in value:
+            yield from _walk(value[step], rest)
+    elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
+        yield from _walk(value[step], rest)
+
+
+def _documents(text: str) -> list[object]:
+    """Return the JSON values of a text: the whole text, or every one that begins at the beginning of a line."""
+    try:
+        return [_DECODER.decode(text)]
+    except json.JSONDecodeError:
+        pass
+    found: list[object] = []
+    at = 0
+    while match := _DOCUMENT.search(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, match.end())
+        except json.JSONDecodeError:
+            at = match.end() + 1
+        else:
+            found.append(value)
+    return found
+
+
+def _number(word: object) -> float | None:
+    if isinstance(word, str):
+        return texts.number(word)
+    return float(word) if isinstance(word, int | float) and not isinstance(word, bool) else None
+
+
+def _sought(spec: Mapping[str, Any]) -> str:
+    return f"regex {spec['regex']!r}" if "regex" in spec else f"json {spec['json']!r}"
+
+
+def _shown(word: object) -> str:
+    text = word if isinstance(word, str) else json.dumps(word)
+    return repr(text[:40])
