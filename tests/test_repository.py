@@ -1,0 +1,157 @@
+"""What must hold of every file that git tracks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pinsweep import __version__
+
+PROJECT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+ABSOLUTE = re.compile(r"(?:^|(?<=[\"'`( =]))/([a-z][a-z0-9_-]+)/([A-Za-z][\w.-]*)", re.MULTILINE)
+ROOTS = {  # of a Linux system, and of examples
+    *(
+        "bin",
+        "boot",
+        "dev",
+        "etc",
+        "home",
+        "lib",
+        "lib64",
+        "media",
+        "mnt",
+        "opt",
+        "proc",
+        "run",
+        "sbin",
+        "srv",
+        "sys",
+    ),
+    *("tmp", "usr", "var", "scratch", "data", "path", "nonexistent", "nowhere", "somewhere", "x"),
+}
+PEOPLE = {"me", "you", "ada"}  # of examples
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+pytestmark = pytest.mark.skipif(not (PROJECT / ".git").exists(), reason="not a git checkout")
+
+
+def git(*arguments: str) -> str:
+    argv = [
+        "git",
+        "-c",
+        f"safe.directory={PROJECT}",
+        *arguments,
+    ]  # the checkout may be another user's: sudo ./test.sh
+    return subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+
+
+def tracked(*patterns: str) -> list[Path]:
+    if not (PROJECT / ".git").exists():
+        return []
+    return [PROJECT / name for name in git("ls-files", "-z", *patterns).split("\0") if name]
+
+
+def texts() -> list[tuple[Path, str]]:
+    """Return the tracked files that are text, with their text."""
+    found = []
+    for path in tracked():
+        try:
+            found.append((path.relative_to(PROJECT), path.read_text("utf-8")))
+        except (UnicodeDecodeError, FileNotFoundError):  # binary; or removed and not yet committed
+            continue
+    return found
+
+
+def test_no_file_names_the_machine_it_was_written_on() -> None:
+    found = [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for path, text in texts()
+        if path.parts[:2] != ("tests", "fixtures")  # captured outputs are what their machines printed
+        for match in ABSOLUTE.finditer(text)
+        if match[1] not in ROOTS or (match[1] == "home" and match[2] not in PEOPLE)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("lock", sorted((PROJECT / "requirements").glob("*.txt")), ids=lambda p: p.name)
+class TestLock:
+    def test_pins_versions_and_hashes_and_no_address(self, lock: Path) -> None:
+        lines = [line for line in lock.read_text().splitlines() if not line.lstrip().startswith("#")]
+        text = "\n".join(lines).replace("\\\n", " ")
+        packages = [line for line in text.splitlines() if line.strip()]
+
+        assert packages
+        assert [
+            p for p in packages if not re.match(r"[a-z0-9.-]+==\S+ ", p) or "--hash=sha256:" not in p
+        ] == []
+        assert "://" not in text
+
+    def test_holds_every_dependency_of_pyproject(self, lock: Path) -> None:
+        project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+        wanted = [*project["project"]["dependencies"]]
+        for extra, names in project["project"]["optional-dependencies"].items():
+            wanted += names if extra != "all" else []
+        wanted += project["dependency-groups"]["build"]
+        if lock.stem == "dev":
+            wanted += [name for name in project["dependency-groups"]["dev"] if isinstance(name, str)]
+
+        pinned = {name.lower() for name in re.findall(r"^([\w.-]+)==", lock.read_text(), re.MULTILINE)}
+        missing = {re.split(r"[^\w.-]", name)[0].lower() for name in wanted} - pinned
+        assert missing == set(), "scripts/lock.sh remakes the locks"
+
+
+def test_both_locks_agree() -> None:
+    pin = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
+    base, dev = (
+        dict(pin.findall((PROJECT / "requirements" / f"{n}.txt").read_text())) for n in ("base", "dev")
+    )
+
+    assert base.items() <= dev.items()
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text("utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", tracked("*.md"), ids=lambda p: str(p.relative_to(PROJECT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    if page.relative_to(PROJECT).parts[:2] == ("tests", "fixtures"):
+        pytest.skip("a captured text")
+    text = FENCE.sub("", page.read_text("utf-8"))
+
+    dead = []
+    for link in LINK.findall(text):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_changelog_has_the_version() -> None:
+    headings = re.findall(r"^## \[(.+?)\]", (PROJECT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert headings[0] == "Unreleased"
+    assert __version__ in headings
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    numbers = sorted(int(path.name[:4]) for path in (PROJECT / "docs" / "adr").glob("*.md"))
+
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("script", ["quickstart.sh", "test.sh", ".ci/run"])
+def test_front_doors_are_executable(script: str) -> None:
+    assert git("ls-files", "--stage", script).startswith("100755")
