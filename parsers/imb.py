@@ -100,7 +100,7 @@ _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 def recognise(text: str) -> bool:
     """Does this look like IMB's output, whole, cut or a single table?"""
-    rows = texts.lines(text, ranks=True)
+    rows = texts.lines(texts.clean(text), ranks=True)
     if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
         return True
     if any(_BENCHMARK.match(row) for row in rows):
@@ -114,7 +114,7 @@ def recognise(text: str) -> bool:
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every table of the text. Raises ParseError if there is none."""
     reader = _Reader()
-    cleaned = texts.lines(text, ranks=True)
+    cleaned = texts.lines(texts.clean(text), ranks=True)  # first the indentation of a paste, then the ranks
     # A last line without its end may be cut off in the middle of a number.
     last = cleaned.pop()
     for line in cleaned:

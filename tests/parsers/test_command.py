@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers import command, guess_parser
+from parsers.errors import ParseError, UserError
+
+
+def rows(text: str, **metrics: Any) -> list[tuple[Any, ...]]:
+    return list(command.parse(text, {"metrics": metrics}).measurements.rows)
+
+
+def test_every_match_is_a_row_in_base_units() -> None:
+    found = rows(
+        "rate: 12.5 MB/s\nx\nrate: 7 MB/s rate: 8 MB/s\n",
+        bw={"regex": r"rate: ([\d.]+)", "unit": "MB/s", "better": "higher"},
+    )
+
+    assert found == [(0, "bw", "B/s", 12.5e6), (1, "bw", "B/s", 7e6), (2, "bw", "B/s", 8e6)]
+
+
+def test_the_group_named_value_wins() -> None:
+    assert rows("copy 4 us", t={"regex": r"(\w+) (?P<value>\d+) us", "unit": "us"}) == [
+        (0, "t", "ns", 4000.0)
+    ]
+
+
+def test_a_unit_without_a_base_unit_stays() -> None:
+    assert rows("power 31.5 W", power={"regex": r"power ([\d.]+)", "unit": "W"}) == [(0, "power", "W", 31.5)]
+    assert rows("ratio 3", ratio={"regex": r"ratio (\d+)"}) == [(0, "ratio", "", 3.0)]
+
+
+def test_metrics_of_a_context() -> None:
+    metric = command.metrics_of({"metrics": {"bw": {"regex": "(x)", "unit": "GiB/s", "better": "higher"}}})[
+        "bw"
+    ]
+
+    assert (metric.unit, metric.better, metric.text) == ("B/s", "higher", "bw")
+
+
+def test_json_paths() -> None:
+    text = json.dumps(
+        {"jobs": [{"read": {"99.00": 5}}, {"read": {"99.00": 7, "n": "2.5"}}], "ok": True, "none": None}
+    )
+
+    assert [r[-1] for r in rows(text, p={"json": 'jobs[*].read["99.00"]', "unit": "us"})] == [5000.0, 7000.0]
+    assert [r[-1] for r in rows(text, p={"json": "jobs[-1].read.n"})] == [2.5], "a number in quotes is one"
+    parsed = command.parse(
+        text, {"metrics": {"n": {"json": "jobs[1].read.n"}, "ok": {"json": "ok"}, "none": {"json": "none"}}}
+    )
+    assert {flag.id for flag in parsed.flags} == {
+        "not_a_number:ok",
+        "missing:ok",
+        "not_a_number:none",
+        "missing:none",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'starting\n{"a": 1}\nnext\n{"a": 2}\n[INFO] done\n',
+        '{"a": 1}\n{"a": 2}\n',
+        '\x1b[1mhello\x1b[0m\r\n{\r\n  "a": 1\r\n}{"a": 2}\n'.replace("}{", "}\n{"),
+    ],
+)
+def test_json_is_found_between_other_lines(text: str) -> None:
+    assert [r[-1] for r in rows(text, a={"json": "a"})] == [1.0, 2.0]
+
+
+def test_inner_objects_of_a_cut_document_are_not_taken_for_documents() -> None:
+    text = json.dumps({"a": {"a": 1}, "b": [{"a": 2}, {"a": 3}]}, indent=2)
+
+    with pytest.raises(ParseError):
+        rows(text[:-5], a={"json": "a"})
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("a", ("a",)),
+        ("a.b[0].c", ("a", "b", 0, "c")),
+        ('["99.0"][*][-1]', ("99.0", None, -1)),
+        ('a["b c"].d e', ("a", "b c", "d e")),
+        ("[0].x", (0, "x")),
+    ],
+)
+def test_paths(path: str, steps: command.Path) -> None:
+    assert command.path(path) == steps
+
+
+@pytest.mark.parametrize("path", ["", ".a", "a.", "a..b", "a[", "a[x]", "a]b", "a[0]b", 3, None])
+def test_what_is_no_path(path: object) -> None:
+    assert command.problems({"m": {"json": path}})
+    with pytest.raises(ValueError, match="JSON path"):
+        command.path(path)
+
+
+def test_what_is_missing_is_flagged_and_nothing_at_all_is_an_error() -> None:
+    context = {"metrics": {"a": {"regex": r"a=(\S+)"}, "b": {"regex": r"b=(\S+)"}}}
+    parsed = command.parse("a=1\na=x\na=nan\n", context)
+
+    assert parsed.measurements.rows == ((0, "a", "", 1.0),)
+    assert [flag.id for flag in parsed.flags] == ["not_a_number:a", "not_finite", "missing:b"]
+    with pytest.raises(ParseError, match=r"no metric was found .*regex 'a=.*saw 'hello'"):
+        command.parse("hello\n", context)
+    with pytest.raises(ParseError, match="nothing says which metrics"):
+        command.parse("a=1\n")
+
+
+def test_lines_and_texts() -> None:
+    text = "first\n  total 5\nlast 6\n"
+
+    assert [r[-1] for r in rows(text, t={"regex": r"total\s+(\d+)"})] == [5.0]
+    assert [r[-1] for r in rows(text, t={"regex": r"total \d\nlast (\d)"})] == [6.0]
+    assert [r[-1] for r in rows(text, t={"regex": r"(?s)first.*last (\d)"})] == [6.0]
+    assert [r[-1] for r in rows("> kept 4\n", t={"regex": r"^> kept (\d)"})] == [4.0], "what looks quoted"
+    with pytest.raises(ParseError):
+        rows(text, t={"regex": r"total.*last (\d)"})
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ({}, "no metric is named"),
+        ({"m": "rate: (.*)"}, "should be a mapping"),
+        ({"m": {}}, "needs either `regex` or `json`"),
+        ({"m": {"regex": "(a)", "json": "a"}}, "not both"),
+        ({"m": {"regexp": "(a)"}}, "did you mean 'regex'"),
+        ({"m": {"regex": "(a"}}, "does not compile: missing ), unterminated subpattern at character 1"),
+        ({"m": {"regex": 3}}, "not a text"),
+        ({"m": {"regex": "a+"}}, "needs a group"),
+        ({"m": {"regex": r"(a+)+b"}}, "repeats a repeat"),
+        ({"m": {"regex": r"((?:\d*)*)x"}}, "repeats a repeat"),
+        ({"m": {"json": "a[x]"}}, "from character 2 on"),
+        ({"m": {"regex": "(a)", "unit": 3}}, "not a text"),
+        ({"m": {"regex": "(a)", "better": "more"}}, "higher, lower, neither"),
+        ({"value": {"regex": "(a)"}}, "is no name for a metric"),
+        ({"two words": {"regex": "(a)"}}, "is no name for a metric"),
+    ],
+)
+def test_mistakes_in_metrics_are_said(metrics: dict[str, Any], said: str) -> None:
+    assert any(said in what for _, what in command.problems(metrics))
+    if metrics:
+        with pytest.raises(UserError):
+            command.parse("a", {"metrics": metrics})
+
+
+def test_sound_metrics_have_no_problem() -> None:
+    sound = {
+        "a": {"regex": r"(\d+,)+(?P<value>\d+)", "unit": "us", "better": "lower", "text": "time"},
+        "b-2.c": {"json": "a[*].b"},
+        "d": {"regex": r"(\w\+)+"},
+    }
+
+    assert command.problems(sound) == []
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_any_number_comes_back(numbers: list[float]) -> None:
+    text = "\n".join(f"x = {number!r} us" for number in numbers)
+
+    assert [r[-1] for r in rows(text, x={"regex": r"x = (\S+)", "unit": "B"})] == numbers
+
+
+@given(st.text())
+def test_no_text_makes_it_fall_over(text: str) -> None:
+    try:
+        command.parse(text, {"metrics": {"a": {"regex": r"(\d+)"}, "b": {"json": "[*].a"}}})
+    except ParseError as error:
+        assert "no metric was found" in error.cause  # noqa: PT017 (either outcome is right)
+
+
+def test_it_is_never_guessed() -> None:
+    with pytest.raises(ParseError):
+        guess_parser("rate: 5 MB/s\n")

@@ -1,0 +1,408 @@
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers import imb
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Parsed
+from parsers.text import decode
+
+CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+PUBLISHED = CORPUS / "published"
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "imb"
+needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
+
+WHOLE = {path.stem: decode(path.read_bytes()) for path in FIXTURES.glob("*.out")}
+
+
+def values(parsed: Parsed, **labels: Cell) -> list[float]:
+    rows = parsed.measurements.records()
+    return [float(r["value"] or 0) for r in rows if all(r.get(k) == v for k, v in labels.items())]
+
+
+def value(parsed: Parsed, **labels: Cell) -> float:
+    (found,) = values(parsed, **labels)
+    return found
+
+
+def table(*rows: str, head: str = "", columns: str = "#bytes #repetitions t[usec] Mbytes/sec") -> str:
+    return "\n".join([head, "# Benchmarking PingPong ", "# #processes = 2 ", f"       {columns}", *rows, ""])
+
+
+TITLE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part    "
+
+# --- the corpus -----------------------------------------------------------------------------------
+
+NAMES = {
+    1: ("time",),
+    2: ("time", "bandwidth"),
+    3: ("time_min", "time_max", "time_avg"),
+    4: ("time_min", "time_max", "time_avg", "bandwidth"),
+}
+BANDS = ("bandwidth", "message_rate")
+
+
+def index() -> list[dict[str, str]]:
+    if not PUBLISHED.is_dir():
+        return []
+    with (PUBLISHED / "INDEX.tsv").open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return [row for row in rows if row["tool"] == "imb" and "benchmarks=none" not in row["expected"]]
+
+
+def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, bool]]:
+    """Yield (what INDEX.tsv says, does it hold) for each of its figures."""
+    tables = parsed.tables["benchmarks"].records()
+    first = [r for r in parsed.measurements.records() if r["table"] == 0]
+    for word in row["expected"].split():
+        key, _, text = word.partition("=")
+        match key:
+            case "benchmarks":
+                yield word, list(dict.fromkeys(t["benchmark"] for t in tables)) == text.split(",")
+            case "n_tables":
+                yield word, len(tables) == int(text)
+            case "nprocs":  # of the first table that says `#processes`
+                yield word, next(t["nprocs"] for t in tables if "groups" not in t) == int(text)
+            case "waiting":
+                yield word, tables[0]["waiting"] == int(text)
+            case "table0_rows":
+                sizes = {(r.get("message_size"), r["repetitions"]) for r in first}
+                yield word, len(sizes) == int(text)
+            case "table0_error_rows":
+                lines = [flag.text for flag in parsed.flags if flag.id in ("out_of_mem", "time_out")]
+                count = sum(
+                    1 + int(line.rpartition(", and ")[2].split()[0]) if ", and " in line else 1
+                    for line in lines
+                )
+                yield word, count == int(text)
+            case "table0_error0":
+                size, _, reason = text.partition(":")
+                flag = {"out-of-mem.;": "out_of_mem", "time-out.;": "time_out"}[f"{reason.rstrip(';')};"]
+                yield word, any(f.id == flag and f" {size} " in f.text for f in parsed.flags)
+            case "table0_first" | "table0_last":
+                yield word, _row_holds(text, first, parsed)
+            case _:
+                yield word, False
+
+
+def _row_holds(text: str, rows: list[dict[str, Cell]], parsed: Parsed) -> bool:
+    """Is `0/1000/0.64/0.00` (size, repetitions, figures as printed) in the table?"""
+    cells = [float(cell) for cell in text.split("/")]
+    sized = "message_size" in rows[0]
+    size = cells.pop(0) if sized else None
+    repetitions = cells.pop(0)
+    found = {
+        str(r["metric"]): r["value"]
+        for r in rows
+        if r.get("message_size") == size and r["repetitions"] == repetitions
+    }
+    names = BANDS if "message_rate" in {r["metric"] for r in rows} else NAMES[len(cells)]
+    for name, cell in zip(names, cells, strict=True):
+        if cell == 0:  # less than a digit, or the bandwidth of nothing
+            if name in found:
+                return False
+            continue
+        megabyte = parsed.facts.get("megabyte")
+        factor = 1e3 if name.startswith("time") else float(megabyte or 1) if name == "bandwidth" else 1.0
+        got = found.get(name if megabyte or name != "bandwidth" else "mbytes_per_sec")
+        if got != pytest.approx(cell * factor):
+            return False
+    return True
+
+
+@needs_corpus
+@pytest.mark.parametrize("row", index(), ids=lambda row: row["file"].removeprefix("imb/"))
+def test_published_outputs_give_the_figures_that_were_read_by_hand(row: dict[str, str]) -> None:
+    parsed = imb.parse(decode((PUBLISHED / row["file"]).read_bytes()))
+
+    version = row["tool_version"].removeprefix("V")
+    assert parsed.facts.get("tool_version") == (version if version[:1].isdigit() else None)
+    assert [word for word, holds in checks(row, parsed) if not holds] == []
+
+
+def corpus_texts() -> list[Path]:
+    paths = [*(PUBLISHED / "imb").glob("*"), *(CORPUS / "generated" / "imb").glob("*")]
+    return sorted(p for p in paths if p.suffix not in (".tsv", ".stderr", ".in"))
+
+
+NO_TABLE = {"hwloc_bind_core7.txt", "missing_exe.txt", "list.txt", "np1_invalid.txt", "pkb_debug.txt"}
+
+
+@needs_corpus
+@pytest.mark.parametrize("path", corpus_texts(), ids=lambda path: path.name)
+def test_laws_over_the_corpus(path: Path) -> None:
+    text = decode(path.read_bytes())
+    if path.name in NO_TABLE:
+        with pytest.raises(ParseError):
+            imb.parse(text)
+        return
+    parsed = imb.parse(text)
+    rows = parsed.measurements.records()
+    keys = [tuple(sorted((k, v) for k, v in row.items() if k != "value")) for row in rows]
+    assert len(keys) == len(set(keys)), "one row per number"
+    assert all(float(r["value"] or 0) > 0 or r["metric"] == "overlap" for r in rows)
+    assert not parsed.has("megabyte_contradicts"), "version and arithmetic agree wherever both are there"
+    assert imb.parse(text.replace("\r\n", "\n").replace("\n", "\r\n")) == parsed
+    for row in rows:
+        if row["metric"] == "bandwidth" and row["benchmark"] == "PingPong" and float(row["value"] or 0) > 1e8:
+            same = {k: row[k] for k in ("table", "message_size")}
+            time = value(parsed, metric="time", **same)
+            if time > 5e3:  # three digits
+                assert row["value"] == pytest.approx(float(row["message_size"] or 0) / time * 1e9, rel=2e-3)
+
+
+# --- cut and changed texts ------------------------------------------------------------------------
+
+
+@given(name=st.sampled_from(sorted(WHOLE)), cut=st.floats(0, 1))
+@settings(max_examples=200, deadline=None)
+def test_a_cut_text_gives_a_part_of_the_rows_or_none(name: str, cut: float) -> None:
+    text = WHOLE[name]
+    try:
+        part = imb.parse(text[: int(len(text) * cut)])
+    except ParseError:
+        return
+    # Without a version the rows tell the megabyte, and the first rows may not have the digits for it.
+    rows = {row for row in part.measurements.rows if "Mbytes/sec" not in row}
+    assert rows <= set(imb.parse(text).measurements.rows)
+    assert part.facts.get("complete") is not True or part.facts == imb.parse(text).facts
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_terminals_launchers_and_pastes_change_nothing(name: str) -> None:
+    text = WHOLE[name]
+    expected = imb.parse(text)
+    lines = text.splitlines(keepends=True)
+
+    for changed in (
+        text.replace("\n", "\r\n"),
+        "\ufeff" + text,
+        "\x1b[1m" + text.replace("\n", "\x1b[0m\n\x1b[1m"),
+        "$ mpirun -np 2 ./IMB-MPI1\n" + text + "\n[user@node ~]$ ",
+        "".join(f"    {line}" for line in lines),
+        "".join(f"[0] {line}" for line in lines) if not text.startswith("[0]") else text,
+        "".join(f"[1,0]<stdout>:{line}" for line in lines) if not text.startswith("[0]") else text,
+        text.replace("\t", "    ").replace("  #", " \t#"),
+    ):
+        got = imb.parse(changed)
+        assert got.tables == expected.tables
+        assert got.facts == expected.facts
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_two_outputs_in_one_file(name: str) -> None:
+    once, twice = imb.parse(WHOLE[name]), imb.parse(WHOLE[name] + WHOLE[name])
+
+    assert len(twice.measurements.rows) == 2 * len(once.measurements.rows)
+    assert twice.facts["runs"] == (1 if name == "mt_noheader" else 2)
+    assert {k: v for k, v in twice.facts.items() if k != "runs"} == {
+        k: v for k, v in once.facts.items() if k != "runs"
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "hello\n", "#bytes\n", "0 1000 0.19 0.00\n", "STREAM version $Revision: 5.10 $\n"]
+)
+def test_what_is_not_imb_is_refused(text: str) -> None:
+    assert not imb.recognise(text)
+    with pytest.raises(ParseError, match="looked for"):
+        imb.parse(text)
+
+
+def test_no_table_says_why() -> None:
+    with pytest.raises(ParseError, match="PingPong is invalid for 1 processes"):
+        imb.parse(TITLE.format("2021.11") + "\n\n# !! Benchmark PingPong invalid for 1 processes !! \n")
+    with pytest.raises(ParseError, match="head of a run without a table"):
+        imb.parse(TITLE.format("2021.11") + "\n# List of Benchmarks to run:\n# PingPong\n")
+
+
+# --- the megabyte ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("title", "megabyte"),
+    [
+        ("#    Intel (R) MPI Benchmark Suite V3.0, MPI-1 part", 2**20),
+        ("#    Intel (R) MPI Benchmarks 4.1 Update 1, MPI-1 part    ", 2**20),
+        ("#    Intel (R) MPI Benchmarks 2018, MPI-1 part    ", 10**6),
+        ("#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part    ", 10**6),
+        ("#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part", 10**6),
+    ],
+)
+def test_the_version_decides_the_megabyte(title: str, megabyte: int) -> None:
+    parsed = imb.parse(table("  1 1000 0.00 4.00", head=title))
+
+    assert parsed.facts["megabyte"] == megabyte
+    assert value(parsed, metric="bandwidth") == 4.0 * megabyte
+    assert parsed.has("megabyte") == (megabyte == 2**20)
+
+
+@given(
+    megabyte=st.sampled_from([2**20, 10**6]),
+    counted=st.sampled_from([1, 2, 4]),
+    size=st.integers(1, 2**22),
+    time=st.floats(0.5, 1e5),
+    title=st.sampled_from(["", TITLE.format("2017 Update 2")]),
+)
+def test_without_a_version_size_over_time_decides(
+    megabyte: int, counted: int, size: int, time: float, title: str
+) -> None:
+    rate = counted * size / time * 1e6 / megabyte
+    parsed = imb.parse(table(f"  {size} 10 {time:.2f} {rate:.2f}", head=title))
+
+    if rate > 1:  # enough digits
+        assert parsed.facts["megabyte"] == megabyte
+    else:
+        assert parsed.facts.get("megabyte", megabyte) == megabyte, "unclear, or right"
+
+
+def test_a_megabyte_that_cannot_be_told_is_not_guessed() -> None:
+    parsed = imb.parse(table("  0 10 0.10 0.00", "  1 10 10.01 0.10"))
+
+    assert parsed.has("megabyte_unclear")
+    assert values(parsed, metric="bandwidth") == []
+    assert value(parsed, metric="mbytes_per_sec") == 0.10
+    assert "megabyte" not in parsed.facts
+
+
+def test_a_version_that_arithmetic_contradicts_is_said() -> None:
+    parsed = imb.parse(table("  4194304 10 400.00 10000.00", head=TITLE.format("2021.11")))
+
+    assert [flag.id for flag in parsed.flags] == ["megabyte_contradicts"]
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def test_what_is_zero_or_not_finite_is_no_row() -> None:
+    parsed = imb.parse(
+        table("  0 1000 0.19 0.00", "  1 1000 0.00 inf", "  2 1000 0.20 0.00", head=TITLE.format("2021.11"))
+    )
+
+    assert [(r["message_size"], r["metric"]) for r in parsed.measurements.records()] == [
+        (0, "time"),
+        (2, "time"),
+    ]
+    assert parsed.has("not_finite")
+
+
+def test_lines_of_others_between_the_rows_are_left_out() -> None:
+    rows = (
+        "  0 1000 0.19 0.00",
+        "slurmstepd: error: 12 34",
+        "[node1:123] 4 more processes have sent help",
+        "  8 1000 0.20 40.00",
+        "",
+        "  16 1000 0.20 80.00",
+        "# end",
+        "  32 1000 1 2 3",
+    )
+    parsed = imb.parse(table(*rows, head=TITLE.format("2021.11")))
+
+    assert values(parsed, metric="bandwidth") == [40e6, 80e6]
+    assert parsed.flags == ()
+
+
+def test_a_row_that_is_cut_is_no_row() -> None:
+    text = table("  0 1000 0.19 0.00", "  8 1000 0.20 40.0", head=TITLE.format("2021.11")).rstrip("\n")
+    parsed = imb.parse(text)
+
+    assert values(parsed, message_size=8, metric="time") == [200.0]
+    assert values(parsed, message_size=8, metric="bandwidth") == [], "40.0 may be the beginning of 40.05"
+    assert parsed.has("truncated")
+    assert parsed.facts["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("title", "complete"),
+    [
+        (TITLE.format("4.1 Update 1"), False),
+        (TITLE.format("3.2"), None),
+        (TITLE.format("2021.11").replace("MPI-1", "MT"), None),
+    ],
+)
+def test_the_last_line_is_missed_where_it_is_printed(title: str, complete: bool | None) -> None:
+    assert imb.parse(table("  8 1000 0.20 40.00", head=title)).facts.get("complete") is complete
+    ended = table("  8 1000 0.20 40.00", head=title) + "\n# All processes entering MPI_Finalize\n"
+    assert imb.parse(ended).facts["complete"] is True
+
+
+def test_names_that_imb_does_not_know() -> None:
+    parsed = imb.parse(WHOLE["bad_option"])
+
+    assert [flag.id for flag in parsed.flags] == ["invalid_benchmark_name"]
+    assert "-nosuchopt, 3" in parsed.flags[0].text
+
+
+def test_sizes_that_were_refused() -> None:
+    parsed = imb.parse(WHOLE["out_of_mem"])
+
+    assert [flag.id for flag in parsed.flags] == ["out_of_mem", "out_of_mem"]
+    assert "PingPong with 2 processes: 1048576 needed X=   0.003 GB" in parsed.flags[0].text
+    timed = imb.parse(
+        table(
+            "  0 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over",
+            head=TITLE.format("2021.11"),
+        )
+    )
+    assert timed.measurements.rows == ()
+    assert [flag.id for flag in timed.flags] == ["time_out"]
+
+
+def test_the_tail_that_a_modified_imb_prints() -> None:
+    rows = ("  8 1000 0.83 0.97 0.90 9.00", "[ 0.83, 0.90, 0.97 ]")
+    parsed = imb.parse(
+        table(
+            *rows,
+            head=TITLE.format("2019 Update 6"),
+            columns="#bytes #repetitions t_min t_max t_avg Mbytes/sec",
+        )
+    )
+
+    assert value(parsed, metric="time_max") == 970.0
+    tail = parsed.tables["tail"].records()
+    assert [(r["message_size"], r["index"], r["value"]) for r in tail] == [
+        (8, 0, 830.0),
+        (8, 1, 900.0),
+        (8, 2, 970.0),
+    ]
+
+
+def test_columns_of_all_parts() -> None:
+    """-DCHECK adds `defects`; MT prints Mbytes/sec twice, the second over all threads; what is unknown is said."""
+    columns = "#bytes #repetitions t_avg[usec] Mbytes/sec Mbytes/sec defects new[W]"
+    parsed = imb.parse(
+        table("  8 1000 1.00 8.00 16.00 0.00 3.00", head=TITLE.format("2021.11"), columns=columns)
+    )
+
+    assert value(parsed, metric="bandwidth") == 8e6
+    assert value(parsed, metric="bandwidth_total") == 16e6
+    assert value(parsed, metric="defects") == 0
+    assert [flag.text for flag in parsed.flags] == ["columns that are not read: new[W]"]
+
+
+def test_pins_and_head() -> None:
+    parsed = imb.parse(WHOLE["debug5_pinlist"])
+
+    pins = parsed.tables["pins"].records()
+    assert [(p["rank"], p["host"], p["cpus"]) for p in pins] == [(0, "vm", "0-1"), (1, "vm", "0-1")]
+    assert parsed.facts["program"] == "IMB-MPI1"
+    assert parsed.facts["mpi"] == "4.1"
+    assert str(parsed.facts["command"]).endswith("IMB-MPI1 PingPong -msglog 6")
+
+
+def test_groups_and_ranks() -> None:
+    first = imb.parse(WHOLE["multi1_np4"]).tables["benchmarks"].records()[0]
+
+    assert (first["groups"], first["nprocs"], first["ranks"]) == (2, 2, "0,1;2,3")
+    mapped = WHOLE["pingpong_default"].replace(
+        "# #processes = 2 ", "# #processes = 2; rank order (rowwise): \n#     0    2"
+    )
+    assert imb.parse(mapped).tables["benchmarks"].records()[0]["ranks"] == "0,2"
