@@ -726,7 +726,7 @@ static void do_peak(bool maximum)
         start_load(cpus, mix, load_bytes(cpus, -1), -1);
         for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
             atomic_store(&load.delay, rates[k]);
-            best = fmax(best, measure_load(opt.seconds));
+            best = fmax(best, measure_load(opt.seconds / (sizeof rates / sizeof *rates)));
         }
         stop_load();
         printf("%s\t%.2f\t\n", peaks[i].label, best);

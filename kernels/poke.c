@@ -573,7 +573,8 @@ static void parse_window(const char *text)
         refuse("--window: a length of 0 leaves nothing to poke");
 }
 
-enum { COMMON = 1 << MEMORY | 1 << FILE_TARGET | 1 << NOTHING | 1 << COMPUTE | 1 << FILES };
+/* null is the zero of an axis of sizes: it takes what the other sizes are given. */
+enum { PLACES = 1 << MEMORY | 1 << FILE_TARGET | 1 << NOTHING };
 
 static void parse_options(int argc, char **argv)
 {
@@ -593,16 +594,16 @@ static void parse_options(int argc, char **argv)
     static const struct {
         int option, targets;
     } uses[] = {
-        {'b', 1 << MEMORY | 1 << FILE_TARGET | 1 << NOTHING},
-        {'o', 1 << MEMORY | 1 << FILE_TARGET},
-        {'B', 1 << MEMORY | 1 << FILE_TARGET},
-        {'c', COMMON & ~(1 << FILES)},
-        {'f', 1 << FILE_TARGET},
-        {'D', 1 << FILE_TARGET},
-        {'y', 1 << FILE_TARGET | 1 << FILES},
+        {'b', PLACES},
+        {'o', PLACES},
+        {'B', PLACES},
+        {'c', PLACES | 1 << COMPUTE},
+        {'f', 1 << FILE_TARGET | 1 << NOTHING},
+        {'D', 1 << FILE_TARGET | 1 << NOTHING},
+        {'y', 1 << FILE_TARGET | 1 << NOTHING | 1 << FILES},
         {'C', 1 << FILE_TARGET},
         {'w', 1 << MEMORY | 1 << FILE_TARGET},
-        {'p', 1 << MEMORY},
+        {'p', 1 << MEMORY | 1 << NOTHING},
         {'l', 1 << COMPUTE},
         {'i', 1 << COMPUTE},
         {'n', 1 << FILES},

@@ -28,8 +28,8 @@ COMPILERS: Final = ("cc", "gcc", "clang")
 _HERE = Path(__file__).resolve().parent
 _NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",)}  # clang has no -march=native on Arm
 
-# No contraction to fused multiply-add: it would round otherwise than the check of the results does.
-_OPTIONS = ("-O3", "-ffp-contract=off", "-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror")
+OPTIONS: Final = ("-O3", "-ffp-contract=off", "-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror")
+"""For every compiler and CPU. No contraction to fused multiply-adds: the check of the results rounds twice too."""
 
 # What /proc/cpuinfo says of the CPU's kind (x86; Arm), as opposed to its clock or its number.
 _CPU_KEYS = (
@@ -59,27 +59,31 @@ def version(name: str) -> str:
 
 
 def build(name: str, cache: Path | None = None) -> Path:
-    """Return the path of a compiled kernel ("stream", "memlat", "poke"); compile it if the cache has none that fits.
+    """Return the path of a kernel ("stream", "memlat", "poke") for this CPU; compile it if the cache has none that fits.
 
-    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Several processes, also on several
-    machines with one home, may build at the same time: each compiles into a folder of its own and renames.
-
+    `cache` defaults to `kernels` in pinsweep's folder of the user's cache.
     Raises UserError where there is no compiler, no OpenMP, or no place to keep an executable.
     """
     _check_name(name)
-    compiler = find_compiler()
-    folder = sources_folder()
-    options = (*_OPTIONS, *_NATIVE.get(platform.machine(), ()))
-    key = _key(name, folder, compiler, options)
-    cache = cache if cache is not None else _user_cache()
-    program = cache / key / name
+    options = (*OPTIONS, *_NATIVE.get(platform.machine(), ()))
+    source = sources_folder() / f"{name}.c"
+    return compile_cached(source, find_compiler(), options, cache if cache is not None else _user_cache())
+
+
+def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache: Path) -> Path:
+    """Compile one source, or find the program that the same compiler made of it: `cache`/<key>/<name of the source>.
+
+    Several processes, also on several machines with one home, may do this at the same time: each compiles into a
+    folder of its own and renames, so that a path that exists is always a whole program. Raises UserError.
+    """
+    program = cache / _key(source, compiler, options) / source.stem
     if os.access(program, os.X_OK):
         return program
     try:
         program.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as work:
-            made = Path(work) / name
-            _compile(name, [compiler, *options, str(folder / f"{name}.c"), "-o", str(made), "-lm"])
+            made = Path(work) / source.stem
+            _compile(source, [compiler, *options, str(source), "-o", str(made), "-lm"])
             if not os.access(made, os.X_OK):
                 raise UserError(
                     str(cache),
@@ -112,7 +116,7 @@ _INSTALL_GCC = "Debian, Ubuntu: apt install gcc libc6-dev · Fedora, RHEL, SUSE:
 _INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · Fedora, RHEL: dnf install gcc libgomp (or libomp-devel for clang)"
 
 
-def _compile(name: str, argv: list[str]) -> None:
+def _compile(source: Path, argv: list[str]) -> None:
     """Run the compiler. Raises UserError with its first error and, where that tells, what is missing."""
     done = subprocess.run(
         argv, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
@@ -122,19 +126,25 @@ def _compile(name: str, argv: list[str]) -> None:
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     first = next((line for line in lines if "error" in line or "cannot find" in line), "no message")
     hint = "pinsweep's kernels need a C11 compiler with GNU extensions: gcc 9 or clang 11, or newer"
-    if re.search(r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", done.stderr):
+    if re.search(r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", first):
         hint = _INSTALL_OPENMP
-    elif re.search(r"std[a-z]+\.h|errno\.h|crt1\.o|-lc\b|-lm\b|limits\.h", done.stderr):
+    elif re.search(r"fatal error: '?\w+(/\w+)*\.h|crt1\.o|-lc\b|-lm\b", first):
         hint = _INSTALL_GCC
-    raise UserError(f"kernels/{name}.c", f"{Path(argv[0]).name} cannot compile it: {first.strip()}", hint)
+    raise UserError(
+        f"kernels/{source.name}", f"{Path(argv[0]).name} cannot compile it: {first.strip()}", hint
+    )
 
 
-def _key(name: str, folder: Path, compiler: str, options: tuple[str, ...]) -> str:
+def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
+    """Return the name of everything that decides the program: text, headers beside it, compiler, C library, CPU."""
     digest = hashlib.sha256()
-    for path in (folder / f"{name}.c", *sorted(folder.glob("*.h"))):
+    for path in (source, *sorted(source.parent.glob("*.h"))):
         digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    libc = os.confstr("CS_GNU_LIBC_VERSION") or "" if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
-    for text in (_compiler_text(compiler), *options, platform.machine(), libc, _cpu_text()):
+    libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
+    cpu = ""
+    with contextlib.suppress(OSError):
+        cpu = cpu_kinds(Path("/proc/cpuinfo").read_text(errors="replace"))
+    for text in (_compiler_text(compiler), *options, platform.machine(), libc or "", cpu):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:20]
 
@@ -145,14 +155,13 @@ def _compiler_text(compiler: str) -> str:
     return done.stdout
 
 
-def _cpu_text(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the kind of CPU: model and features of every kind of core there is, each once, sorted."""
+def cpu_kinds(cpuinfo: str) -> str:
+    """Return model and features of every kind of core in a text of /proc/cpuinfo, each kind once, sorted."""
     kinds = set()
-    with contextlib.suppress(OSError):
-        for block in cpuinfo.read_text(errors="replace").split("\n\n"):
-            pairs = (line.partition(":") for line in block.splitlines())
-            fields = {key.strip(): value.strip() for key, _, value in pairs}
-            kinds.add("\n".join(f"{key}: {fields[key]}" for key in _CPU_KEYS if key in fields))
+    for block in cpuinfo.split("\n\n"):
+        pairs = (line.partition(":") for line in block.splitlines())
+        fields = {key.strip(): value.strip() for key, _, value in pairs}
+        kinds.add("\n".join(f"{key}: {fields[key]}" for key in _CPU_KEYS if key in fields))
     return "\n\n".join(sorted(kind for kind in kinds if kind))
 
 

@@ -1,0 +1,164 @@
+"""poke, a kernel of pinsweep: the distribution of single operations, as JSON (docs/kernels.md).
+
+`measurements` has one row per figure:
+
+    target     str   "memory" | "file" | "null" | "compute" | "files"; None for what concerns the timer
+    op         str   "read" | "write" | "write+fence" | "none" | a compute loop: "empty" | "muladd" | "sine"
+    statistic  str   of latency: "mean" | "sd" | "min" | "max" | "p1" … "p99.9999", as many as the samples allow;
+                     of time_per_byte: "sequential" | "first touch"; else None
+    metric     str   see METRICS
+
+A latency is what lay between two time stamps: the timer's own cost, `timer_overhead`, is in it.
+
+Further tables, all in ns:
+
+    histogram  target, op, low, high, count   log-linear buckets low <= t < high, at most 1 % wide; sums to all samples
+    largest    target, op, rank, at, value    the longest samples, longest first, and when each began
+
+Facts: tool_version, timer, and of a text with one document bytes, block, count, direct, fsync, pages, huge_bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+
+VERSION: Final = 1
+
+LABELS: Final = ("target", "op", "statistic")
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "latency": Metric(unit="ns", better="lower", text="latency of one operation"),
+    "timer_overhead": Metric(unit="ns", better="lower", text="time an empty operation takes"),
+    "timer_resolution": Metric(unit="ns", better="lower", text="smallest step of the timer"),
+    "time_per_byte": Metric(unit="ns/B", better="lower", text="time per byte, written in order"),
+    "time_per_iteration": Metric(unit="ns", better="lower", text="time per turn of the loop"),
+    "total_time": Metric(unit="ns", better="lower", text="time of all operations together"),
+}
+
+_START: Final = '{"program": "pinsweep poke"'
+
+_STATISTICS: Final = (("mean_ns", "mean"), ("sd_ns", "sd"), ("min_ns", "min"), ("max_ns", "max"))
+_PER_BYTE: Final = (
+    ("sequential_ns_per_byte", "sequential"),
+    ("first_touch_ns_per_byte", "first touch"),
+)
+
+_Row = tuple[tuple[Cell, ...], str, float]
+
+
+def recognise(text: str) -> bool:
+    return _START in text
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001
+    """Read every document in the text; what stands around them is ignored. Raises ParseError if one is not whole."""
+    documents = list(_documents(text))
+    try:
+        return _tables(documents)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ParseError(
+            "poke output", f"not what poke {documents[0].get('version', '')} prints: {error!r}"
+        ) from error
+
+
+def _documents(text: str) -> Iterator[dict[str, Any]]:
+    at = text.find(_START)
+    if at < 0:
+        raise ParseError("poke output", f"no document that begins with {_START}")
+    while at >= 0:
+        try:
+            document, end = json.JSONDecoder().raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise ParseError(
+                f"poke output, line {error.lineno}",
+                f"the document is cut or damaged: {error.msg}",
+                "the run was interrupted, or its output was not kept whole",
+            ) from error
+        yield document
+        at = text.find(_START, end)
+
+
+def _tables(documents: list[dict[str, Any]]) -> Parsed:
+    rows: list[_Row] = []
+    histogram: list[tuple[Cell, ...]] = []
+    largest: list[tuple[Cell, ...]] = []
+    flags: dict[str, Flag] = {}
+    for document in documents:
+        timer = document["timer"]
+        rows.append(((None, None, None), "timer_overhead", timer["overhead_ns"]))
+        rows.append(((None, None, None), "timer_resolution", timer["resolution_ns"]))
+        for result in document["results"]:
+            target, op = str(result["target"]), str(result["op"])
+            buckets = result["histogram"]
+            if sum(bucket[2] for bucket in buckets) != result["count"]:
+                raise ValueError(f"the histogram does not hold the {result['count']} samples")
+            rows.extend(_figures(target, op, result))
+            histogram.extend((target, op, float(low), float(high), int(n)) for low, high, n in buckets)
+            largest.extend(
+                (target, op, rank, float(at), float(value))
+                for rank, (value, at) in enumerate(result["largest"], 1)
+            )
+            flags.update((flag.id, flag) for flag in _flags(result, timer["overhead_ns"]))
+    return Parsed(
+        tables={
+            "measurements": measurements(LABELS, METRICS, rows),
+            "histogram": Table(columns=("target", "op", "low", "high", "count"), rows=tuple(histogram)),
+            "largest": Table(columns=("target", "op", "rank", "at", "value"), rows=tuple(largest)),
+        },
+        flags=tuple(flags.values()),
+        facts=_facts(documents),
+    )
+
+
+def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
+    for key, statistic in _STATISTICS:
+        yield (target, op, statistic), "latency", result[key]
+    for share, value in result["quantiles_ns"].items():
+        yield (target, op, f"p{float(share) * 100:.7g}"), "latency", value
+    for key, statistic in _PER_BYTE:
+        if result[key] is not None:
+            yield (target, op, statistic), "time_per_byte", result[key]
+    if "ns_per_iteration" in result:
+        yield (target, op, None), "time_per_iteration", result["ns_per_iteration"]
+    if "total_ns" in result:
+        yield (target, op, None), "total_time", result["total_ns"]
+
+
+def _flags(result: Mapping[str, Any], overhead_ns: float) -> Iterator[Flag]:
+    if result["clock_backwards"]:
+        yield Flag(
+            id="clock_backwards",
+            text=f"the timer ran backwards {result['clock_backwards']} times: those samples count as 0",
+        )
+    median = result["quantiles_ns"].get("0.5")
+    pokes = result["target"] not in ("null", "compute") and result["bytes"] > 0
+    if pokes and median is not None and overhead_ns > median / 2:
+        yield Flag(
+            id="timer_limited",
+            text=f"the timer takes {overhead_ns:.3g} ns of a median of {median:.3g} ns: the operation is not resolved",
+        )
+
+
+def _facts(documents: list[dict[str, Any]]) -> dict[str, Cell]:
+    first = documents[0]
+    facts: dict[str, Cell] = {
+        "program": "poke",
+        "tool_version": str(first["version"]),
+        "timer": str(first["timer"]["name"]),
+    }
+    if len(documents) == 1:
+        facts |= {
+            key: first[key] for key in ("seed", "direct", "fsync", "pages", "huge_bytes") if key in first
+        }
+        result = first["results"][0]
+        facts |= {
+            key: result[key] for key in ("bytes", "block", "count", "iterations", "files") if key in result
+        }
+        if window := first.get("window"):
+            facts |= {"window_offset": window[0], "window_length": window[1]}
+    return facts

@@ -1,0 +1,290 @@
+"""memlat prints MLC's tables: read here by the parser that reads MLC's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator import kernels
+from parsers import mlc
+
+Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
+
+CPUS = sorted(os.sched_getaffinity(0))
+two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
+BANNER = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)\n"
+
+
+def rows(text: str, metric: str) -> list[dict[str, object]]:
+    return [row for row in mlc.parse(text).measurements.records() if row["metric"] == metric]
+
+
+def idle_ns(done: subprocess.CompletedProcess[str]) -> float:
+    assert done.returncode == 0, done.stderr
+    (row,) = rows(done.stdout, "latency")
+    assert row["section"] == "idle_latency"
+    return float(str(row["value"]))
+
+
+def test_memory_is_slower_than_the_first_cache(kernel: Kernel) -> None:
+    run = kernel("memlat")
+    first, memory = (idle_ns(run("--idle_latency", "-t0.1", buffer)) for buffer in ("-b16k", "-b64m"))
+
+    assert 0.3 < first < 20
+    assert 3 * first < memory < 5000
+
+
+def test_idle_latency_line_is_mlcs_own(kernel: Kernel) -> None:
+    text = kernel("memlat")("--idle_latency", "-b1024", "-t0.05").stdout
+
+    assert text.startswith(f"{BANNER}Command line parameters: --idle_latency -b1024 -t0.05\n\n")
+    assert "\nUsing buffer size of 1.000MiB\n" in text
+    assert re.search(
+        r"^Each iteration took \d+\.\d base frequency clocks \(\t\d+\.\d\tns\)$", text, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "mib"), [("-b100000", "97.656"), ("-b1m", "1.000"), ("-b512k", "0.500"), ("-b8", "0.008")]
+)
+def test_buffer_is_in_kib_or_by_suffix(kernel: Kernel, given: str, mib: str) -> None:
+    done = kernel("memlat")("--idle_latency", given, "-t0.01")
+
+    assert f"Using buffer size of {mib}MiB\n" in done.stdout
+
+
+@two_cpus
+def test_loaded_latency_measures_the_delays_of_a_file_in_its_order(kernel: Kernel, tmp_path: Path) -> None:
+    delays = tmp_path / "delays.txt"
+    delays.write_text("0\n20000\n\n 300\n0\n")
+
+    done = kernel("memlat")("--loaded_latency", f"-g{delays}", "-t0.1", "-b8m")
+
+    assert done.returncode == 0, done.stderr
+    assert [row["delay"] for row in rows(done.stdout, "latency")] == [0, 20000, 300, 0]
+    assert "Using Read-only traffic type\n" in done.stdout
+    bandwidths = [float(str(row["value"])) for row in rows(done.stdout, "bandwidth")]
+    assert max(bandwidths[0], bandwidths[3]) > 2 * bandwidths[1]  # a delay slows the load down
+    assert re.search(r"^ 00300\t *\d+\.\d\d\t *\d+\.\d$", done.stdout, re.MULTILINE)
+
+
+@two_cpus
+def test_default_delays_are_mlcs(kernel: Kernel) -> None:
+    done = kernel("memlat")("--loaded_latency", "-t0.01", "-b1m", f"-c{CPUS[1]}", f"-k{CPUS[0]}")
+
+    usual = [0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000]
+    assert [row["delay"] for row in rows(done.stdout, "latency")] == usual
+    assert f"# load threads: 1, on CPUs {CPUS[0]}\n" in done.stdout
+    assert f"# latency thread: CPU {CPUS[1]}," in done.stdout
+
+
+@two_cpus
+@pytest.mark.parametrize(
+    ("mix", "words"),
+    [
+        ("-R", "Read-only"),
+        ("-W2", "2:1 read-write"),
+        ("-W3", "3:1 read-write"),
+        ("-W4", "3:2 read-write"),
+        ("-W5", "1:1 read-write"),
+        ("-W6", "0:1 read-nontemporal write"),
+        ("-W7", "2:1 read-nontemporal write"),
+        ("-W8", "1:1 read-nontemporal write"),
+        ("-W9", "3:1 read-nontemporal write"),
+        ("-W10", "2:1 read-nontemporal write stream-triad like"),
+        ("-W11", "3:1 read-write stream-triad like"),
+        ("-W12", "4:1 read-write"),
+    ],
+)
+def test_every_traffic_type_runs_and_is_named(kernel: Kernel, mix: str, words: str) -> None:
+    done = kernel("memlat")("--loaded_latency", mix, "-d0", "-t0.02", "-b4m", "-l128")
+
+    assert done.returncode == 0, done.stderr
+    assert f"\nUsing {words} traffic type\n" in done.stdout
+    (row,) = rows(done.stdout, "bandwidth")
+    assert 10e6 < float(str(row["value"])) < 2e12
+
+
+def test_matrices_have_a_row_per_node_with_cpus(kernel: Kernel) -> None:
+    latency = kernel("memlat")("--latency_matrix", "-b8m", "-t0.05")
+    bandwidth = kernel("memlat")("--bandwidth_matrix", "-b8m", "-t0.05", "-W8")
+
+    assert "Measuring idle latencies for random access (in ns)...\n\t\tNuma node\nNuma node\t" in latency.stdout
+    assert "Using 1:1 read-nontemporal write traffic type\n" in bandwidth.stdout
+    for text, metric in ((latency.stdout, "latency"), (bandwidth.stdout, "bandwidth")):
+        cells = rows(text, metric)
+        assert len(cells) >= 1
+        assert all(float(str(cell["value"])) > 0 for cell in cells)
+        assert {cell["from"] for cell in cells} <= {cell["to"] for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("mode", "decimals"), [("--peak_injection_bandwidth", 1), ("--max_bandwidth", 2)]
+)
+def test_peak_lines_are_mlcs_five(kernel: Kernel, mode: str, decimals: int) -> None:
+    done = kernel("memlat")(mode, "-b4m", "-t0.05")
+
+    found = re.findall(r"^([^\n:]+(?::1 [^\n:]+)?:)\t\d+\.(\d+)\t$", done.stdout, re.MULTILINE)
+    assert [label for label, _ in found] == [
+        "ALL Reads        :",
+        "3:1 Reads-Writes :",
+        "2:1 Reads-Writes :",
+        "1:1 Reads-Writes :",
+        "Stream-triad like:",
+    ]
+    assert {len(digits) for _, digits in found} == {decimals}
+    assert len(rows(done.stdout, "bandwidth")) == 5
+
+
+@two_cpus
+def test_cache_to_cache(kernel: Kernel) -> None:
+    done = kernel("memlat")("--c2c_latency", "-t0.1", "-a")
+
+    local = {row.get("transfer"): row["value"] for row in rows(done.stdout, "latency")}
+    assert {"local L2->L2 HIT", "local L2->L2 HITM"} <= set(local)
+    assert all(1 < float(str(value)) < 5000 for value in local.values())
+    assert "Local Socket L2->L2 HIT  latency\t" in done.stdout
+    pairs = [row for row in rows(done.stdout, "latency") if "from" in row]
+    assert {(row["from"], row["to"]) for row in pairs} >= {(CPUS[0], CPUS[1]), (CPUS[1], CPUS[0])}
+
+
+def test_memory_of_a_node_and_first_touch_elsewhere(kernel: Kernel) -> None:
+    for option in ("-j0", f"-i{CPUS[-1]}"):
+        assert idle_ns(kernel("memlat")("--idle_latency", option, "-b1m", "-t0.02")) > 0
+
+
+def test_huge_pages_are_used_or_refused(kernel: Kernel) -> None:
+    done = kernel("memlat")("--idle_latency", "-L", "-b64m", "-t0.05")
+
+    if done.returncode == 2:
+        assert "-L: no huge pages" in done.stderr
+        return
+    found = re.search(r"; (\d+) of 64 MiB in huge pages$", done.stdout, re.MULTILINE)
+    assert found
+    assert int(found[1]) >= 57
+
+
+def one_cpu() -> None:
+    os.sched_setaffinity(0, {CPUS[0]})
+
+
+def test_one_cpu_has_no_loaded_latency(kernel: Kernel) -> None:
+    done = kernel("memlat")("--loaded_latency", "-t0.1", "-b4m", preexec_fn=one_cpu)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"memlat: no CPU is left for load threads beside the latency thread on CPU {CPUS[0]}: "
+        "a loaded latency without load is none\n"
+    )
+    assert "needs two CPUs" in kernel("memlat")("--c2c_latency", preexec_fn=one_cpu).stderr
+    assert idle_ns(kernel("memlat")("--idle_latency", "-t0.02", "-b4m", preexec_fn=one_cpu)) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--idle_latency", "--c2c_latency"], "one mode at a time"),
+        (["--idle_latency", "-d5"], "-d has no effect in idle_latency"),
+        (["--peak_injection_bandwidth", "-R"], "-R has no effect in peak_injection_bandwidth"),
+        (["-b4m"], "-b has no effect in a run without a mode"),
+        (["--loaded_latency", "-W1"], "-W: 1 is not between 2 and 12"),
+        (["--loaded_latency", "-W3", "-R"], "-R and -W contradict each other"),
+        (["--loaded_latency", "-d1", "-g/dev/null"], "-d and -g contradict each other"),
+        (["--loaded_latency", "-g/no/such/file"], "-g /no/such/file: No such file or directory"),
+        (["--loaded_latency", "-g/dev/null"], "-g /dev/null: no delay in it"),
+        (["--loaded_latency", "-k0-x"], "'0-x' is not a list of numbers"),
+        (["--loaded_latency", f"-c{CPUS[0]}", f"-k{CPUS[0]}", "-b4m"], "is the latency thread's (-c)"),
+        (["--idle_latency", "-c8000", "-b4m"], "cannot run on CPU 8000"),
+        (["--idle_latency", "-j1000", "-b4m"], "node 1000 has no memory"),
+        (["--idle_latency", "-l100"], "-l: 100 is not a multiple of 64 bytes"),
+        (["--idle_latency", "-b1"], "-b: a buffer of 1024 bytes is too small"),
+        (["--idle_latency", "-b4x"], "'4x' is not a size"),
+        (["--idle_latency", "-b900000g"], "of memory are needed"),
+        (["--idle_latency", "-t0"], "'0' is not a time in seconds"),
+        (["--idle_latency", "-t"], "-t needs a value"),
+        (["--idle_latency", "--turbo"], "unknown option '--turbo'"),
+        (["--idle_latency", "-D2"], "-D: 2 lines are less than a stride"),
+        (["idle_latency"], "unexpected 'idle_latency'"),
+    ],
+)
+def test_refuses_in_one_sentence(kernel: Kernel, arguments: list[str], says: str) -> None:
+    done = kernel("memlat")(*arguments)
+
+    assert done.returncode == 2, done
+    assert done.stderr.startswith("memlat: ")
+    assert done.stderr.count("\n") == 1
+    assert says in done.stderr
+
+
+def test_a_delay_that_is_none_is_named_with_its_line(kernel: Kernel, tmp_path: Path) -> None:
+    delays = tmp_path / "delays.txt"
+    for bad in ("-3", "1 2", "0x10", "99999999999"):
+        delays.write_text(f"0\n{bad}\n")
+        done = kernel("memlat")("--loaded_latency", "-g", str(delays))
+        assert done.returncode == 2
+        assert f"{delays}:2: not a delay" in done.stderr
+
+
+@two_cpus
+def test_terminated_it_ends_at_once_and_says_so(kernel_cache: Path) -> None:
+    with subprocess.Popen(
+        [kernels.build("memlat", kernel_cache), "--loaded_latency", "-t0.2", "-b4m"],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        for line in process.stdout:
+            if line.startswith(" 00002"):
+                break
+        process.send_signal(signal.SIGTERM)
+        sent = time.monotonic()
+        rest = process.stdout.read()
+        process.wait()
+
+    assert time.monotonic() - sent < 2
+    assert process.returncode == -signal.SIGTERM
+    assert rest.endswith("\nExiting...\n")
+
+
+@two_cpus
+def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
+    run = sanitized("memlat")
+    for arguments in (
+        ["--loaded_latency", "-W11", "-d3", "-b64k"],
+        ["--loaded_latency", "-W6", "-d0", "-b64k", "-L"],
+        ["--idle_latency", "-b8", "-D64"],
+        ["--idle_latency", "-b300k", "-D0", "-l192"],
+        ["--latency_matrix", "-b1m"],
+        ["--bandwidth_matrix", "-b64k"],
+        ["--max_bandwidth", "-b64k", "-X"],
+        ["--c2c_latency", "-a"],
+    ):
+        done = run(*arguments, "-t0.02")
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+
+
+@two_cpus
+def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
+    run = portable("memlat")
+
+    assert idle_ns(run("--idle_latency", "-b64k", "-t0.01")) > 0
+    assert run("--loaded_latency", "-W3", "-d0", "-b64k", "-t0.01").returncode == 0
+    assert "no non-temporal stores" in run("--loaded_latency", "-W6", "-d0", "-b64k", "-t0.01").stderr
+    assert "HITM" in run("--c2c_latency", "-t0.01").stdout
+
+
+@two_cpus
+def test_runs_on_arm(arm: Kernel) -> None:
+    run = arm("memlat")
+
+    assert idle_ns(run("--idle_latency", "-b64k", "-t0.01")) > 0
+    for mix in ("-R", "-W5", "-W7"):
+        done = run("--loaded_latency", mix, "-d0", "-b64k", "-t0.01")
+        assert (done.returncode, len(rows(done.stdout, "latency"))) == (0, 1), done
