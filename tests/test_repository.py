@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -39,7 +40,8 @@ PEOPLE = {"me", "you", "ada"}  # of examples
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
-pytestmark = pytest.mark.skipif(not (PROJECT / ".git").exists(), reason="not a git checkout")
+CHECKOUT = (PROJECT / ".git").exists() and shutil.which("git") is not None
+pytestmark = pytest.mark.skipif(not CHECKOUT, reason="not a git checkout, or no git here")
 
 
 def git(*arguments: str) -> str:
@@ -53,7 +55,7 @@ def git(*arguments: str) -> str:
 
 
 def tracked(*patterns: str) -> list[Path]:
-    if not (PROJECT / ".git").exists():
+    if not CHECKOUT:
         return []
     return [PROJECT / name for name in git("ls-files", "-z", *patterns).split("\0") if name]
 
