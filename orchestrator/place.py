@@ -305,8 +305,7 @@ def _one(kind: str, number: int, cpus: tuple[int, ...] | None, topology: Topolog
     allowed = [cpu for cpu in cpus if cpu in topology.allowed_cpus]
     if not allowed:
         raise Unplaceable(f"{kind} {number} {_why_not(cpus, topology)}")
-    rank = {cpu: core.index for core in topology.cores for cpu in core.cpus}
-    return tuple(sorted(allowed, key=lambda cpu: (rank[cpu], cpu)))
+    return tuple(sorted(allowed, key=lambda cpu: (topology.core_of[cpu], cpu)))
 
 
 def _why_not(cpus: Iterable[int], topology: Topology) -> str:
@@ -350,7 +349,6 @@ def _share(
 ) -> list[tuple[int, ...]]:
     """Divide the selected PUs among processes: per process its PUs, in the order in which threads take them."""
     by_index = {core.index: core for core in topology.cores}
-    core_of = {cpu: core.index for core in topology.cores for cpu in core.cpus}
     if selector.kind == "pu" and processes > 1 and threads in (None, 1):
         if len(selected) < processes:
             raise Unplaceable(_too_few(selector, f"{processes} processes", f"{len(selected)} PUs", topology))
@@ -358,7 +356,7 @@ def _share(
 
     cores: dict[int, list[int]] = {}
     for cpu in selected:
-        cores.setdefault(core_of[cpu], []).append(cpu)
+        cores.setdefault(topology.core_of[cpu], []).append(cpu)
     if processes > len(cores):
         raise Unplaceable(
             _too_few(selector, f"a core for each of {processes} processes", f"{len(cores)} cores", topology)
@@ -457,10 +455,9 @@ def _innermost_shared(cores: Sequence[Core], topology: Topology) -> list[Cache]:
         and sum(1 for core in cores if not set(core.cpus).isdisjoint(cache.cpus)) >= 2
     ]
     innermost = min((cache.level for cache in shared), default=0)
-    rank = {cpu: core.index for core in topology.cores for cpu in core.cpus}
     return sorted(
         (cache for cache in shared if cache.level == innermost),
-        key=lambda c: min(rank[cpu] for cpu in c.cpus),
+        key=lambda c: min(topology.core_of[cpu] for cpu in c.cpus),
     )
 
 
@@ -513,7 +510,7 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
     if selector.kind == "interleave":
         return _Memory(relation="interleave", interleave=tuple(sorted(usable)))
     taken = set(cpus)
-    homes = sorted({pu.numa_node for pu in topology.pus if pu.os_index in taken and pu.numa_node is not None})
+    homes = sorted({topology.node_of[cpu] for cpu in taken if cpu in topology.node_of})
     local = {home: _nearest(home, topology) for home in homes}
     nodes = set(local.values())
     match selector.kind:

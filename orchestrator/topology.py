@@ -18,6 +18,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 from xml.parsers import expat
 
@@ -91,7 +92,7 @@ class Device:
     numa_node: int | None  # None: the kernel does not say
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: cached_property keeps its value in __dict__
 class Topology:
     """A machine. Sequences are in the order of their index, cores in hwloc's."""
 
@@ -105,15 +106,25 @@ class Topology:
     devices: tuple[Device, ...] = ()
     isolated: Cpus = frozenset()  # isolcpus=, or an isolated cpuset partition: the scheduler keeps off
 
-    @property
+    @cached_property
     def allowed_cpus(self) -> Cpus:
         """PUs that this process may use: online, in its cpuset and in its affinity mask."""
         return frozenset(pu.os_index for pu in self.pus if pu.allowed)
 
-    @property
+    @cached_property
     def allowed_nodes(self) -> frozenset[int]:
         """NUMA nodes whose memory this process may use."""
         return frozenset(node.os_index for node in self.numa_nodes if node.allowed)
+
+    @cached_property
+    def core_of(self) -> Mapping[int, int]:
+        """PU → index of its core; of every PU that is online."""
+        return {cpu: core.index for core in self.cores for cpu in core.cpus}
+
+    @cached_property
+    def node_of(self) -> Mapping[int, int]:
+        """PU → NUMA node that Linux counts it to."""
+        return {pu.os_index: pu.numa_node for pu in self.pus if pu.numa_node is not None}
 
     def distance(self, start: int, end: int) -> int | None:
         """Return the SLIT number from a CPU's node to a memory's node, or None if the machine has none."""
