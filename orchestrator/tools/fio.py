@@ -21,6 +21,7 @@ from typing import Any
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.place import numactl
 from orchestrator.tools import Command, Option, Refused, Site
+from parsers.errors import UserError
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
@@ -159,7 +160,11 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
 
 
 def command(point: Point, placement: Placement | None, site: Site) -> Command:
-    """Build one fio job. Raises Refused where it would write to what is not ours, or this fio lacks an option."""
+    """Build one fio job.
+
+    Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
+    read is not here, or this fio lacks an option.
+    """
     given = dict(point.options)
     known = site.program.notes.get("cmdhelp", "").split()
     if missing := sorted(
@@ -264,8 +269,10 @@ def _target(
         return (f"--filename={_escape(filename)}", "--readonly"), (), (), (f"reads {filename}",)
     if kind in ("block", "char"):
         if real not in site.allow_write:
-            raise Refused(
-                f"rw={direction(given)} writes to the device {filename}: give --allow-write {filename} if its data may be lost"
+            raise UserError(
+                filename,
+                f"rw={direction(given)} writes to this device, and nothing allows it",
+                f"--allow-write {filename} if everything on it may be lost",
             )
         return (
             (f"--filename={_escape(filename)}",),
@@ -273,8 +280,10 @@ def _target(
             (Write(path=real, kind="device"),),
             (f"OVERWRITES {real}",),
         )
-    raise Refused(
-        f"rw={direction(given)} would write to {filename}, which pinsweep did not make: leave filename out to use a scratch file"
+    raise UserError(
+        filename,
+        f"rw={direction(given)} would write to it, and pinsweep did not make it",
+        "leave filename out: pinsweep makes a scratch file, and --scratch says where",
     )
 
 

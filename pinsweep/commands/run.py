@@ -110,6 +110,9 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
     import shlex
 
     summary = finished.summary
+    if not finished.prepared.plan.runs:
+        click.secho("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+        return 1
     path = shlex.quote(str(finished.path))
     counts = (
         ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items()))

@@ -12,6 +12,7 @@ from orchestrator.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
 from orchestrator.topology import topology_from_synthetic
 from parsers import parser_names
+from parsers.errors import UserError
 
 ULYSSES = topology_from_synthetic("pack:2 numa:1 core:10 pu:1")
 
@@ -179,9 +180,9 @@ class TestFio:
         device = {"path_kind": lambda _: "block", "real_path": lambda _: "/dev/nvme9n1"}
         options = {"rw": rw.split(":")[0], "filename": "/dev/disk/by-id/mine"}
 
-        with pytest.raises(Refused, match="--allow-write"):
+        with pytest.raises(UserError, match="nothing allows it"):
             build("fio", options, **device)
-        with pytest.raises(Refused, match="--allow-write"):
+        with pytest.raises(UserError, match="nothing allows it"):
             build("fio", options, allow_write=("/dev/nvme8n1",), **device)
         allowed = build("fio", options, allow_write=("/dev/nvme9n1",), **device)
         assert [(write.path, write.kind) for write in allowed.writes] == [("/dev/nvme9n1", "device")]
@@ -193,7 +194,7 @@ class TestFio:
         assert command.writes == ()
 
     def test_a_file_of_the_users_is_never_written_and_never_made(self) -> None:
-        with pytest.raises(Refused, match="did not make"):
+        with pytest.raises(UserError, match="did not make"):
             build(
                 "fio",
                 {"rw": "randrw", "filename": "/home/me/thesis"},
