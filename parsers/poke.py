@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.text import clean
 
 VERSION: Final = 1
 
@@ -57,7 +58,7 @@ def recognise(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001
     """Read every document in the text; what stands around them is ignored. Raises ParseError if one is not whole."""
-    documents = list(_documents(text))
+    documents = list(_documents(clean(text, ranks=True)))
     try:
         return _tables(documents)
     except (KeyError, TypeError, ValueError) as error:

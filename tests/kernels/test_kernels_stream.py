@@ -154,7 +154,10 @@ def test_wrong_arithmetic_fails_validation(tmp_path: Path, kernel_cache: Path) -
 
 
 def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
-    for arguments in (["--array-size=7"], ["--array-size=10001", "--stores=nt", "--offset=3", "--precision=float"]):
+    for arguments in (
+        ["--array-size=7"],
+        ["--array-size=10001", "--stores=nt", "--offset=3", "--precision=float"],
+    ):
         done = sanitized("stream")(*arguments, "--ntimes=3", env={**os.environ, "OMP_NUM_THREADS": "3"})
         assert (done.returncode, done.stderr) == (0, "")
 
@@ -168,6 +171,8 @@ def test_runs_without_code_for_the_cpu(portable: Kernel) -> None:
 @pytest.mark.parametrize("stores", ["auto", "cached", "nt"])
 def test_runs_on_arm(arm: Kernel, stores: str) -> None:
     for precision in ("double", "float"):
-        done = arm("stream")(f"--stores={stores}", f"--precision={precision}", "--array-size=10007", "--ntimes=3")
+        done = arm("stream")(
+            f"--stores={stores}", f"--precision={precision}", "--array-size=10007", "--ntimes=3"
+        )
         assert done.returncode == 0, done.stdout
         assert "Solution Validates" in done.stdout
