@@ -1,0 +1,261 @@
+"""Values that an experiment leaves to the machine: `1..cores_per_numa_node`, `25%`, `all`, `0.5 x L2`. Pure.
+
+    quantity  one, or a range
+    one       NUMBER · SIZE · NAME · FACTOR x NAME · PERCENT% · all
+    range     one..one · one..one step NUMBER · one..one xFACTOR
+
+NAME is one of `Topology.numbers()`; `x`, `×` and `*` mean the same. SIZE has a suffix and means what it means in
+`parsers.units.size_bytes` (4k = 4096, 10kB = 10000). A range holds its start and every further value up to its end;
+the end itself only where a step falls on it. docs/experiments.md says the same for people.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from parsers.units import size_bytes
+
+SAMPLE: Final[Mapping[str, int]] = {
+    "packages": 2,
+    "numa_nodes": 2,
+    "cores": 20,
+    "pus": 40,
+    "cores_per_package": 10,
+    "cores_per_numa_node": 10,
+    "pus_per_core": 2,
+    "pus_per_numa_node": 20,
+    "L1": 48 * 1024,
+    "L2": 2 * 1024**2,
+    "L3": 32 * 1024**2,
+    "LLC": 32 * 1024**2,
+    "memory": 128 * 1024**3,
+    "memory_per_numa_node": 64 * 1024**3,
+}
+"""Every name there is, with what a common server answers: files are checked against it before a machine is known."""
+
+BYTES: Final = frozenset({"L1", "L2", "L3", "LLC", "memory", "memory_per_numa_node"})
+"""The names that are sizes; the others count things."""
+
+PERCENT_OF: Final[Mapping[str, str]] = {"threads": "pus", "numjobs": "pus", "np": "pus"}
+"""What a percentage, or `all`, is of, by the option's name: the PUs that this process may use."""
+
+MOST: Final = 10_000
+"""Values in one range. More is a slip of the pen (1..memory), not a sweep."""
+
+_NUMBER = r"\d+(?:\.\d+)?"
+_LITERAL = re.compile(rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?")
+_PERCENT = re.compile(rf"({_NUMBER})\s*%")
+_PRODUCT = re.compile(rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_STEP = re.compile(rf"(.+?)\s+step\s+({_NUMBER}\w*)")
+_GEOMETRIC = re.compile(rf"(.+?)\s*[x×*]\s*({_NUMBER})")
+
+
+class QuantityError(ValueError):
+    """A text is no quantity. `hint` says what would be one, or is empty."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+class Unresolved(Exception):
+    """This machine does not have what a quantity asks for. The text is the reason, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """`factor` × the number called `name`, or `factor` alone if the name is empty."""
+
+    factor: Fraction
+    name: str = ""
+    size: bool = False  # bytes, not a count
+    product: bool = False  # written as FACTOR x NAME
+
+    def resolve(self, numbers: Mapping[str, int]) -> Fraction:
+        if not self.name:
+            return self.factor
+        if not numbers.get(self.name):
+            raise Unresolved(f"this machine does not say its {self.name}")
+        exact = self.factor * numbers[self.name]
+        # Sizes that are computed are whole KiB, so that they suit direct I/O and read well in a table.
+        grain = 1024 if self.size and self.factor != 1 else 1
+        return Fraction(max(1, math.floor(exact / grain + Fraction(1, 2))) * grain)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """What a text asks for. `end` is None for a single value."""
+
+    text: str
+    start: Term
+    end: Term | None = None
+    step: Fraction | None = None  # added
+    ratio: Fraction | None = None  # multiplied; excludes step
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The numbers of the machine it needs; none: it is the same everywhere."""
+        return frozenset(t.name for t in (self.start, self.end) if t is not None and t.name)
+
+    @property
+    def size(self) -> bool:
+        """Whether the values are bytes."""
+        return self.start.size or (self.end is not None and self.end.size)
+
+    @property
+    def computed(self) -> bool:
+        """Whether no one writes it who means a plain word: a range or a product."""
+        return self.end is not None or self.start.product
+
+    def resolve(self, numbers: Mapping[str, int]) -> tuple[int | float, ...]:
+        """Return the values on a machine with these numbers, ascending, without duplicates; whole ones as int.
+
+        Raises Unresolved if a number is missing or 0, if the range is empty here, or longer than MOST.
+        """
+        start = self.start.resolve(numbers)
+        if self.end is None:
+            return (_plain(start),)
+        end = self.end.resolve(numbers)
+        if end < start:
+            raise Unresolved(f"{self.text} is empty: from {_plain(start)} to {_plain(end)}")
+        if (start == 0 and self.ratio is not None) or self._length(start, end) > MOST:
+            raise Unresolved(
+                f"{self.text} has more than {MOST} values: from {_plain(start)} to {_plain(end)}"
+            )
+        values = [start]
+        while True:
+            value = values[-1] * self.ratio if self.ratio is not None else values[-1] + (self.step or 1)
+            if value > end:
+                break
+            values.append(value)
+        if self.ratio is not None and all(v.denominator == 1 for v in (start, end)):
+            values = [
+                Fraction(math.floor(v + Fraction(1, 2))) for v in values
+            ]  # 1..64 x1.5 counts in whole steps
+        return tuple(dict.fromkeys(_plain(v) for v in values))
+
+    def _length(self, start: Fraction, end: Fraction) -> float:
+        if self.ratio is None:
+            return float((end - start) / (self.step or 1))
+        return math.log(end / start) / math.log(self.ratio)
+
+
+def parse(text: str, percent_of: str = "") -> Quantity:
+    """Read a quantity. `percent_of` names the number that percentages and `all` are of; empty: neither is allowed.
+
+    Raises QuantityError, with a hint where one can be given.
+    """
+    text = text.strip()
+    if ".." not in text:
+        return Quantity(text=text, start=_term(text, percent_of))
+    left, _, right = text.partition("..")
+    step = ratio = None
+    if match := _STEP.fullmatch(right.strip()):
+        right = match[1]
+        step = _term(match[2], "").factor
+        if step <= 0:
+            raise QuantityError(f"{text!r} has a step of {_plain(step)}", "a step is more than 0")
+    elif match := _GEOMETRIC.fullmatch(right.strip()):
+        right = match[1]
+        ratio = Fraction(match[2])
+        if ratio <= 1:
+            raise QuantityError(
+                f"{text!r} has a factor of {_plain(ratio)}", "a factor is more than 1, as in 1..128 x2"
+            )
+    for side, where in ((left, "start"), (right, "end")):
+        if not side.strip():
+            raise QuantityError(f"{text!r} has no {where}", "a range is written 1..8")
+    start, end = _term(left.strip(), percent_of), _term(right.strip(), percent_of)
+    if start.size != end.size and (start.size or start.name) and (end.size or end.name):
+        raise QuantityError(f"{text!r} goes from a {_sort(start)} to a {_sort(end)}")
+    if step is None and ratio is None:
+        if start.size or end.size:
+            raise QuantityError(
+                f"{text!r} does not say how to get from one size to the next", "4k..1M x2, or 4k..64k step 4k"
+            )
+        if start.factor.denominator > 1 and not start.name:
+            raise QuantityError(f"{text!r} does not say how large a step is", "0.5..4 step 0.5")
+    quantity = Quantity(text=text, start=start, end=end, step=step, ratio=ratio)
+    if not quantity.names:
+        if end.factor < start.factor:
+            raise QuantityError(f"{text!r} is empty", "a range goes from the small to the large value")
+        if ratio is not None and start.factor == 0:
+            raise QuantityError(f"{text!r} never leaves 0", f"[0, 1..{right.strip()} x{_plain(ratio)}]")
+        if quantity._length(start.factor, end.factor) > MOST:
+            raise QuantityError(f"{text!r} has more than {MOST} values")
+    return quantity
+
+
+def _term(text: str, percent_of: str) -> Term:
+    if match := _LITERAL.fullmatch(text):
+        if not match[2]:
+            return Term(factor=Fraction(match[1]))
+        try:
+            return Term(factor=Fraction(size_bytes(text)), size=True)
+        except ValueError as error:
+            raise QuantityError(str(error)) from error
+    share = Fraction(1) if text == "all" else None
+    if match := _PERCENT.fullmatch(text):
+        share = Fraction(match[1]) / 100
+    if share is not None:
+        if not percent_of:
+            known = ", ".join(PERCENT_OF)
+            raise QuantityError(
+                f"{text!r} is a share of nothing this option counts", f"shares are known for {known}"
+            )
+        if not 0 < share <= 1:
+            raise QuantityError(f"{text!r} is not between 0 and 100 %")
+        return Term(factor=share, name=percent_of)
+    match = _PRODUCT.fullmatch(text)
+    factor, name = (Fraction(match[1]), match[2]) if match else (Fraction(1), text)
+    if not _NAME.fullmatch(name):
+        hint = (
+            f"a list is written [{text}]"
+            if re.fullmatch(rf"({_NUMBER}\w*\s*,\s*)+{_NUMBER}\w*", text)
+            else ""
+        )
+        raise QuantityError(f"{text!r} is not a number", hint)
+    if name not in SAMPLE:
+        near = difflib.get_close_matches(name, SAMPLE, n=1) or [
+            k for k in SAMPLE if k.lower() == name.lower()
+        ]
+        hint = f"did you mean {near[0]!r}?" if near else f"the machine's numbers are {', '.join(SAMPLE)}"
+        raise QuantityError(f"{name!r} is neither a number nor one of the machine's", hint)
+    if factor == 0:
+        raise QuantityError(f"{text!r} is 0")
+    return Term(factor=factor, name=name, size=name in BYTES, product=match is not None)
+
+
+def _sort(term: Term) -> str:
+    return "size" if term.size else "count"
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def size_text(size_bytes: int) -> str:
+    """Write bytes as fio, STREAM's kernel and `parsers.units.size_bytes` read them: 67108864 is "64M", 1000 "1000B"."""
+    for power, suffix in ((4, "T"), (3, "G"), (2, "M"), (1, "k")):
+        if size_bytes and size_bytes % 1024**power == 0:
+            return f"{size_bytes // 1024**power}{suffix}"
+    return f"{size_bytes}B"
+
+
+_SECONDS: Final = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds(value: str | float) -> float:
+    """Read a time: a number is seconds; "90s", "2 min", "1.5 h", "500 ms". Raises QuantityError."""
+    match = re.fullmatch(rf"({_NUMBER})\s*({'|'.join(_SECONDS)})?", str(value).strip())
+    if isinstance(value, bool) or not match:
+        raise QuantityError(f"{value!r} is not a time", "90, 90s, 2 min, 1.5 h")
+    return float(match[1]) * _SECONDS[match[2] or "s"]
