@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from decimal import Decimal
 from typing import Final
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -26,6 +27,7 @@ _FENCE = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:```|~~~)[^\n`]*$\n?", re.MULTILINE)
 _QUOTE = re.compile(r"^[ ]{0,3}>(?:[ ]|$)(?:[ ]?>(?:[ ]|$))*", re.MULTILINE)
 _RANK = re.compile(r"^\[\d+(?:,\d+)?\](?:<std(?:out|err)>:?)?[ ]?", re.MULTILINE)
 _TASK = re.compile(r"^ *\d+: ?", re.MULTILINE)
+_MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
@@ -57,8 +59,7 @@ def clean(text: str, *, ranks: bool = False) -> str:
     `0: ` (srun -l).
     """
     if not text.isprintable():  # True for no text with a line end; spares single words the rest
-        if "\r" in text:
-            text = re.sub(r"\r+\n", "\n", text).replace("\r", "\n")
+        text = _ends(text)
         if "\x1b" in text or "\x9b" in text:
             text = _ESCAPE.sub("", text)
         while "\x08" in text and (shorter := _BACKSPACE.sub("", text)) != text:
@@ -73,6 +74,29 @@ def clean(text: str, *, ranks: bool = False) -> str:
         text = _QUOTE.sub("", text)
     first = next((line for line in text.split("\n", 64) if line.strip()), "")
     return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
+
+
+def is_captured(text: str) -> bool:
+    """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in it."""
+    return bool(_MARKS.search(text))
+
+
+def split_ranks(text: str) -> list[tuple[int | None, str]]:
+    """Take apart what several MPI ranks printed into one text: (rank, its lines) in order of first appearance.
+
+    Lines without a rank's prefix come first, as rank None. A text without prefixes is one part.
+    """
+    body = _ends(text)
+    every_line = all(_TASK.match(line) for line in body.split("\n") if line.strip())
+    pattern = _TASK if every_line else _RANK
+    parts: dict[int | None, list[str]] = {None: []}
+    for line in body.split("\n"):
+        match = pattern.match(line)
+        rank = int(re.findall(r"\d+", match[0])[-1]) if match else None
+        parts.setdefault(rank, []).append(line[match.end() :] if match else line)
+    if len(parts) == 1:
+        return [(None, text)]
+    return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 
 def lines(text: str, *, ranks: bool = False) -> list[str]:
@@ -108,6 +132,18 @@ def number(word: str) -> float | None:
         kind = "inf" if "inf" in match[0].lower() else "nan"
         return float(f"-{kind}" if word.startswith("-") else kind)
     return None
+
+
+def _ends(text: str) -> str:
+    return re.sub(r"\r+\n", "\n", text).replace("\r", "\n") if "\r" in text else text
+
+
+def scaled(word: str, factor: float) -> float | None:
+    """Read one printed number in a larger unit: `scaled("0.031824", 1e9)` is 31824000.0, where the product of floats is not."""
+    value = number(word)
+    if value is None or value - value != 0:
+        return value
+    return float(Decimal(word.strip().replace(",", ".")) * Decimal(factor))
 
 
 def _strip_ranks(text: str) -> str:

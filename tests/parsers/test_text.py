@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 import math
 import string
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.text import clean, decode, first_line, lines, number
+from parsers.text import clean, decode, first_line, lines, number, scaled, split_ranks
 
 TABLE = "Function    Best Rate MB/s\nCopy:           14422.1     0.018347\n\nSolution Validates: avg error\n"
 PRINTED = st.text(string.ascii_letters + string.digits + " .:|%(){}[]<=/-+*#", max_size=40)
@@ -152,6 +153,39 @@ def test_not_a_number(word: str) -> None:
 def test_number_reads_what_python_and_c_print(value: float) -> None:
     assert number(repr(value)) == value
     assert number(f"{value:.6e}") == float(f"{value:.6e}")
+
+
+def test_scaled_rounds_once() -> None:
+    assert scaled("0.031824", 1e9) == 31824000.0 != 0.031824 * 1e9
+    assert scaled("203,58", 1e6) == 203580000.0
+    assert scaled("1e-3", 1e9) == 1000000.0
+    assert scaled("inf", 1e6) == math.inf
+    assert scaled("x", 1e6) is None
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=0, max_value=10**9))
+def test_scaled_is_the_nearest_float(value: Decimal) -> None:
+    assert scaled(f"{value:f}", 1e9) == float(value * 10**9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), PRINTED), min_size=1, max_size=12))
+def test_ranks_are_taken_apart_in_order(rows: list[tuple[int, str]]) -> None:
+    want: dict[int, list[str]] = {}
+    for rank, line in rows:
+        want.setdefault(rank, []).append(line)
+    parts = dict(split_ranks("\n".join(f"[{rank}] {line}" for rank, line in rows)))
+    assert {r: p.split("\n") for r, p in parts.items() if r is not None} == {
+        rank: lines for rank, lines in want.items() if any(line.strip() for line in lines)
+    }
+
+
+def test_a_text_without_ranks_is_one_part() -> None:
+    assert split_ranks(TABLE) == [(None, TABLE)]
+    assert split_ranks("") == [(None, "")]
+
+
+def test_lines_of_no_rank_are_a_part_of_their_own() -> None:
+    assert split_ranks("banner\n[1] a\n[0] b\n[1] c") == [(None, "banner"), (1, "a\nc"), (0, "b")]
 
 
 def test_first_line_says_what_was_seen() -> None:
