@@ -24,9 +24,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
-from parsers.text import clean, first_line, number
+from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.text import clean, first_line, is_captured, number, scaled, split_ranks
 from parsers.units import to_base
 
 VERSION: Final = 1
@@ -178,7 +179,18 @@ _NOTICES: Final = (
     (re.compile(r"^\W*Invalid Argument\b", _I), "invalid_argument"),
 )
 _RUN_COLUMNS: Final = (
-    *("run", "heading", "program", "tool_version", "command_line", "mode", "sections", "traffic", "access"),
+    *(
+        "run",
+        "rank",
+        "heading",
+        "program",
+        "tool_version",
+        "command_line",
+        "mode",
+        "sections",
+        "traffic",
+        "access",
+    ),
     *("buffer_read_bytes", "buffer_write_bytes", "buffer_per_thread", "stride_bytes", "hyperthreads"),
     *("threads", "load_cpus", "latency_cpu", "delay_turn_ns", "bandwidth_unit", "flags"),
 )
@@ -201,6 +213,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Run:
+    rank: int | None = None
     heading: str | None = None
     program: str | None = None
     version: str | None = None
@@ -223,7 +236,9 @@ class _Run:
 
 def recognise(text: str) -> bool:
     """Say whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a line."""
-    return bool(_RECOGNISE.search(clean(text) if "\x1b" in text or "\r" in text else text))
+    if _RECOGNISE.search(text):
+        return True
+    return bool(is_captured(text)) and bool(_RECOGNISE.search(clean(text, ranks=True)))
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
@@ -232,20 +247,21 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.
     """
-    reader = _Reader(traffic_of(context))
-    body = clean(text)
-    rows = body.split("\n")
-    for i, line in enumerate(rows):
-        reader.read(line, last=i == len(rows) - 1)
-    reader.close()
-    if not reader.runs:
+    runs: list[_Run] = []
+    for rank, part in split_ranks(text):
+        reader = _Reader(rank, traffic_of(context))
+        lines = clean(part).split("\n")
+        for i, line in enumerate(lines):
+            reader.read(line, last=i == len(lines) - 1)
+        runs += reader.close()
+    if not runs:
         raise ParseError(
             "MLC output",
             "looked for `Intel(R) Memory Latency Checker`, `Measuring …` titles or an `Inject Delay` table, "
             f"saw {first_line(text)}",
             "name the tool that printed this",
         )
-    return reader.parsed()
+    return _parsed(runs)
 
 
 def traffic_of(options: Mapping[str, Any]) -> str | None:
@@ -261,7 +277,8 @@ def traffic_of(options: Mapping[str, Any]) -> str | None:
 class _Reader:
     """A machine that is fed lines. What belongs to a run but stands before its banner (label, prompt) is kept in hand."""
 
-    def __init__(self, traffic: str | None) -> None:
+    def __init__(self, rank: int | None, traffic: str | None) -> None:
+        self.rank = rank
         self.context_traffic = traffic
         self.runs: list[_Run] = []
         self.section: str | None = None
@@ -296,7 +313,7 @@ class _Reader:
                 and not current.tables
             )
             if not again:
-                current = _Run(heading=self.heading)
+                current = _Run(rank=self.rank, heading=self.heading)
                 self.runs.append(current)
                 self.section = None
                 self._reset_section()
@@ -314,7 +331,9 @@ class _Reader:
         """Begin a run that nothing but a repeated section announces."""
         before = self.runs[-1]
         if not (self.prompt or self.banner):
-            self.runs.append(_Run(heading=self.heading, program=before.program, version=before.version))
+            self.runs.append(
+                _Run(rank=self.rank, heading=self.heading, program=before.program, version=before.version)
+            )
             self._forget_head()
         return self._run()
 
@@ -573,7 +592,7 @@ class _Reader:
 
     # -- the end
 
-    def close(self) -> None:
+    def close(self) -> list[_Run]:
         if self.banner:  # a banner and nothing below it is a run too: one that was cut or refused
             self._run()
         for run in self.runs:
@@ -592,42 +611,32 @@ class _Reader:
                 run.facts["access"] = "random"
             if run.unread:
                 run.flags.add("unread")
+        return self.runs
 
-    def parsed(self) -> Parsed:
-        figures: list[tuple[tuple[Cell, ...], str, float]] = []
-        for index, run in enumerate(self.runs, 1):
-            for rows in run.tables.values():
-                for row in rows:
-                    for metric, word, factor in row.cells:
-                        value = number(word)
-                        if value is None or value - value != 0:
-                            run.flags.add("non_finite")
-                        elif value <= 0:
-                            run.flags.add("not_measured")
-                        else:
-                            figures.append(((index, *row.labels), metric, value * factor))
-        runs = tuple(_run_row(index, run) for index, run in enumerate(self.runs, 1))
-        facts: dict[str, Cell] = {}
-        for place, column in enumerate(_RUN_COLUMNS):
-            values = {row[place] for row in runs}
-            if len(values) == 1 and column not in ("run", "heading", "sections", "flags"):
-                facts[column] = values.pop()
-        unread = [line for run in self.runs for line in run.unread]
-        flags = []
-        for flag, words in _FLAGS.items():
-            where = [str(i) for i, run in enumerate(self.runs, 1) if flag in run.flags]
-            if where:
-                some = f" (run {', '.join(where)} of {len(self.runs)})" if len(where) < len(self.runs) else ""
-                more = f": {len(unread)}, the first {unread[0][:60]!r}" if flag == "unread" else ""
-                flags.append(Flag(id=flag, text=words + more + some))
-        return Parsed(
-            tables={
-                "measurements": measurements(LABELS, METRICS, figures),
-                "runs": Table(columns=_RUN_COLUMNS, rows=runs),
-            },
-            flags=tuple(flags),
-            facts={name: value for name, value in facts.items() if value is not None},
-        )
+
+def _parsed(runs: list[_Run]) -> Parsed:
+    figures: list[tuple[tuple[Cell, ...], str, float]] = []
+    for index, run in enumerate(runs, 1):
+        for rows in run.tables.values():
+            for row in rows:
+                for metric, word, factor in row.cells:
+                    value = scaled(word, factor)
+                    if value is None or value - value != 0:
+                        run.flags.add("non_finite")
+                    elif value <= 0:
+                        run.flags.add("not_measured")
+                    else:
+                        figures.append(((index, *row.labels), metric, value))
+    table = tuple(_run_row(index, run) for index, run in enumerate(runs, 1))
+    unread = [line for run in runs for line in run.unread]
+    return Parsed(
+        tables={
+            "measurements": measurements(LABELS, METRICS, figures),
+            "runs": Table(columns=_RUN_COLUMNS, rows=table),
+        },
+        flags=collected(_FLAGS, [run.flags for run in runs], {"unread": unread}),
+        facts=agreed(_RUN_COLUMNS, table, but=("run", "heading", "sections", "flags")),
+    )
 
 
 def _labels(
@@ -672,6 +681,7 @@ def _run_row(index: int, run: _Run) -> tuple[Cell, ...]:
     values: dict[str, Cell] = {
         **run.facts,
         "run": index,
+        "rank": run.rank,
         "heading": run.heading,
         "program": run.program,
         "tool_version": run.version,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -452,25 +453,30 @@ def test_the_stand_in_says_what_it_is() -> None:
     assert len(parsed.measurements.rows) == 6
 
 
-def test_what_our_kernel_printed_here() -> None:
-    """Captured on a 2-CPU machine; these rows were read off the text."""
-    text = (FIXTURES / "memlat_0.1_six_runs.txt").read_text()
-    parsed = mlc.parse(text)
-    runs = parsed.tables["runs"].records()
+@pytest.mark.parametrize("case", sorted(FIXTURES.glob("*.out")), ids=lambda path: path.stem)
+def test_captured_output_is_read_as_a_person_read_it(case: Path) -> None:
+    parsed = mlc.parse(case.read_text())
+    expected = tomllib.loads(case.with_suffix(".toml").read_text())
 
-    assert values(parsed, run=1, transfer="between CPUs HITM", cell=(1, 0)) == [77.4]
-    assert values(parsed, "latency", run=2, delay=0, traffic="3:1 nt") == [496.51]
-    assert values(parsed, run=3, section="bandwidth_matrix", traffic="read", cell=(0, 0)) == [17341.4e6]
-    assert values(parsed, run=4, section="bandwidth_matrix", traffic="write nt") == [27763.2e6]
-    assert values(parsed, "base_clocks", run=5) == [389.4]
-    assert values(parsed, run=6, section="peak_injection_bandwidth", traffic="triad") == [
-        pytest.approx(16924.4e6)
-    ]
-    assert len(parsed.measurements.rows) == 15
-    assert (runs[1]["threads"], runs[1]["load_cpus"], runs[1]["latency_cpu"]) == (1, "1", 0)
-    assert runs[1]["delay_turn_ns"] == 0.279
-    assert flags(parsed) == {"stand_in", "random_access"}
-    assert not any(run.get("heading") for run in runs)
+    for row in expected["by_hand"]:
+        value = row.pop("value")
+        found = [r["value"] for r in parsed.measurements.records() if row.items() <= r.items()]
+        assert found == [pytest.approx(value)]
+    assert expected["facts"].items() <= parsed.facts.items()
+    assert flags(parsed) == set(expected["flags"])
+    with case.with_suffix(".csv").open() as file:
+        columns, *rows = csv.reader(file)
+    assert columns == list(parsed.measurements.columns)
+    assert [["" if c is None else str(c) for c in row] for row in parsed.measurements.rows] == rows
+
+
+def test_the_kernel_says_more_about_its_runs_than_mlc() -> None:
+    text = (FIXTURES / "memlat_0.1_six_runs.out").read_text()
+    loaded = mlc.parse(text).tables["runs"].records()[1]
+
+    assert (loaded["threads"], loaded["load_cpus"], loaded["latency_cpu"]) == (1, "1", 0)
+    assert loaded["delay_turn_ns"] == 0.279
+    assert "heading" not in loaded
 
 
 @pytest.mark.parametrize(
@@ -563,6 +569,7 @@ VARIANTS: dict[str, Callable[[str], str]] = {
     "piped": lambda t: re.sub(r"\t *", " | ", t),
     "windows prompts": lambda t: f"C:\\Users\\x y>mlc\n{t}\nC:\\Users\\x y>",
     "slurm": lambda t: f"module: loading gcc/12\n{t}slurmstepd: error: *** JOB 12 CANCELLED ***\n",
+    "one rank": lambda t: "".join(f"[0] {line}\n" for line in t.splitlines()),
     "no last line end": lambda t: t.rstrip("\n"),
 }
 
