@@ -160,10 +160,12 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
     """Return what a reader must know about this machine and its state, by name. None: not recorded.
 
     Text, or numbers with their unit in the name. Reading changes nothing and needs no rights; the memory modules
-    are known to root only.
+    are known to root only. Programs (lscpu, dmidecode) are asked only about the machine itself, not for a copy of
+    its /sys.
     """
+    here = sys == SYS
     cpu = sys / "devices/system/cpu"
-    lscpu = _table(_output(["lscpu"]) or "")
+    lscpu = _table(_output(["lscpu"]) or "") if here else {}
     cpuinfo = _table((_text(proc / "cpuinfo") or "").split("\n\n")[0])
     memory = _table(_text(proc / "meminfo") or "")
     dmi = {p.name: _text(p) for p in _children(sys / "class/dmi/id") if p.is_file()}
@@ -199,7 +201,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "bios_vendor": dmi_words("bios_vendor"),
         "bios_version": dmi_words("bios_version"),
         "bios_date": dmi_words("bios_date"),
-        "dimms": dimms(_output(["dmidecode", "-t", "memory"]) or "") if os.geteuid() == 0 else None,
+        "dimms": dimms(_output(["dmidecode", "-t", "memory"]) or "") if here and os.geteuid() == 0 else None,
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
