@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from orchestrator.cpulist import parse_cpulist, parse_ordered
 from orchestrator.model import Group, Place, Placement
-from orchestrator.place import Selectors, Unplaceable, expand_each, numactl, problems, resolve
+from orchestrator.place import CPUS, Selectors, Unplaceable, expand_each, numactl, problems, resolve
+from orchestrator.place import MEMORY as MEMORY_FORMS
 from orchestrator.topology import Topology, topology_from_text
 from parsers.errors import UserError
 
@@ -361,3 +362,9 @@ def test_any_words_are_read_or_refused(words: str, numbers: str) -> None:
 )
 def test_numactl_gets_exactly_what_the_group_says(group_: Group, argv: tuple[str, ...]) -> None:
     assert numactl(group_, "/usr/bin/numactl") == argv
+
+
+def test_every_selector_is_documented() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "selectors.md").read_text(encoding="utf-8")
+
+    assert [form for form in (*CPUS, *MEMORY_FORMS) if f"`{form}`" not in text] == []
