@@ -32,6 +32,7 @@ _NOT_FINITE = re.compile(r"(?<=[:\[,])(\s*)[-+]?(?:nan|inf(?:inity)?)%?(?=\s*[,}
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
+_TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d+)\b')
 _DECODER = json.JSONDecoder(strict=False)  # not strict: fio does not escape tabs in descriptions
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
@@ -112,6 +113,8 @@ def _salvage(text: str) -> Report:
     """Read the complete jobs of a report that is cut off."""
     head = dict(_HEAD.findall(text))
     document: dict[str, Any] = {**head, "jobs": [], "global options": {}}
+    if match := _TIMESTAMP.search(text):
+        document["timestamp"] = int(match[1])
     if match := re.search(r'"global options"\s*:\s*', text):
         document["global options"] = _value(text, match.end()) or {}
     if match := _JOBS.search(text):
@@ -221,6 +224,8 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
 
 def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
     """Take in read, write, trim, mixed or sync. A direction without I/O is all zeros: it was not measured."""
+    if name != "sync" and not (values.get("io_bytes") or values.get("total_ios") or values.get("runtime")):
+        return
     rows = job.rows
 
     def put(statistic: str, metric: str, key: str, factor: float = 1.0) -> None:
@@ -287,15 +292,13 @@ def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor
     if not bins:
         return
     bits = bins.get("FIO_IO_U_PLAT_BITS")
-    if bits:
-        edges = {k: bucket_of_index(int(k), bits) for k, count in bins.items() if count and k.isdecimal()}
-        job.bins += [(name, metric, lo * factor, hi * factor, bins[k]) for k, (lo, hi) in edges.items()]
-    else:
-        job.bins += [
-            (name, metric, edge[0] * factor, edge[1] * factor, count)
-            for edge, count in zip(map(bucket, bins), bins.values(), strict=True)
-            if count
-        ]
+    if bits or not all(bins.values()):
+        bins = {key: count for key, count in bins.items() if count and key.isdecimal()}
+    edges = [bucket_of_index(int(key), bits) for key in bins] if bits else list(map(bucket, bins))
+    if factor != 1:
+        edges = [(low * factor, high * factor) for low, high in edges]
+    if edges:
+        job.bins.append((name, metric, *zip(*edges, strict=True), tuple(bins.values())))
 
 
 def _shares(job: Job, item: Mapping[str, Any]) -> None:

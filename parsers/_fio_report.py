@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,6 +47,9 @@ METRICS: Final = {
 Row = tuple[str | None, str, str, float]
 """(direction, statistic, metric, value in base units)."""
 
+Bins = tuple[str, str, Sequence[int], Sequence[int], Sequence[int]]
+"""A histogram: direction, "slat" | "clat" | "lat", low and high of each bucket in ns, its count. Big ones are common."""
+
 
 @dataclass(slots=True)
 class Job:
@@ -61,9 +65,7 @@ class Job:
     time: str | None = None
     options: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
-    bins: list[tuple[str, str, int, int, int]] = field(
-        default_factory=list
-    )  # direction, which, low, high, count
+    bins: list[Bins] = field(default_factory=list)
     shares: list[tuple[int, int | None, float]] = field(default_factory=list)  # low and high in ns, share
     other: list[tuple[str, float]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)  # flag id, text

@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 from parsers import _fio_json, _fio_normal, _fio_terse
@@ -59,12 +60,13 @@ _ERRNO: Final = {
 
 def recognise(text: str) -> bool:
     """Does this look like fio's output, whole, cut off or with nothing but its error messages?"""
-    head = texts.clean(text)
+    if '"fio version"' in text:
+        return True
+    cleaned = texts.clean(text)
     return (
-        '"fio version"' in head
-        or _fio_terse.looks_like(head)
-        or _fio_normal.looks_like(head)
-        or re.search(r"^fio: \S", head, re.MULTILINE) is not None
+        _fio_terse.looks_like(cleaned)
+        or _fio_normal.looks_like(cleaned)
+        or re.search(r"^fio: \S", cleaned, re.MULTILINE) is not None
     )
 
 
@@ -73,15 +75,19 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
 
     Raises ParseError if there is no report with a job in it.
     """
-    cleaned = texts.clean(text)
-    reports, rest = _fio_json.find(cleaned)
+    reports, rest = _fio_json.find(
+        text
+    )  # of a text as it is: what is in the way of figures is not in the way of JSON
+    if '"fio version"' in rest or any(report.truncated for report in reports):
+        reports, rest = _fio_json.find(texts.clean(text))
+    rest = texts.clean(rest)
     reports = [report for report in reports if report.jobs or report.truncated]
     terse = _fio_terse.find(rest)
     normal, messages = _fio_normal.find(rest)
     for others in (terse, normal):
         reports += [report for report in others if not _same_run(report, reports)]
     if not any(report.jobs or report.groups for report in reports):
-        raise _nothing(cleaned, messages, reports)
+        raise _nothing(texts.clean(text), messages, reports)
     runs = _runs(reports)
     flags = list(_flags(runs, messages))
     return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs))
@@ -230,7 +236,10 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
             about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)
             more["jobs"].append((*key, name, *about))
             more["options"] += [(*key, option, value) for option, value in job.options.items()]
-            more["histogram"] += [(*key, name, *bucket) for bucket in job.bins]
+            for direction, which, *columns in job.bins:
+                more["histogram"] += zip(
+                    *map(repeat, (number, index, name, direction, which)), *columns, strict=False
+                )
             more["shares"] += [(*key, name, *share) for share in job.shares]
             more["other"] += [(*key, name, *leaf) for leaf in job.other]
     tables = {"measurements": measurements(LABELS, METRICS, rows)}
