@@ -307,8 +307,7 @@ def _shares(job: Job, item: Mapping[str, Any]) -> None:
         if not isinstance(values := item.get(key), dict):
             continue
         for upper, share in values.items():
-            edges = share_edges(upper, unit, finer)
-            if edges and share:
+            if share and (edges := share_edges(upper, unit, finer)):
                 job.shares.append((*edges, share / 100))
         finer = True
 
