@@ -356,6 +356,10 @@ class _Reader:
 
     def read(self, line: str, *, last: bool) -> None:
         line = line.replace("|", " ")  # of Markdown tables; the tool prints none
+        if "^C" in line:  # a terminal shows where the user broke off: as good as the end of the text
+            line, last = line.partition("^C")[0], True
+            if self.section and self.runs:
+                self.runs[-1].flags.add("truncated")
         if not line.strip():
             return
         if self._figures(line, last):

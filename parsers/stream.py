@@ -190,6 +190,8 @@ class _Reader:
 
     def read(self, line: str, *, last: bool) -> None:
         line = line.replace("|", " ")  # of Markdown tables
+        if "^C" in line:  # a terminal shows where the user broke off: as good as the end of the text
+            line, last = line.partition("^C")[0], True
         if not line.strip():
             return
         if self._row(line, last):

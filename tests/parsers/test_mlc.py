@@ -366,6 +366,43 @@ Each iteration took 251.2 base frequency clocks (\t132.5\tns)
     assert values(both, "base_clocks") == [251.2]
 
 
+@pytest.mark.parametrize(
+    "end", ["       1\t 14^C\n", "       1\t 141.5\t^C\n", "       1\t 141.5\t  8", "       1\t 141.5"]
+)
+def test_a_matrix_that_breaks_off_keeps_its_whole_rows(end: str) -> None:
+    head = "Intel(R) Memory Latency Checker - v3.9\nMeasuring idle latencies (in ns)...\n\t\tNuma node\n"
+    parsed = mlc.parse(f"{head}Numa node\t     0\t     1\t\n       0\t  82.1\t 141.0\t\n{end}")
+
+    assert values(parsed) == [82.1, 141.0]
+    assert parsed.has("truncated")
+
+
+def test_remarks_behind_a_row_are_no_part_of_it() -> None:
+    text = "Measuring idle latencies (in ns)...\n    Numa node\nNuma node    0\n    0   145.8  //measured often\n"
+    assert values(mlc.parse(text)) == [145.8]
+
+
+def test_a_report_in_markdown_tables() -> None:
+    text = """Measuring Idle Latencies (ns)
+| Numa Node | 0 |
+|----|----|
+| 0 | 37.3 |
+
+Measuring Peak Injection Memory Bandwidths for the system (MB/sec)
+|Read/Write Ratios | Bandwidth |
+|-----|-----|
+| ALL Reads | 28547.3 |
+|3:1 Reads-Writes | 25585.4 |
+| 2:1 Reads-Writes | 25077.1 |
+| 1:1 Reads-Writes | 25874.6 |
+| Stream-triad like | 25310.3 |
+"""
+    parsed = mlc.parse(text)
+    assert values(parsed, section="latency_matrix", cell=(0, 0)) == [37.3]
+    assert values(parsed, section="peak_injection_bandwidth", traffic="triad") == [25310.3e6]
+    assert flags(parsed) == {"no_banner"}
+
+
 def test_throughput_only_has_no_latency() -> None:
     head = "Intel(R) Memory Latency Checker - v3.10\nCommand line parameters: --loaded_latency -T -d0\n"
     two = mlc.parse(head + "Inject\tBandwidth\nDelay\tMB/sec\n======\n 00000\t 210643.1\n")
@@ -382,6 +419,8 @@ def test_throughput_only_has_no_latency() -> None:
         (" 00015\t\nExiting...\n\n", 3),
         (" 00015\t1243.62\n", 3),
         (" 00015\t1243.62\t  161^C\n", 3),
+        (" 00015\t1243.62\t  16126.7^C\n$ ", 4),
+        ("^C\n", 3),
         (" 00015\t1243.62\t  161\n", 3),
         (" 00015\t1243.62\t  161", 3),
         (" 00015\t1243.62\t  16126.7", 4),
@@ -613,3 +652,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ParseError:
         return
     assert all(row[-1] > 0 for row in parsed.measurements.rows)  # type: ignore[operator]
+
+
+def test_the_documentation_names_everything_that_is_returned() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "mlc.md").read_text()
+    runs = mlc.parse(FULL).tables["runs"].columns
+    for name in (*mlc.LABELS, *mlc.METRICS, *mlc.SECTIONS, *mlc.TRAFFIC.values(), *runs, *mlc._FLAGS):
+        assert f"`{name}`" in text, name

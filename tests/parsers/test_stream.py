@@ -410,3 +410,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except ParseError:
         return
     assert all(row[-1] > 0 for row in parsed.measurements.rows)  # type: ignore[operator]
+
+
+def test_the_documentation_names_everything_that_is_returned() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "stream.md").read_text()
+    runs = stream.parse(TEXT).tables["runs"].columns
+    for name in (*stream.LABELS, *stream.METRICS, *stream.KERNELS, *runs, *stream._FLAGS):
+        assert f"`{name}`" in text, name
