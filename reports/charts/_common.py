@@ -1,0 +1,216 @@
+"""What the charts share: cells grouped into panels and curves, curves turned into rows, names put beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from reports import format as fmt
+from reports import labels, vega
+from reports.derive import Spread, spread
+from reports.frames import Run
+from reports.scales import Axis
+from reports.vega import Frame, Rows, Series
+
+MOST_PANELS = 8
+"""A figure with more panels than this is a wall: the rest is in its table, and the figure says so."""
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One line: y over x, the repeats of each x as a Spread, both in base units."""
+
+    name: str
+    points: tuple[tuple[float, Spread], ...]  # by rising x
+    label: str = ""  # at the line's end; the name if not given
+    dashed: bool = False
+    ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
+
+    @property
+    def medians(self) -> dict[float, float]:
+        return {x: y.median for x, y in self.points}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A picture's frame with both axes: where a value lies in px from the plot's upper left corner."""
+
+    frame: Frame
+    x: Axis
+    y: Axis
+    x_start: float = 0
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        room = self.frame.plot_width - self.x_start
+        return self.x_start + self.x.share(x) * room, (1 - self.y.share(y)) * self.frame.plot_height
+
+
+def group(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Group in order of first appearance."""
+    out: dict[K, list[T]] = {}
+    for item in items:
+        out.setdefault(key(item), []).append(item)
+    return out
+
+
+Facet = tuple[tuple[str, Any], ...]
+"""What all runs of a panel have in common: (name, value) pairs, always the same names in a figure."""
+
+
+def facet(run: Run, names: Sequence[str]) -> Facet:
+    """Return the run's panel: its host, its place, and its values of the named options."""
+    own = {"host": run.host, "place": run.place, **run.options}
+    return tuple((name, own.get(name)) for name in names)
+
+
+def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
+    """Return the options (and "host", "place") that differ between the runs and are not drawn within a panel."""
+    inner = set(within)
+    seen: dict[str, set[str]] = {"host": set(), "place": set()}
+    for run in runs:
+        for name, value in run.point.options.items():
+            if not isinstance(value, dict):
+                seen.setdefault(name, set())
+    for run in runs:
+        own = {"host": run.host, "place": run.place, **run.options}
+        for name, values in seen.items():
+            values.add(str(own.get(name)))
+    return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
+
+
+def facet_title(of: Facet, naming: Callable[[str, Any], str] | None = None) -> str:
+    """Return "64 B stride, node n001", for people."""
+    name = naming or (lambda key, value: str(value) if key in ("host", "place") else f"{key} {value}")
+    return ", ".join(name(key, value) for key, value in of if value is not None)
+
+
+def curve(
+    name: str, values: Iterable[tuple[float, float]], *, label: str = "", dashed: bool = False
+) -> Curve:
+    """Return the curve of (x, y) pairs; the y of one x are its repeats."""
+    by_x = group(values, lambda v: v[0])
+    points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
+    return Curve(name=name, points=points, label=label, dashed=dashed)
+
+
+def point_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) -> Rows:
+    """Return the rows of lines and dots. A line breaks where a tested x is missing in it: it is never joined across."""
+    rank = {x: i for i, x in enumerate(sorted(set(tested)))}
+    rows = []
+    for line in curves:
+        segment, last = 0, None
+        for order, (x, y) in enumerate(line.points):
+            if last is not None and rank[x] != last + 1:
+                segment += 1
+            last = rank[x]
+            rows.append(
+                {
+                    "series": line.name, "x": x, "y": y.median / factor,
+                    "order": order, "segment": segment, "dashed": line.dashed,
+                }
+            )  # fmt: skip
+    return rows
+
+
+def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) -> Rows:
+    """Return the rows of bands and bars: where a point has repeats (or the ranges it was given), lowest to highest."""
+    segments = {(r["series"], r["x"]): r["segment"] for r in point_rows(curves, tested, factor)}
+    rows = []
+    for line in curves:
+        given = (
+            line.ranges
+            if line.ranges is not None
+            else [(x, y.low, y.high) for x, y in line.points if y.n > 1]
+        )
+        for x, low, high in given:
+            if high > low:
+                rows.append(
+                    {
+                        "series": line.name, "x": x, "low": low / factor, "high": high / factor,
+                        "segment": segments.get((line.name, x), 0),
+                    }
+                )  # fmt: skip
+    return rows
+
+
+def series_of(curves: Sequence[Curve], *, ordered: bool = False) -> list[Series]:
+    """Give each curve its colour, in order."""
+    colours = vega.palette(len(curves), ordered=ordered)
+    return [Series(name=c.name, colour=k, dashed=c.dashed) for c, k in zip(curves, colours, strict=True)]
+
+
+def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+    """Put the names in a column to the right of the plot, at the heights of the lines' ends, pushed apart.
+
+    Returns the data sets `names` and `leads`: a hairline leads back where a name had to move.
+    """
+    drawn = [c for c in curves if c.points]
+    ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
+    places = labels.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
+    right = plot.frame.plot_width + 8
+    names, leads = [], []
+    for line, (x, y), place in zip(drawn, ends, places, strict=True):
+        at = {"series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor}
+        names.append(
+            {
+                **at,
+                "text": line.label or line.name,
+                "dx": _px(right - x),
+                "dy": _px(place - y + 4),
+                "align": "left",
+            }
+        )
+        if abs(place - y) > 4 or right - x > 14:
+            leads.append({**at, "x2_px": _px(right - 3), "y2_px": _px(place)})
+    return {"names": names, "leads": leads}
+
+
+def name_margin(curves: Sequence[Curve], width: int) -> float:
+    """Return the right margin that the names need, at most a third of the picture."""
+    widest = max((labels.text_width(c.label or c.name) for c in curves), default=0)
+    return min(round(widest * 1.05 + 14), width / 3)
+
+
+def left_margin(axis: Axis) -> float:
+    """Return the left margin that the y axis' tick texts need."""
+    return round(max([labels.text_width(text) for _, text in axis.ticks] + [12]) + 10)
+
+
+def height(width: int, wide: int, narrow: int) -> int:
+    return wide if width > 400 else narrow
+
+
+def _px(value: float) -> float:
+    return round(value, 1)
+
+
+def shorten(text: str, most: int = 22) -> str:
+    """Cut a name that no margin could hold."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
+    """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
+    text = scale.number(value.median, digits)
+    if value.n == 1 or value.low == value.high:
+        return text
+    return f"{text} ({scale.number(value.low, digits)}–{scale.number(value.high, digits)})"
+
+
+def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
+    """Return what ran, in words: "STREAM, 3 repeats"."""
+    programs = list(dict.fromkeys(naming(run) for run in runs))
+    repeats = max((n for n in _repeats(runs)), default=1)
+    return (
+        f"{fmt.words(programs)}, {fmt.plural(repeats, 'repeat')} a cell"
+        if repeats > 1
+        else f"{fmt.words(programs)}, one run a cell"
+    )
+
+
+def _repeats(runs: Sequence[Run]) -> Iterable[int]:
+    return (len(same) for same in group(runs, lambda r: (r.file, r.record.point_id)).values())

@@ -1,0 +1,209 @@
+"""Any metric of any tool: a line over the first numeric axis, or a row per cell where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reports import derive, labels, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.charts._common import Curve
+from reports.frames import Results, Run
+from reports.model import Chapter, Figure, Panel, Table, panel
+from reports.naming import option_value, program_name
+from reports.vega import Frame, Rows, Spec
+
+SECTION = "Other"
+
+_MOST_ROWS = 24
+
+
+def chapter(results: Results) -> Chapter:
+    """Draw the runs of the tool `command`."""
+    return chapter_of("command", results)
+
+
+def chapter_of(tool: str, results: Results) -> Chapter:
+    """Draw the runs of any tool: one figure per sweep, one panel per metric."""
+    runs = results.good(tool)
+    figures = [
+        _figure(tool, sweep, members)
+        for sweep, members in common.group(runs, lambda r: r.point.sweep).items()
+    ]
+    programs = {run.record.program: program_name(run) for run in runs}
+    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=programs)
+
+
+def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
+    axis = _numeric_axis(runs)
+    names = [n for n in common.facet_names(runs, within=("command", "metrics", "env")) if n != axis]
+    metrics: dict[tuple[str, str], list[tuple[Run, float]]] = {}
+    for run in runs:
+        for record in run.records():
+            others = [str(v) for k, v in record.items() if k not in ("metric", "unit", "value", "index")]
+            name = ", ".join([str(record["metric"]), *others[:2]])
+            metrics.setdefault((name, str(record["unit"])), []).append((run, float(str(record["value"]))))
+    if not metrics:
+        return None
+    panels = []
+    for (metric, unit), pairs in list(metrics.items())[: common.MOST_PANELS]:
+        if axis is not None:
+            panels.append(_curves_panel(metric, unit, axis, pairs, names))
+        else:
+            panels.append(_rows_panel(metric, unit, pairs, names))
+    left = len(metrics) - len(panels)
+    return Figure(
+        id=f"{tool}-{sweep}",
+        title=runs[0].sweep_title or sweep,
+        sub=f"{common.ran(runs, program_name)}. Median of the repeats; bars from lowest to highest."
+        + (f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else ""),
+        panels=tuple(panels),
+        numbers=(_numbers(metrics, [*([axis] if axis else []), *names]),),
+    )
+
+
+def _numeric_axis(runs: Sequence[Run]) -> str | None:
+    """Return the first axis of the sweep whose values are two or more different numbers."""
+    for name in runs[0].point.axes:
+        values = [run.options.get(name) for run in runs]
+        if (
+            all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+            and len(set(values)) > 1
+        ):
+            return name
+    return None
+
+
+def _cell_name(run: Run, names: Sequence[str]) -> str:
+    return common.facet_title(common.facet(run, names), option_value)
+
+
+def _curves_panel(
+    metric: str, unit: str, axis: str, pairs: list[tuple[Run, float]], names: Sequence[str]
+) -> Panel:
+    groups = common.group(pairs, lambda p: _cell_name(p[0], names))
+    lines = [
+        common.curve(
+            name or metric,
+            [(float(run.options[axis]), v) for run, v in members],
+            label=common.shorten(name or metric),
+        )
+        for name, members in groups.items()
+    ]
+    lines = _worst_named(lines)
+    values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    scale = fmt.scale_to_largest(values, unit)
+    tested = sorted({x for line in lines for x, _ in line.points})
+    y = scales.from_zero(
+        [v / scale.factor for v in values],
+        f"{metric}{', ' + scale.unit if scale.unit not in ('', '1') else ''}",
+    )
+    spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
+    x = scales.at_tested(tested, f"{axis} (log)") if spaced else _plain_axis(tested, axis)
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=common.height(width, 300, 280), left=common.left_margin(y),
+            right=common.name_margin([c for c in lines if c.label], width) if len(lines) > 1 else 16,
+        )  # fmt: skip
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {
+            "points": common.point_rows(lines, tested, scale.factor),
+            "ranges": common.range_rows(lines, tested, scale.factor),
+        }
+        if len(lines) > 1:
+            data |= common.end_names([c for c in lines if c.label != " "], plot, scale.factor)
+        return vega.fill("curves", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
+
+    described = " ".join(
+        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at {line.points[0][0]:g}, "
+        f"{fmt.quantity(line.points[-1][1].median, unit)} at {line.points[-1][0]:g}."
+        for line in lines[:6]
+    )
+    return panel(metric, f"{metric} by {axis}. {described}", build)
+
+
+def _worst_named(lines: list[Curve]) -> list[Curve]:
+    """Over six lines, all are drawn, the three that end lowest in colour and with names, the others grey without."""
+    if len(lines) <= 6:
+        return lines
+    ranked = sorted(lines, key=lambda c: c.points[-1][1].median)
+    return [
+        *ranked[:3],
+        *(Curve(name=c.name, points=c.points, label=" ", dashed=c.dashed) for c in ranked[3:]),
+    ]
+
+
+def _plain_axis(tested: list[float], title: str) -> scales.Axis:
+    if all(v == int(v) for v in tested):
+        return scales.integers([int(v) for v in tested], title)
+    low, high = tested[0], tested[-1]
+    margin = (high - low) * 0.04 or 1.0
+    return scales.Axis(
+        kind="linear",
+        low=low - margin,
+        high=high,
+        ticks=tuple((v, f"{v:g}") for v in tested[:: max(1, len(tested) // 8)]),
+        title=title,
+    )
+
+
+def _rows_panel(metric: str, unit: str, pairs: list[tuple[Run, float]], names: Sequence[str]) -> Panel:
+    groups = common.group(pairs, lambda p: _cell_name(p[0], names) or p[0].sweep_title or p[0].point.sweep)
+    cells = [
+        (common.shorten(name, 26), derive.spread([v for _, v in members])) for name, members in groups.items()
+    ]
+    shown = cells[:_MOST_ROWS]
+    scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
+    x = scales.from_zero(
+        [s.high / scale.factor for _, s in shown],
+        f"{metric}{', ' + scale.unit if scale.unit not in ('', '1') else ''}",
+        4,
+    )
+    y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+    left = round(max(labels.text_width(name) for name, _ in shown) + 14)
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=24 + 27 * len(shown) + 36, left=min(left, width // 2), right=60, top=14
+        )
+        data: dict[str, Rows] = {
+            "rows": [
+                {
+                    "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
+                    "high": s.high / scale.factor, "name": name, "text": scale.number(s.median),
+                }
+                for i, (name, s) in enumerate(shown)
+            ]
+        }  # fmt: skip
+        return vega.fill(
+            "rows", frame=frame, x=x, y=y, series=[vega.Series(name=metric, colour=vega.SERIES[0])], data=data
+        )
+
+    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit)}" for name, s in shown)
+    return panel(metric, f"{metric} by cell. {described}.", build)
+
+
+def _numbers(metrics: dict[tuple[str, str], list[tuple[Run, float]]], names: Sequence[str]) -> Table:
+    rows = []
+    for (metric, unit), pairs in metrics.items():
+        for values in common.group(pairs, lambda p: tuple(v for _, v in common.facet(p[0], names))).items():
+            key, members = values
+            spread = derive.spread([v for _, v in members])
+            scale = fmt.scale_for([spread.median], unit)
+            rows.append(
+                (
+                    *(fmt.NOTHING if v is None else _text(v) for v in key), metric,
+                    common.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
+                )
+            )  # fmt: skip
+    return Table(
+        columns=(*names, "Metric", "Value", "Unit", "Repeats"),
+        rows=tuple(rows),
+        numeric=frozenset((len(names) + 1, len(names) + 3)),
+    )
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    return str(value)

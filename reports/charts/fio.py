@@ -1,0 +1,310 @@
+"""Storage: fio's IOPS and latency over iodepth, per block size and kind of access."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports import derive, findings, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.charts._common import Curve
+from reports.frames import Results, Run
+from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
+from reports.naming import block, option_value, program_name
+from reports.vega import Frame, Spec
+
+SECTION = "Storage"
+
+_KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
+_SHORT = {"randread": "read", "randwrite": "write", "randrw": "mix", "readwrite": "mix", "rw": "mix"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run's numbers of one direction, its jobs together. Base units; None: not measured."""
+
+    run: Run
+    iodepth: int
+    numjobs: int
+    direction: str
+    iops: float  # over the run; summed over the jobs
+    latency: float | None  # ns, mean of submission and completion, weighted by the jobs' I/Os
+    p50: float | None  # ns, of the completion latency
+    p99: float | None
+    samples: tuple[float, float] | None  # lowest and highest IOPS sample, of a single process only
+
+
+def chapter(results: Results) -> Chapter:
+    """Draw one figure per sweep: IOPS and latency panels per block size, a line per kind and direction."""
+    runs = results.good("fio")
+    figures, key_numbers, times = [], [], []
+    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+        found = [cell for run in members for cell in cells(run)]
+        if found:
+            figures.append(_figure(sweep, members, found))
+            key_numbers += _key_numbers(found)
+            times += _access_times(found)
+    programs = {run.record.program: program_name(run) for run in runs}
+    return Chapter(
+        tool="fio",
+        figures=tuple(figures),
+        key_numbers=tuple(key_numbers),
+        access_times=tuple(times),
+        programs=programs,
+    )
+
+
+def cells(run: Run) -> list[Cell]:
+    """Return the run's numbers per direction: IOPS summed over its jobs, latencies weighted by their I/Os.
+
+    Uses `iops` (total ÷ run time) and `lat` (submission + completion), not the means of samples.
+    """
+    jobs: dict[str, dict[object, dict[tuple[str, str], float]]] = {}
+    for record in run.records():
+        direction = str(record.get("direction"))
+        if record.get("job") is None or direction not in ("read", "write", "trim", "mixed"):
+            continue
+        job = jobs.setdefault(direction, {}).setdefault((record.get("document"), record["job"]), {})
+        job[str(record["metric"]), str(record.get("statistic"))] = float(str(record["value"]))
+    if "mixed" in jobs and len(jobs) > 1:
+        del jobs["mixed"]  # fio prints the sum beside its parts
+    depth, numjobs = _whole(run.options.get("iodepth"), 1), _whole(run.options.get("numjobs"), 1)
+    out = []
+    for direction, by_job in jobs.items():
+        rows = [values for values in by_job.values() if values.get(("iops", "total"))]
+        if not rows:
+            continue
+        single = rows[0] if len(rows) == 1 and numjobs == 1 else {}
+        low, high = single.get(("iops", "min")), single.get(("iops", "max"))
+        out.append(
+            Cell(
+                run=run, iodepth=depth, numjobs=numjobs, direction=direction,
+                iops=sum(values["iops", "total"] for values in rows),
+                latency=_weighted(rows, ("lat", "mean")) or _weighted(rows, ("clat", "mean")),
+                p50=_weighted(rows, ("clat", "p50")), p99=_weighted(rows, ("clat", "p99")),
+                samples=(low, high) if low is not None and high is not None else None,
+            )
+        )  # fmt: skip
+    return out
+
+
+def _weighted(rows: list[dict[tuple[str, str], float]], key: tuple[str, str]) -> float | None:
+    known = [(row[key], row["iops", "total"]) for row in rows if row.get(key)]
+    total = sum(weight for _, weight in known)
+    return sum(value * weight for value, weight in known) / total if total else None
+
+
+def _whole(value: object, default: int) -> int:
+    try:
+        return int(float(str(value)))
+    except ValueError:
+        return default
+
+
+def _kind(cell: Cell) -> str:
+    return str(cell.run.options.get("rw") or cell.run.options.get("readwrite") or cell.direction)
+
+
+def _series(cell: Cell) -> tuple[str, str]:
+    """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r"."""
+    kind = _kind(cell)
+    short = _SHORT.get(kind, kind)
+    if kind not in ("randrw", "rw", "readwrite"):
+        return kind, short
+    share = _whole(cell.run.options.get("rwmixread"), 50)
+    return f"{kind} {share}:{100 - share}, {cell.direction}s", f"{short} {cell.direction[0]}"
+
+
+def _rank(cell: Cell) -> tuple[int, str, str]:
+    kind = _kind(cell)
+    return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS)), kind, cell.direction
+
+
+def _figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure:
+    inner = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
+    names = common.facet_names(runs, within=inner)
+    panels = common.group(found, lambda c: common.facet(c.run, names))
+    order = sorted(found, key=_rank)
+    known = list(dict.fromkeys(_series(cell) for cell in order))
+    colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
+    depths = sorted({cell.iodepth for cell in found})
+    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
+    iops_panels, latency_panels = [], []
+    for of, members in shown.items():
+        where = common.facet_title(of, option_value)
+        iops = _lines(members, known, "iops")
+        latency = _lines(members, known, "latency")
+        iops_panels.append(_panel(f"{where}, IOPS" if where else "IOPS", iops, colours, depths, "IOPS"))
+        if any(line.points for line in latency):
+            latency_panels.append(
+                _panel(f"{where}, latency" if where else "Latency", latency, colours, depths, "ns")
+            )
+    first = next(iter(panels.values()))
+    title = findings.iodepth(
+        {line.name: {int(d): s for d, s in line.points} for line in _lines(first, known, "iops")},
+        ("randread", "read"),
+    )
+    jobs = sorted({cell.numjobs for cell in found})
+    direct = {str(run.options.get("direct")) for run in runs}
+    engine = {str(run.options["ioengine"]) for run in runs if "ioengine" in run.options}
+    what = [
+        *sorted(engine),
+        *(
+            ["direct"]
+            if direct <= {"1", "True"}
+            else ["through the page cache"]
+            if direct <= {"0", "False", "None"}
+            else []
+        ),
+    ]
+    once = (
+        max(
+            len(m)
+            for m in common.group(found, lambda c: (c.run.record.point_id, c.run.file, c.direction)).values()
+        )
+        == 1
+    )
+    bars = "lowest and highest IOPS sample of the run" if once else "lowest to highest of the repeats"
+    sub = [
+        f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
+        f"Bars: {bars}.",
+    ]
+    if any("," in name for name, _ in known):
+        sub.append("Dashed: a mix, split into its reads and writes.")
+    if len({p.title for p in iops_panels}) > 1:
+        sub.append("The IOPS axes differ.")
+    if len(panels) > len(shown):
+        sub.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
+    return Figure(
+        id=f"fio-{sweep}",
+        title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
+        sub=" ".join(sub),
+        panels=(*iops_panels, *latency_panels) if len(iops_panels) > 1 else tuple(p for pair in zip(iops_panels, latency_panels, strict=False) for p in pair) or tuple(iops_panels),
+        key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
+        numbers=(_numbers(found, names),),
+    )  # fmt: skip
+
+
+def _lines(members: list[Cell], known: list[tuple[str, str]], what: str) -> list[Curve]:
+    """Return one curve per series of the panel: IOPS, or latency in ns, over iodepth."""
+    by_series = common.group(members, _series)
+    lines = []
+    for name, short in known:
+        own = by_series.get((name, short), [])
+        pairs = [
+            (float(c.iodepth), v) for c in own if (v := c.iops if what == "iops" else c.latency) is not None
+        ]
+        line = common.curve(name, pairs, label=short, dashed="," in name)
+        if what == "iops" and all(y.n == 1 for _, y in line.points):
+            ranges = tuple((float(c.iodepth), *c.samples) for c in own if c.samples)
+            line = Curve(name=name, points=line.points, label=short, dashed=line.dashed, ranges=ranges)
+        lines.append(line)
+    return [line for line in lines if line.points]
+
+
+def _panel(title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], unit: str) -> Panel:
+    values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    values += [v for line in lines for _, low, high in line.ranges or () for v in (low, high)]
+    if unit == "IOPS":
+        scale = fmt.scale_to_largest(values, "IOPS")
+        word = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}[scale.unit]
+        y = scales.from_zero([v / scale.factor for v in values], word)
+    else:
+        scale = fmt.scale_for(values, "ns")
+        y = scales.decades(
+            [v / scale.factor for v in values], f"Mean latency, {scale.unit} (log scale)", margin=1.5
+        )
+    x = scales.at_tested(depths, "iodepth per job (log)")
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=268, left=common.left_margin(y), right=common.name_margin(lines, width)
+        )
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data = {
+            "points": common.point_rows(lines, depths, scale.factor),
+            "ranges": common.range_rows(lines, depths, scale.factor),
+            **common.end_names(lines, plot, scale.factor),
+        }
+        series = [
+            vega.Series(name=line.name, colour=colours[line.name], dashed=line.dashed) for line in lines
+        ]
+        return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at depth {line.points[0][0]:g}, "
+        f"{fmt.quantity(line.points[-1][1].median, unit)} at {line.points[-1][0]:g}."
+        for line in lines
+    )
+    return panel(title, f"{'IOPS' if unit == 'IOPS' else 'Latency'} by iodepth. {described}", build)
+
+
+def _numbers(found: list[Cell], names: list[str]) -> Table:
+    scale = fmt.scale_for([c.latency for c in found], "ns")
+    ordered = sorted(found, key=lambda c: (str(common.facet(c.run, names)), _rank(c), c.iodepth))
+    groups = common.group(
+        ordered, lambda c: (common.facet(c.run, names), _series(c)[0], c.iodepth, c.numjobs, c.direction)
+    )
+    sums = common.group(found, lambda c: (c.run.file, c.run.record.run_id))
+    rows = []
+    for (of, name, depth, jobs, _), same in groups.items():
+        iops = derive.spread([c.iops for c in same])
+        latencies = [c.latency for c in same if c.latency is not None]
+        parts = [
+            [(d.iops, d.latency) for d in sums[c.run.file, c.run.record.run_id] if d.latency] for c in same
+        ]
+        littles = [derive.little_ratio(p, depth, jobs) for p in parts if p]
+        tails = [c.p99 for c in same if c.p99 is not None]
+        medians = [c.p50 for c in same if c.p50 is not None]
+        rows.append(
+            (
+                name, *([common.facet_title(of, option_value)] if names else []), str(depth),
+                common.spread_text(iops, fmt.Scale(factor=1, unit="IOPS"), 4),
+                common.spread_text(derive.spread(latencies), scale) if latencies else fmt.NOTHING,
+                scale.number(derive.spread(medians).median) if medians else fmt.NOTHING,
+                scale.number(derive.spread(tails).median) if tails else fmt.NOTHING,
+                fmt.number(derive.spread(littles).median) if littles else fmt.NOTHING,
+            )
+        )  # fmt: skip
+    first = 2 if names else 1
+    return Table(
+        columns=(
+            "Access", *(["Panel"] if names else []), "iodepth", "IOPS", f"Latency, {scale.unit}", f"p50, {scale.unit}",
+            f"p99, {scale.unit}", "in flight ÷ asked",
+        ),
+        rows=tuple(rows),
+        numeric=frozenset(range(first, first + 6)),
+    )  # fmt: skip
+
+
+def _key_numbers(found: list[Cell]) -> list[KeyNumber]:
+    reads = (
+        [c for c in found if _kind(c) == "randread"] or [c for c in found if c.direction == "read"] or found
+    )
+    best = max(reads, key=lambda c: c.iops)
+    value, unit = fmt.split(best.iops, "IOPS")
+    size = best.run.options.get("bs")
+    name = f"{block(size) if size else ''} {best.direction}s".strip().capitalize()
+    context = f"iodepth {best.iodepth}"
+    if best.latency:
+        context += f", {fmt.quantity(best.latency, 'ns')}"
+    return [KeyNumber(name=f"Storage, {name}", value=value, unit=unit, context=context, rank=14)]
+
+
+def _access_times(found: list[Cell]) -> list[AccessTime]:
+    """The time of one I/O with nothing else in flight: iodepth 1, one job."""
+    alone = [c for c in found if c.iodepth == 1 and c.numjobs == 1 and "," not in _series(c)[0]]
+    groups = common.group(
+        sorted(alone, key=_rank), lambda c: (_series(c)[1], str(c.run.options.get("bs", "")))
+    )
+    return [
+        AccessTime(
+            name=f"{block(size) if size else ''} {kind}, iodepth 1".strip(),
+            group="storage",
+            median=derive.spread([c.p50 or c.latency or 0.0 for c in same]).median,
+            source=program_name(same[0].run),
+        )
+        for (kind, size), same in groups.items()
+        if all(c.p50 or c.latency for c in same)
+    ]

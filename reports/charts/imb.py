@@ -1,0 +1,289 @@
+"""Message passing: IMB PingPong time and bandwidth over message size; other benchmarks of the suite as times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports import derive, findings, labels, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.charts._common import Curve
+from reports.derive import PingPong
+from reports.frames import Results, Run
+from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.naming import option_value, program_name
+from reports.vega import Frame, Rows, Spec
+
+SECTION = "MPI"
+
+SLOT = 34
+"""Room in px left of the x axis' first tick, for the message of 0 bytes."""
+
+
+def chapter(results: Results) -> Chapter:
+    """Draw one figure per sweep and benchmark: time, and for PingPong bandwidth, over message size, a line a place."""
+    runs = results.good("imb")
+    figures, key_numbers, times = [], [], []
+    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+        for benchmark, panels in curves(members).items():
+            figures.append(_figure(sweep, benchmark, members, panels))
+            if benchmark == "PingPong":
+                key_numbers += _key_numbers(panels)
+                times += _access_times(members, panels)
+    programs = {run.record.program: program_name(run) for run in runs}
+    return Chapter(
+        tool="imb",
+        figures=tuple(figures),
+        key_numbers=tuple(key_numbers),
+        access_times=tuple(times),
+        programs=programs,
+    )
+
+
+def curves(runs: Sequence[Run]) -> dict[str, dict[common.Facet, list[Curve]]]:
+    """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place."""
+    names = common.facet_names(runs, within=("place", "benchmark", "msglog", "msglen", "iter"))
+    found: dict[str, dict[common.Facet, dict[str, list[tuple[float, float]]]]] = {}
+    for run in runs:
+        for record in run.records():
+            if record["metric"] not in ("time", "time_avg") or record.get("message_size") is None:
+                continue
+            benchmark = str(record.get("benchmark") or "PingPong")
+            name = run.place or run.relation or "all"
+            if (nprocs := record.get("nprocs")) and benchmark != "PingPong":
+                name = f"{name}, {nprocs} ranks"
+            by_name = found.setdefault(benchmark, {}).setdefault(common.facet(run, names), {})
+            by_name.setdefault(name, []).append(
+                (float(str(record["message_size"])), float(str(record["value"])))
+            )
+    return {
+        benchmark: {
+            of: sorted(
+                (common.curve(name, pairs) for name, pairs in by_name.items()),
+                key=lambda c: c.points[0][1].median,
+            )
+            for of, by_name in panels.items()
+        }
+        for benchmark, panels in found.items()
+    }
+
+
+def derived(line: Curve) -> PingPong:
+    return derive.pingpong({int(size): y.median for size, y in line.points})
+
+
+def rates(line: Curve) -> Curve:
+    """Return the bandwidth (B/s) of a time curve: size ÷ time, without the message of 0 bytes."""
+    return Curve(
+        name=line.name,
+        label=line.label,
+        points=tuple(
+            (size, derive.Spread(size / y.median * 1e9, size / y.high * 1e9, size / y.low * 1e9, y.n))
+            for size, y in line.points
+            if size > 0
+        ),
+    )
+
+
+def _figure(
+    sweep: str, benchmark: str, runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]
+) -> Figure:
+    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
+    is_pingpong = benchmark == "PingPong"
+    drawn: list[Panel] = []
+    for of, lines in shown.items():
+        where = common.facet_title(of, option_value)
+        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", is_pingpong))
+        if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
+            drawn.append(_rate_panel([rates(c) for c in lines], f"Bandwidth{', ' + where if where else ''}"))
+    first = next(iter(panels.values()))
+    peaks = [f"{fmt.quantity(d.peak, 'B/s')} ({c.name})" for c in first if (d := derived(c)).peak]
+    rest = (
+        f" {len(panels) - len(shown)} more panels are in the numbers only."
+        if len(panels) > len(shown)
+        else ""
+    )
+    if is_pingpong:
+        title = findings.pingpong(
+            {c.name: (derived(c), next((y for size, y in c.points if size == 0), None)) for c in first}
+        )
+        sub = (
+            f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. Ring: n½, the size that reaches half of the peak. "
+            + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
+        )
+    else:
+        title = f"{benchmark}: time by message size"
+        sub = f"IMB {benchmark}, {common.ran(runs, program_name)}; mean time over the ranks."
+    return Figure(
+        id=f"imb-{benchmark}-{sweep}",
+        title=title,
+        sub=sub.strip() + rest,
+        panels=tuple(drawn),
+        numbers=(_numbers(panels, with_rates=is_pingpong),),
+    )
+
+
+def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
+    sizes = [size for line in lines for size, _ in line.points]
+    everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    scale = fmt.scale_for(
+        [y.median for line in lines for size, y in line.points if size <= 65536] or everything, "ns"
+    )
+    y = scales.decades(
+        [v / scale.factor for v in everything],
+        f"{'One-way time' if one_way else 'Time'}, {scale.unit} (log scale)",
+        margin=1.5,
+    )
+    positive = [_positive(line) for line in lines]
+    zero = {line.name: y0 for line in lines for size, y0 in line.points if size == 0}
+    tested = sorted({size for size in sizes if size > 0})
+
+    def build(width: int) -> Spec:
+        x = scales.powers_of_two(sizes, "Message size, bytes (log)", most=7 if width > 400 else 5)
+        start = SLOT if zero else 0
+        frame = Frame(
+            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            right=common.name_margin(lines, width),
+        )  # fmt: skip
+        plot = common.Plot(frame=frame, x=x, y=y, x_start=start)
+        data: dict[str, Rows] = {
+            "points": common.point_rows(positive, tested, scale.factor),
+            "ranges": common.range_rows(positive, tested, scale.factor),
+            "zero": _zero_rows(zero, plot, scale),
+            "slot": [{"text": "0"}] if zero else [],
+            **common.end_names(positive, plot, scale.factor),
+        }
+        return vega.fill(
+            "pingpong-time", frame=frame, x=x, y=y, series=common.series_of(lines), data=data, x_start=start
+        )
+
+    described = " ".join(f"{name}: {fmt.quantity(y0.median, 'ns')} for 0 bytes." for name, y0 in zero.items())
+    return panel(title, f"Time by message size, both axes logarithmic. {described}".strip(), build)
+
+
+def _positive(line: Curve) -> Curve:
+    return Curve(name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0))
+
+
+def _zero_rows(zero: dict[str, derive.Spread], plot: common.Plot, scale: fmt.Scale) -> Rows:
+    """Dots in the slot, each with its value: above the upper one, below the lower one, the others without."""
+    ranked = sorted(zero.items(), key=lambda z: z[1].median)
+    rows = []
+    for rank, (name, value) in enumerate(ranked):
+        named = rank in (0, len(ranked) - 1)
+        below = (
+            rank == 0 and plot.at(plot.x.low, value.median / scale.factor)[1] < plot.frame.plot_height - 24
+        )
+        rows.append(
+            {
+                "series": name, "y": value.median / scale.factor, "low": value.low / scale.factor,
+                "high": value.high / scale.factor, "text": fmt.quantity(value.median, "ns") if named else "",
+                "dx": -10, "dy": 18 if below else -9,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _rate_panel(lines: list[Curve], title: str) -> Panel:
+    everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
+    scale = fmt.scale_to_largest(everything, "B/s")
+    y = scales.decades(
+        [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4
+    )
+    tested = sorted({size for line in lines for size, _ in line.points})
+    halves = {line.name: derive.half_size({int(s): v for s, v in line.medians.items()}) for line in lines}
+
+    def build(width: int) -> Spec:
+        x = scales.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
+        frame = Frame(
+            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            right=common.name_margin(lines, width),
+        )  # fmt: skip
+        plot = common.Plot(frame=frame, x=x, y=y)
+        drawn = [line for line in lines if line.points]
+        data: dict[str, Rows] = {
+            "points": common.point_rows(lines, tested, scale.factor),
+            "ranges": common.range_rows(lines, tested, scale.factor),
+            **common.end_names(lines, plot, scale.factor),
+            "rings": [], "notes": [],
+        }  # fmt: skip
+        anchors, where = [], []
+        for line in drawn[:4]:
+            if (half := halves[line.name]) is not None:
+                at = {"x": half, "y": max(line.medians.values()) / 2 / scale.factor}
+                data["rings"].append({"series": line.name, **at})
+                anchors.append((plot.at(at["x"], at["y"]), f"n½ {fmt.size(half)}"))
+                where.append(at)
+        segments = [
+            (plot.at(a, ya.median / scale.factor), plot.at(b, yb.median / scale.factor))
+            for line in drawn
+            for (a, ya), (b, yb) in zip(line.points, line.points[1:], strict=False)
+        ]
+        bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
+        rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]
+        for place, at in zip(labels.near(anchors, segments, rings, bounds, 11.5), where, strict=True):
+            text = anchors[place.index][1]
+            data["notes"].append({**at, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align})
+        return vega.fill(
+            "pingpong-bandwidth", frame=frame, x=x, y=y, series=common.series_of(lines), data=data
+        )
+
+    described = " ".join(
+        f"{line.name}: at most {fmt.quantity(max(line.medians.values()), 'B/s')}"
+        + (f", half of it at {fmt.size(halves[line.name])}." if halves[line.name] else ".")
+        for line in lines
+        if line.points
+    )
+    return panel(title, f"Bandwidth by message size, both axes logarithmic. {described}", build)
+
+
+def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Table:
+    several = len(panels) > 1
+    named = [(of, line) for of, lines in panels.items() for line in lines]
+    times = [y.median for _, line in named for size, y in line.points if size <= 65536]
+    scale = fmt.scale_for(times, "ns")
+    fast = fmt.scale_to_largest([v for _, line in named for v in rates(line).medians.values()], "B/s")
+    heads = [
+        f"{line.name}{', ' + common.facet_title(of, option_value) if several else ''}" for of, line in named
+    ]
+    sizes = sorted({size for _, line in named for size, _ in line.points})
+    rows = []
+    for size in sizes:
+        row = [fmt.size(size)]
+        found = [dict(line.points).get(size) for _, line in named]
+        row += [common.spread_text(y, scale) if y else fmt.NOTHING for y in found]
+        if with_rates:
+            row += [fast.number(size / y.median * 1e9) if y and size else fmt.NOTHING for y in found]
+        rows.append(tuple(row))
+    columns = ["Message", *(f"{h}, {scale.unit}" for h in heads)]
+    if with_rates:
+        columns += [f"{h}, {fast.unit}" for h in heads]
+    return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
+
+
+def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
+    lines = [(line, derived(line)) for lines in panels.values() for line in lines]
+    known = sorted(((line, d) for line, d in lines if d.small), key=lambda p: p[1].small or 0)
+    if not known:
+        return []
+    near, far = known[0], known[-1]
+    time = near[1].zero or near[1].small
+    value, unit = fmt.split(time, "ns")
+    context = f"{'0 B' if near[1].zero else '0 to 8 B'}, {near[0].name}"
+    if near is not far and near[1].small and far[1].small:
+        context += f"; {far[0].name} {fmt.number(far[1].small / near[1].small, 2)} ×"
+    return [KeyNumber(name="MPI, one way", value=value, unit=unit, context=context, rank=13)]
+
+
+def _access_times(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[AccessTime]:
+    lines = {line.name: derived(line) for line in next(iter(panels.values()))}
+    return [
+        AccessTime(
+            name=f"MPI 0 B, {common.shorten(name, 16)}",
+            group="message passing",
+            median=d.zero,
+            source=program_name(runs[0]),
+        )
+        for name, d in lines.items()
+        if d.zero
+    ]

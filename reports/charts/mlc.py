@@ -1,0 +1,536 @@
+"""Memory latency and bandwidth: Intel MLC's tables, or those of memlat in its place."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from reports import derive, findings, labels, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.derive import Load, LoadedLatency, Spread
+from reports.frames import Results, Run
+from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
+from reports.naming import option_value, program_name
+from reports.vega import Frame, Rows, Spec
+
+SECTION = "Memory"
+
+_MIXES = (
+    "read", "read 2 streams", "4:1", "3:1", "3:1 2 streams", "triad rfo", "2:1", "triad", "3:2", "1:1",
+    "3:1 nt", "2:1 nt", "2:1 nt 2 streams", "triad nt", "1:1 nt", "write nt",
+)  # fmt: skip
+"""Traffic types from least to most writing: the order of colours."""
+
+_MATRICES = {
+    "latency_matrix": ("Idle latency", "ns", "from node", "to memory of node"),
+    "bandwidth_matrix": ("Read bandwidth", "B/s", "from node", "to memory of node"),
+    "c2c_latency": ("Cache-to-cache latency", "ns", "writer", "reader"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of a loaded-latency table, its repeats together."""
+
+    delay: int
+    latency: Spread  # ns
+    bandwidth: Spread  # B/s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadCurve:
+    """A loaded-latency curve: one traffic type in one panel, rows in order of load, least first."""
+
+    traffic: str
+    rows: tuple[Row, ...]
+    offers: LoadedLatency
+
+    @property
+    def name(self) -> str:
+        return traffic_name(self.traffic)
+
+    @property
+    def peak(self) -> int:
+        """Index of the row with the largest bandwidth."""
+        return max(range(len(self.rows)), key=lambda i: self.rows[i].bandwidth.median)
+
+
+def traffic_name(traffic: str) -> str:
+    """Return a traffic type for a legend: "read only", "R:W 3:1", "R:W 3:1, non-temporal"."""
+    if traffic == "read":
+        return "read only"
+    ratio, _, rest = traffic.partition(" ")
+    if ratio == "write":
+        return "write only"
+    kind = {"nt": ", non-temporal", "": ""}.get(rest, f", {rest}")
+    return f"R:W {ratio}{kind}" if ":" in ratio else traffic
+
+
+def chapter(results: Results) -> Chapter:
+    """Draw everything that the MLC runs say: loaded latency, matrices, peaks, idle latency."""
+    runs = results.good("mlc")
+    figures: list[Figure] = []
+    key_numbers: list[KeyNumber] = []
+    times: list[AccessTime] = []
+    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+        panels = loads(members)
+        if panels:
+            figures += _loaded_figures(sweep, members, panels)
+            key_numbers += _loaded_numbers(members, panels)
+            times += _loaded_times(members, panels)
+        figures += _matrix_figures(sweep, members)
+        if peaks := _peak_figure(sweep, members):
+            figures.append(peaks)
+    times = _idle_times(runs) or times
+    if times:
+        fastest = min(times, key=lambda t: t.median)
+        value, unit = fmt.split(fastest.median, "ns")
+        key_numbers.append(
+            KeyNumber(name="Memory, idle", value=value, unit=unit, context=fastest.source, rank=10)
+        )
+    programs = {run.record.program: program_name(run) for run in runs}
+    return Chapter(
+        tool="mlc",
+        figures=tuple(figures),
+        key_numbers=tuple(key_numbers),
+        access_times=tuple(times),
+        programs=programs,
+    )
+
+
+# --- loaded latency ----------------------------------------------------------------------------------------
+
+
+def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
+    """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
+    names = common.facet_names(runs, within=("W", "delays", "d", "mode", "t"))
+    found: dict[common.Facet, dict[str, dict[tuple[int, int], list[tuple[float, float]]]]] = {}
+    for run in runs:
+        of = common.facet(run, names)
+        lines: dict[tuple[object, object], dict[str, object]] = {}
+        for record in run.records():
+            if record.get("section") == "loaded_latency" and record["metric"] in ("latency", "bandwidth"):
+                line = lines.setdefault((record.get("run"), record.get("row")), dict(record))
+                line[str(record["metric"])] = record["value"]
+        seen: dict[tuple[str, int], int] = {}
+        for line in lines.values():
+            if "latency" not in line or "bandwidth" not in line or line.get("delay") is None:
+                continue
+            traffic = str(line.get("traffic") or "traffic not said")
+            delay = int(str(line["delay"]))
+            turn = seen[traffic, delay] = seen.get((traffic, delay), -1) + 1  # a delay may come twice
+            cell = found.setdefault(of, {}).setdefault(traffic, {}).setdefault((delay, turn), [])
+            cell.append((float(str(line["latency"])), float(str(line["bandwidth"]))))
+    return {
+        of: [
+            _load(traffic, rows)
+            for traffic, rows in sorted(by_traffic.items(), key=lambda t: _heaviness(t[0]))
+        ]
+        for of, by_traffic in found.items()
+    }
+
+
+def _heaviness(traffic: str) -> tuple[int, str]:
+    return (_MIXES.index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
+
+
+def _load(traffic: str, cells: dict[tuple[int, int], list[tuple[float, float]]]) -> LoadCurve:
+    rows = tuple(
+        Row(
+            delay=delay,
+            latency=derive.spread([latency for latency, _ in pairs]),
+            bandwidth=derive.spread([bandwidth for _, bandwidth in pairs]),
+        )
+        for (delay, _), pairs in sorted(cells.items(), key=lambda c: (-c[0][0], c[0][1]))
+    )
+    offers = derive.loaded_latency([Load(r.delay, r.latency.median, r.bandwidth.median) for r in rows])
+    return LoadCurve(traffic=traffic, rows=rows, offers=offers)
+
+
+def _loaded_figures(
+    sweep: str, runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]
+) -> list[Figure]:
+    shown = dict(list(panels.items())[: common.MOST_PANELS])
+    traffics = sorted({load.traffic for curves in panels.values() for load in curves}, key=_heaviness)
+    colours = dict(zip(traffics, vega.palette(len(traffics), ordered=True), strict=True))
+    fastest = max(row.bandwidth.high for curves in panels.values() for load in curves for row in load.rows)
+    scale = fmt.scale_to_largest([fastest], "B/s")
+    x = scales.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
+    y = scales.decades(
+        [
+            v
+            for curves in panels.values()
+            for load in curves
+            for row in load.rows
+            for v in (row.latency.low, row.latency.high)
+        ],
+        "Latency, ns (log scale)",
+        margin=1.1,
+    )
+    drawn = tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items())
+    several = len(traffics) > 1
+    threads = {r.parsed.facts.get("threads") for r in runs if r.parsed} - {None}
+    notes = []
+    if len(panels) > len(shown):
+        notes.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
+    if len(threads) == 1 and (n := threads.pop()) is not None:
+        notes.append(f"{fmt.plural(int(n), 'thread')} made the load.")
+    figure = Figure(
+        id=f"loaded-{sweep}",
+        title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves]),
+        sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
+        "dashed past the peak, where more load moves fewer bytes. Bars: lowest to highest of the repeats.",
+        panels=drawn,
+        key=tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics) if several else (),
+        numbers=(_loaded_numbers_table(panels, scale),),
+        note=" ".join(notes),
+    )
+    tables = Figure(
+        id=f"climb-{sweep}",
+        title="Where latency starts to climb",
+        sub="Left: latency by injection delay and mix. Right: what each curve offers; bandwidth at 2 × floor is interpolated.",
+        tables=(*_heat_tables(panels), _offers_table(panels, scale)),
+    )
+    return [figure, tables]
+
+
+def _loaded_panel(
+    of: common.Facet,
+    curves: list[LoadCurve],
+    colours: dict[str, str],
+    x: scales.Axis,
+    y: scales.Axis,
+    scale: fmt.Scale,
+) -> Panel:
+    floor = min(load.offers.unloaded for load in curves)
+    title = common.facet_title(of, option_value)
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=common.height(width, 330, 300), left=common.left_margin(y))
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {"points": [], "past": [], "ranges": []}
+        segments: list[tuple[labels.Point, labels.Point]] = []
+        anchors: list[tuple[labels.Point, str]] = []
+        ends: list[tuple[LoadCurve, Row]] = []
+        for load in curves:
+            peak = load.peak
+            for name, rows in (("points", load.rows[: peak + 1]), ("past", load.rows[peak:])):
+                data[name] += [
+                    {
+                        "series": load.name, "x": row.bandwidth.median / scale.factor, "y": row.latency.median,
+                        "order": order, "segment": 0, "delay": row.delay,
+                    }
+                    for order, row in enumerate(rows)
+                    if len(rows) > 1 or name == "points"
+                ]  # fmt: skip
+            data["ranges"] += [
+                {
+                    "series": load.name, "x": row.bandwidth.median / scale.factor, "y": row.latency.median,
+                    "low": row.latency.low, "high": row.latency.high,
+                    "x_low": row.bandwidth.low / scale.factor, "x_high": row.bandwidth.high / scale.factor,
+                }
+                for row in load.rows
+                if row.latency.n > 1
+            ]  # fmt: skip
+            places = [plot.at(row.bandwidth.median / scale.factor, row.latency.median) for row in load.rows]
+            segments += list(itertools.pairwise(places))
+            _, at = min((place[1], peak + i) for i, place in enumerate(places[peak:]))  # the highest end
+            anchors.append((places[at], _short(load.traffic)))
+            ends.append((load, load.rows[at]))
+        notes, boxes = _floor_notes(floor, plot)
+        data["notes"] = notes
+        data["references"] = [
+            {"x": x.low, "x2": x.high, "y": level, "y2": level}
+            for level in (floor, 2 * floor)
+            if y.low <= level <= y.high
+        ]
+        bounds = (-8.0, -14.0, frame.plot_width + frame.right, frame.plot_height)
+        if len(curves) > 1:
+            data["names"] = [
+                {
+                    "series": load.name, "x": row.bandwidth.median / scale.factor, "y": row.latency.median,
+                    "text": anchors[place.index][1], "dx": place.dx, "dy": place.dy, "align": place.align,
+                }
+                for place, (load, row) in zip(labels.near(anchors, segments, boxes, bounds), ends, strict=True)
+            ]  # fmt: skip
+        series = [vega.Series(name=load.name, colour=colours[load.traffic]) for load in curves]
+        return vega.fill("loaded-latency", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{load.name}: floor {fmt.quantity(load.offers.unloaded, 'ns')}, peak {fmt.quantity(load.offers.peak, 'B/s')} "
+        f"at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
+        for load in curves
+    )
+    return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
+
+
+def _short(traffic: str) -> str:
+    return traffic_name(traffic).removeprefix("R:W ").replace(", non-temporal", " nt")
+
+
+def _floor_notes(floor: float, plot: common.Plot) -> tuple[Rows, list[labels.Box]]:
+    """Name the floor line at its right end, below it, and the line at twice the floor at its left end, above it."""
+    notes: Rows = []
+    boxes: list[labels.Box] = []
+    for level, text, right in (
+        (floor, f"floor {fmt.quantity(floor, 'ns')}", True),
+        (2 * floor, "2 × floor", False),
+    ):
+        if not plot.y.low <= level <= plot.y.high:
+            continue
+        at_x = plot.x.high if right else plot.x.low
+        px, py = plot.at(at_x, level)
+        room_below = plot.frame.plot_height - py > 16
+        dy = (13 if room_below else -5) if right else -5
+        notes.append(
+            {
+                "x": at_x,
+                "y": level,
+                "text": text,
+                "dx": 0 if right else 2,
+                "dy": dy,
+                "align": "right" if right else "left",
+            }
+        )
+        width = labels.text_width(text, 11.5)
+        left = px - width if right else px
+        boxes.append((left, py + dy - 10, left + width, py + dy + 3))
+    return notes, boxes
+
+
+def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
+    """Latency by delay and mix, one table a panel: at most ten delays, spread over those measured."""
+    tables = []
+    for of, curves in list(panels.items())[:2]:
+        delays = sorted({row.delay for load in curves for row in load.rows})
+        if len(delays) < 3 or len(curves) < 2:
+            continue
+        step = (len(delays) - 1) / min(9, len(delays) - 1)
+        chosen = [delays[round(i * step)] for i in range(min(10, len(delays)))]
+        values = [
+            [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
+            for delay in chosen
+        ]
+        title = common.facet_title(of, option_value)
+        tables.append(
+            Table(
+                caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
+                columns=("Delay", *(load.name for load in curves)),
+                rows=tuple(
+                    (str(delay), *(fmt.number(v) for v in row))
+                    for delay, row in zip(chosen, values, strict=True)
+                ),
+                numeric=frozenset(range(len(curves) + 1)),
+                heat=heat(values),
+            )
+        )
+    return tables
+
+
+def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+    rows = [
+        (
+            load.name,
+            *([common.facet_title(of, option_value)] if len(panels) > 1 else []),
+            fmt.number(load.offers.unloaded) + ("" if load.offers.enough_idle_rows else " *"),
+            ("" if load.offers.reached_double else "≥ ") + scale.number(load.offers.at_double),
+            scale.number(load.offers.peak),
+            str(load.offers.peak_delay),
+            fmt.number(load.offers.latency_at_peak),
+        )
+        for of, curves in panels.items()
+        for load in curves
+    ]
+    starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
+    first = 2 if len(panels) > 1 else 1
+    return Table(
+        caption="What each curve offers" + (" (* fewer than three idle rows: the lowest latency)" if starred else ""),
+        columns=(
+            "Traffic", *(["Panel"] if len(panels) > 1 else []), "Floor, ns", f"{scale.unit} at 2 × floor",
+            f"Peak, {scale.unit}", "at delay", "ns at peak",
+        ),
+        rows=tuple(rows),
+        numeric=frozenset(range(first, first + 5)),
+    )  # fmt: skip
+
+
+def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+    plain = fmt.Scale(factor=1, unit="ns")
+    several = len(panels) > 1
+    rows = tuple(
+        (
+            load.name,
+            *([common.facet_title(of, option_value)] if several else []),
+            str(row.delay),
+            common.spread_text(row.latency, plain, 4),
+            common.spread_text(row.bandwidth, scale, 4),
+        )
+        for of, curves in panels.items()
+        for load in curves
+        for row in load.rows
+    )
+    first = 2 if several else 1
+    return Table(
+        columns=(
+            "Traffic",
+            *(["Panel"] if several else []),
+            "Delay",
+            "Latency, ns",
+            f"Bandwidth, {scale.unit}",
+        ),
+        rows=rows,
+        numeric=frozenset((first, first + 1, first + 2)),
+    )
+
+
+def _loaded_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[KeyNumber]:
+    best = max((load for curves in panels.values() for load in curves), key=lambda c: c.offers.peak)
+    value, unit = fmt.split(best.offers.peak, "B/s")
+    context = f"{best.name}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
+    return [KeyNumber(name="Memory, peak", value=value, unit=unit, context=context, rank=11)]
+
+
+def _loaded_times(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[AccessTime]:
+    reads = [load for curves in panels.values() for load in curves if load.traffic == "read"]
+    best = min(
+        reads or [load for curves in panels.values() for load in curves], key=lambda c: c.offers.unloaded
+    )
+    return [
+        AccessTime(
+            name="Memory, idle",
+            group="memory",
+            median=best.offers.unloaded,
+            source=f"least load; {program_name(runs[0])}",
+        )
+    ]
+
+
+def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
+    """Idle latency by place: what --idle_latency and the diagonal of the latency matrix say."""
+    found: dict[str, list[float]] = {}
+    named: dict[str, str] = {}
+    for run in runs:
+        for record in run.records():
+            if record["metric"] != "latency":
+                continue
+            if record.get("section") == "idle_latency":
+                name = f"Memory, idle, {run.relation}" if run.relation not in ("", "all") else "Memory, idle"
+            elif record.get("section") == "latency_matrix" and record.get("from") == record.get("to"):
+                name = "Memory, idle, local"
+            elif record.get("section") == "latency_matrix":
+                name = "Memory, idle, remote"
+            else:
+                continue
+            found.setdefault(name, []).append(float(str(record["value"])))
+            named[name] = program_name(run)
+    return [
+        AccessTime(name=name, group="memory", median=statistics.median(values), source=named[name])
+        for name, values in found.items()
+    ]
+
+
+# --- matrices and peaks ------------------------------------------------------------------------------------
+
+
+def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
+    figures = []
+    for section, (title, unit, row_word, column_word) in _MATRICES.items():
+        tables = []
+        local: list[float] = []
+        remote: list[float] = []
+        for host, members in common.group(runs, lambda r: r.host).items():
+            cells: dict[str, dict[tuple[int, int], list[float]]] = {}
+            for run in members:
+                for record in run.records():
+                    if record.get("section") != section or record["unit"] != unit:
+                        continue
+                    if record.get("from") is None or record.get("to") is None:
+                        continue
+                    pair = (int(str(record["from"])), int(str(record["to"])))
+                    kind = str(record.get("transfer") or record.get("traffic") or "")
+                    cells.setdefault(kind, {}).setdefault(pair, []).append(float(str(record["value"])))
+            for kind, by_pair in cells.items():
+                medians = {pair: statistics.median(values) for pair, values in by_pair.items()}
+                for (source, target), value in medians.items():
+                    (local if source == target else remote).append(value)
+                tables.append(_matrix(medians, title, kind, unit, row_word, column_word, host, runs))
+        if tables:
+            figures.append(
+                Figure(
+                    id=f"{section}-{sweep}",
+                    title=findings.matrix(title, local, remote),
+                    sub=f"{common.ran(runs, program_name)}. Rows: {row_word}; columns: {column_word}. "
+                    "Outlined: a node and its own memory.",
+                    tables=tuple(tables),
+                )
+            )
+    return figures
+
+
+def _matrix(
+    medians: dict[tuple[int, int], float],
+    title: str,
+    kind: str,
+    unit: str,
+    row_word: str,
+    column_word: str,
+    host: str,
+    runs: Sequence[Run],
+) -> Table:
+    sources = sorted({source for source, _ in medians})
+    targets = sorted({target for _, target in medians})
+    scale = fmt.scale_for(medians.values(), unit)
+    values = [[medians.get((source, target)) for target in targets] for source in sources]
+    shades = heat(values, inverse=unit == "B/s")  # the shade says where it hurts
+    where = f", {host}" if len({run.host for run in runs}) > 1 else ""
+    return Table(
+        caption=f"{title} in {scale.unit}{', ' + kind if kind else ''}{where}",
+        columns=(f"{row_word} ↓ {column_word} →", *(str(t) for t in targets)),
+        rows=tuple(
+            (str(source), *(scale.number(v) for v in row))
+            for source, row in zip(sources, values, strict=True)
+        ),
+        numeric=frozenset(range(1, len(targets) + 1)),
+        heat=shades,
+        marked=frozenset((sources.index(n), targets.index(n)) for n in sources if n in targets),
+    )
+
+
+def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    cells: dict[tuple[str, str, str], list[float]] = {}
+    for run in runs:
+        for record in run.records():
+            if (
+                record.get("section") in ("peak_injection_bandwidth", "max_bandwidth")
+                and record["metric"] == "bandwidth"
+            ):
+                key = (run.host, str(record["section"]), str(record.get("traffic") or ""))
+                cells.setdefault(key, []).append(float(str(record["value"])))
+    if not cells:
+        return None
+    scale = fmt.scale_to_largest([v for values in cells.values() for v in values], "B/s")
+    hosts = len({host for host, _, _ in cells}) > 1
+    words = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
+    rows = tuple(
+        (
+            traffic_name(traffic), words[section], *([host] if hosts else []),
+            common.spread_text(derive.spread(values), scale),
+        )
+        for (host, section, traffic), values in cells.items()
+    )  # fmt: skip
+    return Figure(
+        id=f"peaks-{sweep}",
+        title=f"Bandwidth reaches {scale.number(max(v for values in cells.values() for v in values))} {scale.unit} over all cores",
+        sub=f"{common.ran(runs, program_name)}, all cores at once.",
+        tables=(
+            Table(
+                columns=("Traffic", "Search", *(["Host"] if hosts else []), f"Bandwidth, {scale.unit}"),
+                rows=rows,
+                numeric=frozenset((3 if hosts else 2,)),
+            ),
+        ),
+        half=True,
+    )

@@ -1,0 +1,213 @@
+"""Memory bandwidth over threads: STREAM, or the stream kernel in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports import derive, findings, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.charts._common import Curve
+from reports.frames import Results, Run
+from reports.model import Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.naming import option_value, program_name
+from reports.vega import Frame, Spec
+
+SECTION = "Memory"
+
+KERNELS = ("triad", "add", "scale", "copy")
+"""The kernel that is drawn: the first of these that was measured. All are in the numbers."""
+
+
+def chapter(results: Results) -> Chapter:
+    """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
+    runs = results.good("stream")
+    figures, key_numbers = [], []
+    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+        kernel = next(
+            (k for k in KERNELS if any(r.get("kernel") == k for run in members for r in run.records())), ""
+        )
+        if not kernel:
+            continue
+        panels = curves(members, kernel)
+        figures.append(_figure(sweep, members, kernel, panels))
+        key_numbers += _key_numbers(members, kernel, panels)
+    programs = {run.record.program: program_name(run) for run in runs}
+    return Chapter(tool="stream", figures=tuple(figures), key_numbers=tuple(key_numbers), programs=programs)
+
+
+def threads(run: Run) -> int:
+    """Return the threads that ran: what the program counted, else what was asked for, else the PUs it was given."""
+    facts = run.parsed.facts if run.parsed else {}
+    placed = sum(len(g.get("cpus", ())) for g in (run.record.placement or {}).get("groups", ()))
+    return int(facts.get("threads") or run.options.get("threads") or placed or 1)
+
+
+def curves(runs: Sequence[Run], kernel: str) -> dict[common.Facet, list[Curve]]:
+    """Return bandwidth (B/s) over threads, panel by panel, one curve a place; local first."""
+    names = common.facet_names(runs, within=("place", "threads"))
+    found: dict[common.Facet, dict[str, list[tuple[float, float]]]] = {}
+    for run in runs:
+        for record in run.records():
+            if record.get("kernel") == kernel and record["metric"] == "bandwidth":
+                place = run.place or run.relation or "all"
+                pairs = found.setdefault(common.facet(run, names), {}).setdefault(place, [])
+                pairs.append((float(threads(run)), float(str(record["value"]))))
+    order = {"local": 0, "remote": 1}
+    return {
+        of: [
+            common.curve(place, by_place[place]) for place in sorted(by_place, key=lambda p: order.get(p, 2))
+        ]
+        for of, by_place in found.items()
+    }
+
+
+def _figure(sweep: str, runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]) -> Figure:
+    everything = [c for lines in panels.values() for c in lines]
+    largest = max(y.high for c in everything for _, y in c.points)
+    scale = fmt.scale_to_largest([largest], "B/s")
+    counts = [int(x) for c in everything for x, _ in c.points]
+    x = scales.integers(counts, "Threads")
+    y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
+    shown = dict(list(panels.items())[: common.MOST_PANELS])
+    drawn = tuple(_panel(of, lines, kernel, x, y, scale) for of, lines in shown.items())
+    first = next(iter(panels.values()))
+    title = findings.scaling(
+        f"STREAM {kernel.capitalize()}",
+        {c.name: {int(t): s for t, s in c.points} for c in first},
+        {c.name: derive.saturation({int(t): s.median for t, s in c.points}) for c in first},
+    )
+    rest = (
+        f" {len(panels) - len(shown)} more panels are in the numbers only."
+        if len(panels) > len(shown)
+        else ""
+    )
+    return Figure(
+        id=f"scaling-{sweep}",
+        title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
+        sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run. Ring: 95 % of that curve’s maximum. "
+        f"Dotted: as many times one thread. Band: lowest to highest of the repeats.{rest}",
+        panels=drawn,
+        numbers=(_numbers(runs, scale),),
+        half=len(panels) == 1,
+    )
+
+
+def _panel(
+    of: common.Facet, lines: list[Curve], kernel: str, x: scales.Axis, y: scales.Axis, scale: fmt.Scale
+) -> Panel:
+    tested = sorted({t for line in lines for t, _ in line.points})
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            right=common.name_margin(lines, width),
+        )  # fmt: skip
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data = {
+            "points": common.point_rows(lines, tested, scale.factor),
+            "ranges": common.range_rows(lines, tested, scale.factor),
+            **common.end_names(lines, plot, scale.factor),
+            "rings": [], "notes": [], "references": [],
+        }  # fmt: skip
+        for place, line in enumerate(lines):
+            one = line.medians.get(1.0)
+            if place == 0 and one and len(line.points) > 1:
+                ends = min(y.high / (one / scale.factor), x.high)
+                data["references"].append(
+                    {"x": 1, "y": one / scale.factor, "x2": ends, "y2": ends * one / scale.factor}
+                )
+                data["notes"].append(
+                    {
+                        "x": ends,
+                        "y": ends * one / scale.factor,
+                        "text": "linear",
+                        "dx": -6,
+                        "dy": 12,
+                        "align": "right",
+                    }
+                )
+            full = derive.saturation({int(t): v for t, v in line.medians.items()})
+            if full is not None and len(line.points) >= 3 and full != tested[-1] and place < 3:
+                at = {"x": full, "y": line.medians[full] / scale.factor}
+                data["rings"].append({"series": line.name, **at})
+                above = place == 0
+                data["notes"].append(
+                    {**at, "text": f"95 % at {full}", "dx": 2, "dy": -11 if above else 22, "align": "left"}
+                )
+        return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
+
+    title = common.facet_title(of, option_value)
+    described = " ".join(
+        f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most, {fmt.quantity(line.points[0][1].median, 'B/s')} "
+        f"with {fmt.plural(int(line.points[0][0]), 'thread')}."
+        for line in lines
+    )
+    return panel(title, f"{kernel.capitalize()} bandwidth by thread count. {described}", build)
+
+
+def _numbers(runs: Sequence[Run], scale: fmt.Scale) -> Table:
+    """Every kernel, place and thread count, with the ratio remote ÷ local where there are both."""
+    names = common.facet_names(runs, within=("place", "threads"))
+    cells: dict[tuple[common.Facet, str, int], dict[str, list[float]]] = {}
+    for run in runs:
+        for record in run.records():
+            if record["metric"] == "bandwidth" and record.get("kernel"):
+                key = (common.facet(run, names), str(record["kernel"]), threads(run))
+                place = run.place or run.relation or "all"
+                cells.setdefault(key, {}).setdefault(place, []).append(float(str(record["value"])))
+    places = sorted(
+        {place for by_place in cells.values() for place in by_place}, key=lambda p: (p != "local", p)
+    )
+    both = "local" in places and "remote" in places
+    rows = []
+    for (of, kernel, count), by_place in sorted(
+        cells.items(), key=lambda c: (str(c[0][0]), -_rank(c[0][1]), c[0][2])
+    ):
+        spreads = {place: derive.spread(values) for place, values in by_place.items()}
+        ratio = (
+            spreads["remote"].median / spreads["local"].median
+            if both and {"local", "remote"} <= set(spreads)
+            else None
+        )
+        rows.append(
+            (
+                kernel, *([common.facet_title(of, option_value)] if names else []), str(count),
+                *(common.spread_text(spreads[p], scale, 4) if p in spreads else fmt.NOTHING for p in places),
+                *([fmt.number(ratio, 2)] if both else []),
+            )
+        )  # fmt: skip
+    first = 2 if names else 1
+    return Table(
+        columns=(
+            "Kernel", *(["Panel"] if names else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
+            *(["remote ÷ local"] if both else []),
+        ),
+        rows=tuple(rows),
+        numeric=frozenset(range(first, first + 2 + len(places))),
+    )  # fmt: skip
+
+
+def _rank(kernel: str) -> int:
+    return KERNELS[::-1].index(kernel) if kernel in KERNELS else -1
+
+
+def _key_numbers(
+    runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
+) -> list[KeyNumber]:
+    best = max((c for lines in panels.values() for c in lines), key=lambda c: max(c.medians.values()))
+    at, top = max(best.medians.items(), key=lambda m: m[1])
+    value, unit = fmt.split(top, "B/s")
+    context = fmt.plural(int(at), "thread")
+    lines = {c.name: c for c in next(iter(panels.values()))}
+    if {"local", "remote"} <= set(lines):
+        ratio = max(lines["remote"].medians.values()) / max(lines["local"].medians.values())
+        context += f"; remote {fmt.number(ratio, 2)} ×"
+    elif best.name not in ("all", ""):
+        context += f", {best.name}"
+    name = "Triad, stand-in" if runs[0].stand_in else "STREAM Triad"
+    return [
+        KeyNumber(
+            name=name.replace("Triad", kernel.capitalize()), value=value, unit=unit, context=context, rank=12
+        )
+    ]

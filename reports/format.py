@@ -1,0 +1,154 @@
+"""Numbers as people read them. The only place that scales a unit; frames and derived numbers stay in ns, B, B/s, 1/s.
+
+Three significant digits, thin spaces between thousands, a true minus. Rates and times take powers of 1000; sizes
+(of messages, blocks, arrays) take powers of 1024, since that is what is chosen: 4096 B is 4 KiB.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+THIN = "\u2009"
+MINUS = "\u2212"
+NOTHING = "\u2013"  # stands where a number is missing
+
+_STEPS: dict[str, tuple[tuple[float, str], ...]] = {
+    "ns": ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")),
+    "B/s": ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")),
+    "1/s": ((1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")),
+    "IOPS": ((1.0, "IOPS"), (1e3, "kIOPS"), (1e6, "MIOPS")),
+    "B": ((1.0, "B"), (2.0**10, "KiB"), (2.0**20, "MiB"), (2.0**30, "GiB"), (2.0**40, "TiB")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """One unit for a whole chart or column: `value / factor` is what is written, under `unit`."""
+
+    factor: float
+    unit: str
+
+    def number(self, value: float | None, digits: int = 3) -> str:
+        return number(None if value is None else value / self.factor, digits)
+
+
+def scale_for(values: Iterable[float | None], unit: str) -> Scale:
+    """Return the unit in which most of the values have one to three digits before the point.
+
+    Decided by the geometric mean of the positive values: an outlier does not choose the unit. A unit we do not
+    know is left as it is.
+    """
+    logs = [math.log(v) for v in values if v is not None and v > 0]
+    middle = math.exp(sum(logs) / len(logs)) if logs else 0.0
+    return _scale(middle, unit)
+
+
+def scale_to_largest(values: Iterable[float | None], unit: str) -> Scale:
+    """Return the unit for a linear axis from 0: that of the largest value."""
+    return _scale(max((abs(v) for v in values if v is not None), default=0.0), unit)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
+        places -= 1  # 9.996 became 10.00
+    return f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS)
+
+
+def count(value: int) -> str:
+    """`count(1234567)` is "1 234 567": every digit, in groups."""
+    return f"{value:,}".replace(",", THIN).replace("-", MINUS)
+
+
+def split(value: float | None, unit: str, digits: int = 3) -> tuple[str, str]:
+    """Return (number, unit) apart, for a key number: `split(2.593e10, "B/s")` is ("25.9", "GB/s")."""
+    scale = scale_for([value], unit)
+    text = scale.number(value, digits)
+    if text.replace(THIN, "") == "1000":  # 999.7 ns rounds up: write 1.00 µs
+        scale = _scale(scale.factor * 1000, unit)
+        text = scale.number(value, digits)
+    return text, scale.unit
+
+
+def quantity(value: float | None, unit: str, digits: int = 3) -> str:
+    """`quantity(57.3e3, "ns")` is "57.3 µs"; `quantity(150e3, "IOPS")` is "150 kIOPS"."""
+    text, scaled = split(value, unit, digits)
+    if text == NOTHING or scaled in ("", "1"):
+        return text
+    return f"{text}{'' if scaled.startswith('/') else ' '}{scaled}"
+
+
+def size(value: float | None) -> str:
+    """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B"."""
+    if value is None:
+        return NOTHING
+    scale = _scale(abs(value), "B")
+    scaled = value / scale.factor
+    return f"{scaled:.0f} {scale.unit}" if scaled == int(scaled) else f"{number(scaled)} {scale.unit}"
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """`percent(0.112)` is "11 %"."""
+    return NOTHING if share is None else f"{number(share * 100, digits)} %"
+
+
+def seconds(value: float | None) -> str:
+    """A duration for people: "0.42 s", "12.3 s", "3 min 20 s", "1 h 5 min"."""
+    if value is None:
+        return NOTHING
+    if value < 100:
+        return f"{number(value)} s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def plural(n: int, noun: str, plural_noun: str = "") -> str:
+    """`plural(1, "run")` is "1 run", `plural(3, "run")` is "3 runs"."""
+    return f"{count(n)} {noun if n == 1 else plural_noun or noun + 's'}"
+
+
+def words(items: Iterable[str], last: str = "and") -> str:
+    """`words(["a", "b", "c"])` is "a, b and c"."""
+    listed = list(items)
+    return f" {last} ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else "".join(listed)
+
+
+_SMALL = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+def spelled(n: int) -> str:
+    """`spelled(3)` is "three"; from 13 on, digits."""
+    return _SMALL[n] if 0 <= n < len(_SMALL) else str(n)
+
+
+def _scale(value: float, unit: str) -> Scale:
+    steps = _STEPS.get(unit)
+    if steps is None:
+        return Scale(factor=1.0, unit=unit)
+    factor, name = next((step for step in reversed(steps) if value >= step[0] * 0.9995), steps[0])
+    return Scale(factor=factor, unit=name)

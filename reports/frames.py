@@ -1,0 +1,310 @@
+"""Result files in, tidy rows out: what every chart, table and export starts from. Reads files, decides nothing else.
+
+A row is one number of one good run, in long form:
+
+    file, host, session   where it was measured; `session` counts from 1 in its file
+    sweep, point_id       the sweep's name; the cell, the same on every machine
+    run_id, repeat        the run in its file; the repeat of the cell, from 1
+    place, relation       where it ran: the axis value of the experiment; "local", "remote", "same cache", …
+    program               what made the number: "fio", "mlc", or the stand-in "memlat"
+    <options>             one column per option of the tool that varies between its cells
+    <labels>              the parser's label columns; where an option has the same name, what the text says wins
+    metric, unit, value   base units: ns, B, B/s, 1/s
+
+A run is good if its status is ok and its output can be read; of several attempts at a repeat the last good one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.model import Point, RunRecord, Skipped
+from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
+from parsers import get_parser
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.measurement import Cell, Metric, Parsed
+from parsers.text import decode
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KEYS = ("file", "host", "session", "sweep", "point_id", "run_id", "repeat", "place", "relation", "program")
+_TAIL = ("metric", "unit", "value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One session on one host: what the report says of the machine."""
+
+    file: str
+    session: Session
+
+    @property
+    def host(self) -> str:
+        return self.session.host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run with everything the report says about it."""
+
+    file: str
+    session: Session
+    point: Point
+    sweep_title: str
+    record: RunRecord
+    parsed: Parsed | None  # None: not ok, or not readable
+    unreadable: str = ""  # why an output of a run that ended well cannot be read
+    stdout: str = ""  # an excerpt, if asked for
+    stderr: str = ""
+
+    @property
+    def host(self) -> str:
+        return self.session.host
+
+    @property
+    def tool(self) -> str:
+        return self.point.tool
+
+    @property
+    def place(self) -> str:
+        return self.point.place.name if self.point.place else ""
+
+    @property
+    def relation(self) -> str:
+        """The placement in words that compare between machines; the place's own name where it has none."""
+        asked = (self.record.placement or {}).get("relation", "")
+        return str(asked) or self.place
+
+    @property
+    def program(self) -> Mapping[str, Any]:
+        """What the session knows about the program: name, path, version, stand_in. Empty if it does not."""
+        own = self.session.programs.get(self.tool, {})
+        if own.get("name") == self.record.program:
+            return own
+        return next((p for p in self.session.programs.values() if p.get("name") == self.record.program), own)
+
+    @property
+    def stand_in(self) -> bool:
+        """Is the program one of pinsweep's kernels in the place of another tool?"""
+        return bool(self.program.get("stand_in")) or bool(self.parsed and self.parsed.has("stand_in"))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The cell's options; what the output says of options that the cell does not name (`option.bs`) beside them."""
+        said = {
+            name.removeprefix("option."): value
+            for name, value in (self.parsed.facts if self.parsed else {}).items()
+            if name.startswith("option.") and value is not None
+        }
+        return {**said, **self.point.options}
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Return the measurements, a dictionary each."""
+        return self.parsed.measurements.records() if self.parsed else []
+
+    def table(self, name: str) -> list[dict[str, Cell]]:
+        """Return another table of the parser (`histogram`), empty if the output has none."""
+        tables = self.parsed.tables if self.parsed else {}
+        return tables[name].records() if name in tables else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """Everything that a set of result files says."""
+
+    machines: tuple[Machine, ...]
+    experiments: tuple[StoredExperiment, ...]
+    runs: tuple[Run, ...]  # every attempt, in order
+    skipped: tuple[tuple[str, Skipped], ...]  # host, cell
+    missing: tuple[tuple[str, Point, int], ...]  # host, cell, repeats that never ran well
+    planned: int  # cells times repeats
+    _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Tools with at least one good run, in the order of their first."""
+        return tuple(self._good)
+
+    def good(self, tool: str) -> tuple[Run, ...]:
+        """Return the runs of a tool that count, one per cell and repeat."""
+        return self._good.get(tool, ())
+
+    @property
+    def failed(self) -> tuple[Run, ...]:
+        """Runs that did not give a number, except disturbed ones and attempts that a later one made good."""
+        good = {_key(run) for runs in self._good.values() for run in runs}
+        return tuple(
+            r
+            for r in self.runs
+            if r.parsed is None and r.record.status != "disturbed" and _key(r) not in good
+        )
+
+    @property
+    def disturbed(self) -> tuple[Run, ...]:
+        return tuple(r for r in self.runs if r.record.status == "disturbed")
+
+    def metric(self, tool: str, name: str) -> Metric | None:
+        return get_parser(tool).METRICS.get(name)
+
+    def rows(self, tool: str) -> list[dict[str, Any]]:
+        """Return the tidy rows of a tool, as in the module's docstring."""
+        runs = self.good(tool)
+        varying = _varying(runs)
+        out = []
+        for run in runs:
+            head = {
+                "file": run.file,
+                "host": run.host,
+                "session": run.session.session,
+                "sweep": run.point.sweep,
+                "point_id": run.record.point_id,
+                "run_id": run.record.run_id,
+                "repeat": run.record.repeat,
+                "place": run.place or None,
+                "relation": run.relation or None,
+                "program": run.record.program,
+                **{name: run.options.get(name) for name in varying},
+            }
+            out += [{**head, **record} for record in run.records()]
+        return out
+
+    def tidy(self, tool: str) -> pd.DataFrame:
+        """Return the rows of a tool as a frame; without good runs, empty with the columns that are always there."""
+        import pandas as pd
+
+        labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
+        options = [name for name in _varying(self.good(tool)) if name not in labels]
+        return pd.DataFrame.from_records(self.rows(tool), columns=[*_KEYS, *options, *labels, *_TAIL])
+
+    def wide(self, tool: str) -> pd.DataFrame:
+        """Return one row per number's labels, one column per metric (in base units; `units` in the frame's attrs)."""
+        frame = self.tidy(tool)
+        keys = [c for c in frame.columns if c not in _TAIL and frame[c].notna().any()]
+        units = dict(zip(frame["metric"], frame["unit"], strict=True))
+        if frame.empty:
+            wide = frame[keys]
+        else:  # groupby, since pivot_table drops rows whose labels are not all there
+            grouped = frame.groupby([*keys, "metric"], dropna=False, sort=False)["value"].first()
+            wide = grouped.unstack("metric").reset_index()
+            wide.columns.name = None
+        wide.attrs["units"] = units
+        return wide
+
+    def histogram(self, tool: str) -> pd.DataFrame:
+        """Return the histogram rows of a tool: the run's columns, the table's labels, low, high (ns), count."""
+        import pandas as pd
+
+        rows = [
+            {
+                "file": run.file, "host": run.host, "sweep": run.point.sweep, "point_id": run.record.point_id,
+                "run_id": run.record.run_id, "repeat": run.record.repeat, "place": run.place or None,
+                "relation": run.relation or None, "program": run.record.program, **record,
+            }
+            for run in self.good(tool)
+            for record in run.table("histogram")
+        ]  # fmt: skip
+        return pd.DataFrame.from_records(rows)
+
+
+def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
+    """Read result files. Raises UserError for a file that is none, or if there is not a single file.
+
+    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end.
+    """
+    machines: list[Machine] = []
+    experiments: dict[str, StoredExperiment] = {}
+    runs: list[Run] = []
+    skipped: list[tuple[str, Skipped]] = []
+    missing: list[tuple[str, Point, int]] = []
+    planned = 0
+    listed = list(paths)
+    if not listed:
+        raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
+    for path in listed:
+        with open_result(path) as result:
+            sessions = {session.session: session for session in result.sessions()}
+            points = {stored.point.point_id: stored for stored in result.points()}
+            machines += [Machine(file=path.name, session=session) for session in sessions.values()]
+            experiments |= {e.sha256: e for e in result.experiments()}
+            host = next((s.host for s in reversed(sessions.values())), path.stem)
+            skipped += [(host, item) for item in result.skipped()]
+            wanted = {
+                (key, r): stored for key, stored in points.items() for r in range(1, stored.repeats + 1)
+            }
+            planned += len(wanted)
+            for record in result.runs():
+                stored = points[record.point_id]
+                parsed, unreadable = None, ""
+                if record.status == "ok":
+                    try:
+                        parsed = result.parsed(record, stored.point)
+                        wanted.pop((record.point_id, record.repeat), None)
+                    except ParseError as error:
+                        unreadable = error.cause
+                    except UserError as error:  # a tool that this pinsweep has no parser for
+                        unreadable = error.cause
+                stdout, stderr = (
+                    _excerpt(_output(result, record.run_id, stream), excerpts) if excerpts else ""
+                    for stream in ("stdout", "stderr")
+                )
+                runs.append(
+                    Run(
+                        file=path.name, session=sessions[record.session], point=stored.point,
+                        sweep_title=stored.sweep_title, record=record, parsed=parsed, unreadable=unreadable,
+                        stdout=stdout, stderr=stderr,
+                    )
+                )  # fmt: skip
+            missing += [(host, stored.point, repeat) for (_, repeat), stored in wanted.items()]
+    chosen: dict[str, dict[tuple[str, str, int], Run]] = {}
+    for run in runs:
+        if run.parsed is not None:
+            chosen.setdefault(run.tool, {})[_key(run)] = run
+    return Results(
+        machines=tuple(machines),
+        experiments=tuple(experiments.values()),
+        runs=tuple(runs),
+        skipped=tuple(skipped),
+        missing=tuple(missing),
+        planned=planned,
+        _good={tool: tuple(by_key.values()) for tool, by_key in chosen.items()},
+    )
+
+
+def _key(run: Run) -> tuple[str, str, int]:
+    return run.file, run.record.point_id, run.record.repeat
+
+
+def _varying(runs: Sequence[Run]) -> list[str]:
+    """Names of the scalar options that differ between the cells, axes first, in the order of the experiment."""
+    seen: dict[str, set[Any]] = {}
+    for run in runs:
+        for name in (*run.point.axes, *run.options):
+            if name != "place":
+                seen.setdefault(name, set())
+    plain = [n for n in seen if not any(isinstance(r.options.get(n), tuple | list | Mapping) for r in runs)]
+    for run in runs:
+        for name in plain:
+            seen[name].add(run.options.get(name))
+    return [name for name in plain if len(seen[name]) > 1]
+
+
+def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
+    try:
+        return result.output(run_id, stream)
+    except PinsweepError:  # nothing was kept of it
+        return b""
+
+
+def _excerpt(data: bytes, limit: int) -> str:
+    """Return beginning and end of a text, at most `limit` characters, cut at line ends."""
+    text = decode(data)
+    if len(text) <= limit:
+        return text
+    head = text[: limit // 2].rsplit("\n", 1)[0]
+    tail = text[-(limit // 2) :].split("\n", 1)[-1]
+    left_out = text.count("\n") - head.count("\n") - tail.count("\n")
+    return f"{head}\n… {left_out} lines left out …\n{tail}"

@@ -1,0 +1,469 @@
+"""The page as a value: header, what is missing, sections with their figures, methods, all runs. Pure.
+
+Results go in, texts and figures come out; `reports.render` puts them into the templates.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.cpulist import format_cpulist
+from orchestrator.model import STATUSES
+from reports import format as fmt
+from reports import naming
+from reports.charts import _overview, chart_module, command
+from reports.frames import Results
+from reports.model import Chapter, Figure, KeyNumber
+
+SECTIONS = (
+    ("Memory", "memory"),
+    ("MPI", "mpi"),
+    ("Storage", "storage"),
+    ("Tails", "tails"),
+    ("Other", "other"),
+)
+"""Sections in the order of the page: the ChartModule's word, and its anchor."""
+
+_TITLES = {"Tails": "Latency tails", "Other": "Other programs"}
+_MOST_RUNS_WITH_OUTPUT = 80
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The figures of one tool inside a section, and the template that places them."""
+
+    tool: str
+    figures: tuple[Figure, ...]
+    stand_in: str  # what must be said of the program: "" or "Numbers from pinsweep memlat, not Intel MLC."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    title: str
+    anchor: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
+
+    level: str  # "warn" | "info" | "ok"
+    subject: str
+    text: str
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run in the table of all runs."""
+
+    number: int
+    file: str
+    host: str
+    sweep: str
+    cell: str
+    repeat: str
+    status: str
+    reason: str
+    duration: str
+    command: str
+    environment: str
+    asked: str
+    seen: str
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    title: str
+    sentence: str
+    key_numbers: tuple[KeyNumber, ...]
+    provenance: tuple[tuple[str, str], ...]
+    not_recorded: tuple[str, ...]
+    checks: tuple[Check, ...]
+    sections: tuple[Section, ...]
+    methods: tuple[str, ...]
+    runs: tuple[RunRow, ...]
+    several_hosts: bool
+    several_files: bool
+    about: str
+    version: str
+
+
+def build(results: Results) -> Page:
+    """Return the page of some results."""
+    chapters = {tool: _chapter(tool, results) for tool in results.tools}
+    hosts = list(dict.fromkeys(machine.host for machine in results.machines))
+    numbers = sorted((n for c in chapters.values() for n in c.key_numbers), key=lambda n: n.rank)
+    distinct = list({n.name: n for n in reversed(numbers)}.values())[::-1]
+    abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
+    provenance, not_recorded = _provenance(results, chapters)
+    return Page(
+        title=fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results",
+        sentence=_sentence(results, hosts),
+        key_numbers=tuple(distinct[:6]),
+        provenance=tuple(provenance),
+        not_recorded=tuple(not_recorded),
+        checks=tuple(_checks(results)),
+        sections=tuple(_sections(results, chapters)),
+        methods=tuple(_methods(results)),
+        runs=tuple(_run_rows(results)),
+        several_hosts=len(hosts) > 1,
+        several_files=len({m.file for m in results.machines}) > 1,
+        about=abouts[0] if len(abouts) == 1 else "",
+        version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
+    )
+
+
+def _chapter(tool: str, results: Results) -> Chapter:
+    module = chart_module(tool)
+    return command.chapter_of(tool, results) if module is command else module.chapter(results)
+
+
+def _section_of(tool: str) -> str:
+    section: str = chart_module(tool).SECTION
+    return section
+
+
+def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
+    overview = _overview.figure([t for c in chapters.values() for t in c.access_times])
+    for word, anchor in SECTIONS:
+        order = {"stream": 0, "mlc": 1}
+        blocks = [
+            Block(tool=tool, figures=chapter.figures, stand_in=_stand_in_note(results, tool))
+            for tool, chapter in sorted(chapters.items(), key=lambda c: order.get(c[0], 2))
+            if _section_of(tool) == word and chapter.figures
+        ]
+        if word == "Memory" and overview:
+            blocks.insert(1 if blocks else 0, Block(tool="overview", figures=(overview,), stand_in=""))
+        if blocks:
+            yield Section(title=_TITLES.get(word, word), anchor=anchor, blocks=tuple(blocks))
+
+
+def _stand_in_note(results: Results, tool: str) -> str:
+    names = {naming.program_name(run) for run in results.good(tool) if run.stand_in and run.tool != "poke"}
+    return f"Numbers from {fmt.words(sorted(names))}." if names else ""
+
+
+# --- header ------------------------------------------------------------------------------------------------
+
+
+def _sentence(results: Results, hosts: Sequence[str]) -> str:
+    """One sentence: how much of what was planned is there, where it was measured, what is missing."""
+    done = sum(len(results.good(tool)) for tool in results.tools)
+    where = f"on {hosts[0]}" if len(hosts) == 1 else f"on {len(hosts)} hosts"
+    if not results.planned:
+        return "These files hold no runs."
+    all_of = "All " if done >= results.planned else ""
+    of = "" if done >= results.planned else f" of {fmt.count(results.planned)}"
+    text = f"{all_of}{fmt.count(done)}{of} planned {'run' if results.planned == 1 else 'runs'} {where} gave numbers"
+    cells = len({(host, point.point_id) for host, point, _ in results.missing})
+    if cells:
+        text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
+    if results.skipped:
+        n = len(results.skipped)
+        text += (
+            f"; {fmt.plural(n, 'cell')} could not run on this machine"
+            if len(hosts) == 1
+            else f"; {fmt.plural(n, 'cell')} could not run where asked"
+        )
+    return text + "."
+
+
+_FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Processor", ("cpu_model", "microcode")),
+    ("System", ("system", "board", "hypervisor")),
+    ("Firmware", ("bios_vendor", "bios_version", "bios_date")),
+    ("Memory", ("memory_bytes", "dimms")),
+    ("Kernel", ("os", "kernel")),
+    ("Clocks", ("governor", "frequency_driver", "turbo", "smt")),
+    ("Paging", ("thp", "numa_balancing", "aslr")),
+)
+_FACT_WORDS = {
+    "cpu_model": "processor model", "microcode": "microcode", "governor": "governor", "turbo": "turbo", "smt": "SMT",
+    "dimms": "memory modules", "bios_version": "firmware version", "kernel": "kernel", "thp": "transparent huge pages",
+    "numa_balancing": "NUMA balancing", "memory_bytes": "memory size",
+}  # fmt: skip
+_PREFIXES = {
+    "microcode": "microcode ", "governor": "governor ", "turbo": "turbo ", "smt": "SMT ", "thp": "huge pages ",
+    "numa_balancing": "NUMA balancing ", "aslr": "ASLR ", "frequency_driver": "driver ",
+}  # fmt: skip
+
+
+def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return label and value pairs, and what was not recorded, in words."""
+    machines = results.machines
+    hosts = list(dict.fromkeys(m.host for m in machines))
+    pairs = [
+        (
+            "Host" if len(hosts) == 1 else "Hosts",
+            fmt.words(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
+        )
+    ]
+    missing: list[str] = []
+    for label, names in _FACTS:
+        texts = list(dict.fromkeys(filter(None, (_facts_text(m.session.facts, names) for m in machines))))
+        if texts:
+            pairs.append(
+                (label, "; ".join(texts[:4]) + (f"; and {len(texts) - 4} more" if len(texts) > 4 else ""))
+            )
+    for name, word in _FACT_WORDS.items():
+        lacking = {m.host for m in machines if m.session.facts.get(name) is None}
+        if lacking:
+            missing.append(
+                word if len(lacking) == len(hosts) else f"{word} ({fmt.plural(len(lacking), 'host')})"
+            )
+    programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs.values()))
+    if programs:
+        pairs.append(("Programs", " · ".join(programs)))
+    if any(
+        not p.get("version") and not p.get("stand_in") for m in machines for p in m.session.programs.values()
+    ):
+        missing.append("some program versions")
+    if any(not m.session.topology for m in machines):
+        missing.append("topology")
+    pairs.append(
+        (
+            "Experiment",
+            fmt.words(dict.fromkeys(e.path.rsplit("/", 1)[-1] for e in results.experiments)) or fmt.NOTHING,
+        )
+    )
+    times = sorted(m.session.started_utc for m in machines)
+    if times:
+        pairs.append(
+            (
+                "Measured",
+                _time(times[0]) + (f" to {_time(times[-1])}" if _time(times[-1]) != _time(times[0]) else ""),
+            )
+        )
+    seeds = {str(m.session.seed) for m in machines if m.session.topology}
+    if seeds and len(seeds) < 4:
+        pairs.append(("Seed of the order", fmt.words(sorted(seeds))))
+    files = list(dict.fromkeys(m.file for m in machines))
+    pairs.append(
+        (
+            "Result files" if len(files) > 1 else "Result file",
+            fmt.words(files) if len(files) < 4 else fmt.plural(len(files), "file"),
+        )
+    )
+    return pairs, missing
+
+
+def _facts_text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
+    words = []
+    for name in names:
+        value = facts.get(name)
+        if value is None or value == "":
+            continue
+        text = fmt.size(float(value)) if name.endswith("_bytes") else str(value)
+        words.append(_PREFIXES.get(name, "") + text)
+    return ", ".join(words)
+
+
+def _time(text: str) -> str:
+    """`2026-11-21T09:15:02.123+00:00` → `2026-11-21 09:15 UTC`. Anything else stays as it is."""
+    return f"{text[:10]} {text[11:16]} UTC" if len(text) >= 16 and text[10] == "T" else text
+
+
+# --- what to know before the charts ------------------------------------------------------------------------
+
+
+def _checks(results: Results) -> Iterable[Check]:
+    for host, items in _by(results.skipped, lambda s: s[0]).items():
+        by_reason = _by(items, lambda s: (s[1].sweep, s[1].reason))
+        for (sweep, reason), cells in by_reason.items():
+            yield Check(
+                level="info",
+                subject=f"Skipped: {sweep}",
+                text=f"{fmt.plural(len(cells), 'cell')} on {host}: {reason}",
+                items=_listed(_labels(cell.point) for _, cell in cells),
+            )
+    for (sweep, status, reason), runs in _by(
+        results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
+    ).items():
+        what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
+        yield Check(
+            level="warn",
+            subject=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}",
+            text=reason,
+            items=_listed(
+                f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs
+            ),
+        )
+    never = [(host, point, repeat) for host, point, repeat in results.missing]
+    tried = {(r.host, r.record.point_id, r.record.repeat) for r in results.runs}
+    open_ = [m for m in never if (m[0], m[1].point_id, m[2]) not in tried]
+    for sweep, cells in _by(open_, lambda m: m[1].sweep).items():
+        yield Check(
+            level="warn",
+            subject=f"{sweep}: {fmt.plural(len(cells), 'run')} not started",
+            text="The sweep was stopped before them; the same command goes on where it stopped.",
+            items=_listed(f"{point.describe()}, repeat {repeat}" for _, point, repeat in cells),
+        )
+    for (sweep, reason), runs in _by(results.disturbed, lambda r: (r.point.sweep, r.record.reason)).items():
+        yield Check(
+            level="warn",
+            subject=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed",
+            text=f"{reason or 'Something else used the machine'}. Their numbers are left out.",
+            items=_listed(f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs),
+        )
+    for tool in results.tools:
+        if note := _stand_in_note(results, tool):
+            yield Check(
+                level="info",
+                subject=f"Stand-in for {naming.tool_name(tool)}",
+                text=f"{note} The options and the output are the tool’s own; the numbers are not to be quoted as its results.",
+            )
+    flags: Counter[tuple[str, str, str]] = Counter()
+    for tool in results.tools:
+        for run in results.good(tool):
+            flags.update({(tool, flag.id, flag.text) for flag in (run.parsed.flags if run.parsed else ())})
+    for (tool, flag_id, text), n in sorted(flags.items()):
+        if flag_id != "stand_in":
+            yield Check(
+                level="info",
+                subject=f"{naming.tool_name(tool)}, {flag_id.replace('_', ' ')}",
+                text=f"{text} ({fmt.plural(n, 'run')})",
+            )
+    once = [
+        tool
+        for tool in results.tools
+        if max(Counter(r.record.point_id for r in results.good(tool)).values()) == 1
+    ]
+    if once:
+        yield Check(
+            level="info",
+            subject="Repeats",
+            text=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell: no spread can be given for these numbers.",
+        )
+
+
+def _by(items: Iterable[Any], key: Any) -> dict[Any, list[Any]]:  # noqa: ANN401
+    out: dict[Any, list[Any]] = {}
+    for item in items:
+        out.setdefault(key(item), []).append(item)
+    return out
+
+
+def _listed(items: Iterable[str]) -> tuple[str, ...]:
+    texts = list(items)
+    more = len(texts) - _MOST_LISTED
+    return (*texts[:_MOST_LISTED], f"and {more} more") if more > 0 else tuple(texts)
+
+
+def _labels(point: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in point.items()) or "(one cell)"
+
+
+# --- methods and runs --------------------------------------------------------------------------------------
+
+
+def _methods(results: Results) -> Iterable[str]:
+    yield (
+        "GB/s is 10⁹ bytes per second, KiB is 1024 bytes. Every number comes from the raw output that the result file "
+        "keeps; a line is drawn through medians of the repeats, a bar or band from the lowest to the highest, and "
+        "nothing is joined across a cell that was not run or has failed."
+    )
+    yield (
+        "A title claims a difference where the medians are further apart than 3 % and than the spread of the repeats; "
+        "with fewer than three repeats a side, further than 10 %."
+    )
+    tools = set(results.tools)
+    if "mlc" in tools:
+        yield (
+            "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
+            "(of fewer than three such rows: the lowest latency). Bandwidth at 2 × floor is interpolated along the "
+            "curve in the order of load. The latency is that of one reading thread, whatever the others do."
+        )
+    if "stream" in tools:
+        yield (
+            "Memory bandwidth counts the bytes that the source asks for; the line that an ordinary store reads before "
+            "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum."
+        )
+    if "imb" in tools:
+        yield (
+            "PingPong: the time is half a round trip, bandwidth is bytes ÷ time, the small-message latency is the "
+            "median over 0 to 8 B, n½ is interpolated on log axes between the measured sizes."
+        )
+    if "fio" in tools:
+        yield (
+            "fio: IOPS are those of the whole run, latency is submission plus completion. In flight ÷ asked is "
+            "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full."
+        )
+    if "poke" in tools:
+        yield (
+            "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
+            "given where at least ten samples lie beyond it."
+        )
+    if any(run.record.placement for run in results.runs):
+        yield (
+            "Threads and memory were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
+            "permutation drawn from the seed, unless the experiment says `order: listed`."
+        )
+
+
+def _run_rows(results: Results) -> Iterable[RunRow]:
+    """All runs, in order. Output excerpts only where the page stays small: of all runs if there are few, else of failures."""
+    few = len(results.runs) <= _MOST_RUNS_WITH_OUTPUT
+    for run in results.runs:
+        record = run.record
+        bad = run.parsed is None
+        show = few or bad
+        attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
+        yield RunRow(
+            number=record.run_id,
+            file=run.file,
+            host=run.host,
+            sweep=run.point.sweep,
+            cell=run.point.describe(),
+            repeat=f"{record.repeat}{attempt}",
+            status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
+            reason=record.reason or run.unreadable,
+            duration=fmt.seconds(record.wall_s),
+            command=shlex.join(record.argv),
+            environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
+            asked=placement_text(record.placement),
+            seen=seen_text(record.seen),
+            stdout=run.stdout if show else "",
+            stderr=run.stderr if show else "",
+        )
+
+
+def placement_text(placement: Mapping[str, Any] | None) -> str:
+    """Return "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
+    if not placement or not placement.get("groups"):
+        return "not placed"
+    texts = []
+    for group in placement["groups"]:
+        text = f"CPUs {format_cpulist(tuple(group.get('cpus', ())))}"
+        if group.get("membind"):
+            text += f", memory of node {format_cpulist(tuple(group['membind']))}"
+        if group.get("interleave"):
+            text += f", memory interleaved over nodes {format_cpulist(tuple(group['interleave']))}"
+        texts.append(text)
+    return " | ".join(texts)
+
+
+def seen_text(seen: Mapping[str, Any] | None) -> str:
+    """Return what was read from /proc in one line: keys and values as they were recorded."""
+    if not seen:
+        return "not recorded"
+    return "; ".join(
+        f"{key} {_short(value)}" for key, value in seen.items() if value not in (None, "", [], {})
+    )
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_short(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        numbers = all(isinstance(v, int) for v in value)
+        return format_cpulist(tuple(value)) if numbers and value else ", ".join(_short(v) for v in value)
+    return str(value)

@@ -1,0 +1,138 @@
+"""Axes: domains and ticks that a person would choose, and where a value lies in pixels. Pure.
+
+Vega would choose well too, but labels are placed before it draws (`reports.labels`), so the scale must be known here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from reports import format as fmt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)"."""
+
+    kind: Literal["linear", "log"]
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    title: str
+
+    def share(self, value: float) -> float:
+        """Return where a value lies: 0 at `low`, 1 at `high`."""
+        if self.kind == "log":
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def titled(self, title: str) -> Axis:
+        return replace(self, title=title)
+
+
+def from_zero(values: Iterable[float], title: str, ticks: int = 5) -> Axis:
+    """A linear axis from 0 that holds all values."""
+    largest = max((v for v in values if v > 0), default=1.0)
+    step = _nice_step(largest / ticks)
+    top = math.ceil(largest / step - 1e-9) * step
+    if top - largest > 0.6 * step:
+        top = largest * 1.06
+    marks = [i * step for i in range(int(top / step + 1e-6) + 1)]
+    return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+
+
+def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
+    """A linear axis with whole numbers as ticks: every one, or every 2nd, 4th, 5th, … where that is too many."""
+    listed = sorted(set(values)) or [1]
+    low, high = listed[0], listed[-1]
+    step = next(
+        s for s in (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 10**9) if (high - low) / s <= most
+    )
+    marks = (
+        [low, *(v for v in range(low + 1, high + 1) if v % step == 0)] if step > 1 else range(low, high + 1)
+    )
+    if step > 1 and len(marks) > 1 and marks[1] - marks[0] < step * 0.6:
+        marks = [marks[0], *marks[2:]]
+    margin = max((high - low) * 0.04, 0.4)
+    return Axis(
+        kind="linear",
+        low=low - margin,
+        high=high + (margin if low == high else 0),
+        ticks=tuple((v, str(v)) for v in marks),
+        title=title,
+    )
+
+
+def at_tested(values: Iterable[float], title: str, texts: Sequence[str] | None = None) -> Axis:
+    """A log axis whose ticks are the tested values and nothing else (iodepth: what was not run is not drawn).
+
+    Values closer than 1/14 of the axis lose their text, not their tick.
+    """
+    listed = sorted(set(values)) or [1.0]
+    names = list(texts) if texts is not None else [_plain(v) for v in listed]
+    low, high = listed[0] / 1.16, listed[-1] * (1.16 if len(listed) == 1 else 1.0)
+    axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
+    ticks: list[tuple[float, str]] = []
+    last = -1.0
+    for i, (value, text) in enumerate(zip(listed, names, strict=True)):
+        at = axis.share(value)
+        crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
+        ticks.append((value, "" if crowded else text))
+        last = last if crowded else at
+    return replace(axis, ticks=tuple(ticks))
+
+
+def decades(
+    values: Iterable[float], title: str, *, unit: str = "", margin: float = 1.15, most: int = 7
+) -> Axis:
+    """A log axis that holds all positive values: ticks at powers of ten, at 1-2-5 where there are few of those.
+
+    With a unit (a base unit, "ns") every tick carries its own scaled unit: 100 ns, 1 µs, 10 µs.
+    """
+    positive = [v for v in values if v > 0] or [1.0]
+    low, high = min(positive) / margin, max(positive) * margin
+    if high / low < 4:
+        low, high = low / (2 / math.sqrt(high / low)), high * (2 / math.sqrt(high / low))
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine, coarse = (
+        [m for m in (s * 10.0**p for p in powers for s in steps) if low * 0.999 <= m <= high * 1.001]
+        for steps in ((1, 2, 5), (1,))
+    )
+    marks = fine if len(fine) <= most else coarse[:: math.ceil(len(coarse) / most)]
+    texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
+    return Axis(kind="log", low=low, high=high, ticks=tuple(zip(marks, texts, strict=True)), title=title)
+
+
+def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
+    """A log axis over sizes in bytes: ticks 1, 16, 256, 4 Ki, …, as many powers of two apart as leaves room."""
+    positive = [v for v in values if v > 0] or [1.0]
+    low, high = min(positive), max(positive)
+    if low == high:
+        low, high = low / 2, high * 2
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    step = next(s for s in (1, 2, 4, 5, 6, 8, 10, 20, 40) if (last - first) / s < most)
+    marks = [2.0**p for p in range(first, last + 1, step)]
+    texts = [fmt.size(m).removesuffix("B").strip() for m in marks]
+    return Axis(kind="log", low=low, high=high, ticks=tuple(zip(marks, texts, strict=True)), title=title)
+
+
+def share_axis(smallest: float, title: str) -> Axis:
+    """The axis of a tail: 1 − CDF on a log scale, labelled with the share below (50 %, 90 %, 99 %, …), 1 at the top."""
+    nines = [(0.5, "50 %"), (0.1, "90 %")] + [
+        (10.0**-p, f"{100 * (1 - 10.0**-p):.{p - 2}f} %") for p in range(2, 10)
+    ]
+    low = min(smallest * 0.8, 0.05)
+    return Axis(kind="log", low=low, high=1.0, ticks=tuple(n for n in nines if n[0] >= low), title=title)
+
+
+def _nice_step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
+
+
+def _plain(value: float) -> str:
+    text = f"{value:.6g}"
+    return f"{int(value):,}".replace(",", fmt.THIN) if value == int(value) and abs(value) >= 1000 else text

@@ -1,0 +1,267 @@
+"""What `pinsweep show` and the end of a run print: the few numbers that matter, in 80 columns of plain text.
+
+Plain on purpose: the same text in a terminal, in a pipe and in a log. Returns texts; prints nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from parsers.errors import UserError
+from parsers.measurement import Cell, Parsed
+from reports import derive, frames, naming
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.frames import Results, Run
+
+WIDTH = 80
+_MOST_LINES = 40
+
+
+def headline(tool: str, parsed: Parsed | None) -> str:
+    """Return what one run found, in a few words: "triad 26.1 GB/s", "read 45.2 kIOPS, 174 µs". Never empty."""
+    if parsed is None:
+        return "no numbers"
+    rows = parsed.measurements.records()
+    words = _HEADLINES.get(tool, _first_number)(rows)
+    return words or _first_number(rows) or fmt.plural(len(rows), "number")
+
+
+def _value(rows: Iterable[Mapping[str, Cell]], **labels: object) -> float | None:
+    for row in rows:
+        if all(row.get(name) == value for name, value in labels.items()):
+            return float(str(row["value"]))
+    return None
+
+
+def _stream(rows: list[dict[str, Cell]]) -> str:
+    triad = _value(rows, kernel="triad", metric="bandwidth")
+    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
+
+
+def _mlc(rows: list[dict[str, Cell]]) -> str:
+    lowest = min((float(str(r["value"])) for r in rows if r["metric"] == "latency"), default=None)
+    most = max((float(str(r["value"])) for r in rows if r["metric"] == "bandwidth"), default=None)
+    loaded = any(r.get("section") == "loaded_latency" for r in rows)
+    parts = []
+    if lowest is not None:
+        parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")
+    if most is not None:
+        parts.append(f"up to {fmt.quantity(most, 'B/s')}")
+    return ", ".join(parts)
+
+
+def _imb(rows: list[dict[str, Cell]]) -> str:
+    zero = _value(rows, message_size=0, metric="time")
+    times = {
+        int(str(r["message_size"])): float(str(r["value"]))
+        for r in rows
+        if r["metric"] == "time" and r.get("message_size") is not None
+    }
+    peak = max(derive.bandwidths(times).values(), default=None)
+    parts = [
+        f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
+        f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _fio(rows: list[dict[str, Cell]]) -> str:
+    parts = []
+    for direction in ("read", "write", "trim", "mixed"):
+        own = [r for r in rows if r.get("direction") == direction and r.get("job") is not None]
+        iops = sum(
+            float(str(r["value"])) for r in own if r["metric"] == "iops" and r.get("statistic") == "total"
+        )
+        lat = _value(own, metric="lat", statistic="mean") or _value(own, metric="clat", statistic="mean")
+        if iops:
+            parts.append(
+                f"{direction} {fmt.quantity(iops, 'IOPS')}" + (f", {fmt.quantity(lat, 'ns')}" if lat else "")
+            )
+    return "; ".join(parts)
+
+
+def _poke(rows: list[dict[str, Cell]]) -> str:
+    median = _value(rows, metric="latency", statistic="p50")
+    tail = _value(rows, metric="latency", statistic="p99.9")
+    if median is None:
+        return ""
+    return f"median {fmt.quantity(median, 'ns')}" + (
+        f", 99.9 % under {fmt.quantity(tail, 'ns')}" if tail else ""
+    )
+
+
+def _first_number(rows: list[dict[str, Cell]]) -> str:
+    if not rows:
+        return ""
+    first = rows[0]
+    more = len({r["metric"] for r in rows}) - 1
+    return f"{first['metric']} {fmt.quantity(float(str(first['value'])), str(first['unit']))}" + (
+        f" and {more} more" if more else ""
+    )
+
+
+_HEADLINES = {"stream": _stream, "mlc": _mlc, "imb": _imb, "fio": _fio, "poke": _poke}
+
+
+# --- a result file -----------------------------------------------------------------------------------------
+
+
+def show_result(path: Path) -> str:
+    """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing."""
+    results = frames.load([path])
+    out = [_head(results, path), ""]
+    by_sweep = common.group(
+        (r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep
+    )
+    for sweep, runs in by_sweep.items():
+        names = list(dict.fromkeys(naming.program_name(r) for r in runs))
+        out += [_cut(f"{sweep}  {runs[0].sweep_title}"), _cut(f"  {fmt.words(names)}")]
+        cells = common.group(runs, lambda r: (r.host, r.record.point_id))
+        rows = [
+            (members[0].point.describe(), _cell(members), f"n={len(members)}") for members in cells.values()
+        ]
+        out += _columns(rows[:_MOST_LINES])
+        if len(rows) > _MOST_LINES:
+            out.append(
+                f"  … and {len(rows) - _MOST_LINES} more cells: pinsweep export {shlex.quote(str(path))}"
+            )
+        out.append("")
+    out += list(_trouble(results))
+    return "\n".join(out).rstrip()
+
+
+def _head(results: Results, path: Path) -> str:
+    done = sum(len(results.good(tool)) for tool in results.tools)
+    hosts = fmt.words(dict.fromkeys(m.host for m in results.machines)) or "no host"
+    titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
+    return f"{titles}\n{hosts}: {fmt.count(done)} of {fmt.count(results.planned)} runs gave numbers"
+
+
+def _cell(runs: Sequence[Run]) -> str:
+    """Return the median of each number of the headline over the repeats: the headline of a run in the middle."""
+    ranked = sorted(runs, key=lambda r: _leading(r) or 0.0)
+    middle = ranked[(len(ranked) - 1) // 2]
+    text = headline(middle.tool, middle.parsed)
+    values = [v for v in map(_leading, runs) if v]
+    if len(values) > 1:
+        spread = derive.spread(values)
+        text += f"  ±{fmt.number(spread.relative * 50, 2)} %"
+    return text
+
+
+def _leading(run: Run) -> float | None:
+    """The number that a cell's repeats are ranked by: the best rate, else the first number."""
+    rows = run.records()
+    rates = [
+        float(str(r["value"]))
+        for r in rows
+        if r["metric"] in ("bandwidth", "iops") and r.get("statistic") in (None, "total")
+    ]
+    if run.tool == "poke":
+        return _value(rows, metric="latency", statistic="p50")
+    if run.tool == "stream":
+        return _value(rows, kernel="triad", metric="bandwidth")
+    return max(rates) if rates else next((float(str(r["value"])) for r in rows), None)
+
+
+def _trouble(results: Results) -> Iterable[str]:
+    bad = [*results.failed, *results.disturbed]
+    if bad:
+        yield f"{fmt.plural(len(bad), 'run')} without numbers:"
+        for run in bad[:_MOST_LINES]:
+            status = run.record.status if not run.unreadable else "unreadable"
+            yield _cut(
+                f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
+            )
+        yield ""
+    if results.skipped:
+        yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
+        reasons = common.group(results.skipped, lambda s: (s[1].sweep, s[1].reason))
+        for (sweep, reason), cells in reasons.items():
+            yield from _wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}")
+        yield ""
+    if results.missing:
+        yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
+
+
+def show_runs(path: Path) -> str:
+    """Return the list of all runs: number, status, duration, sweep, cell."""
+    results = frames.load([path])
+    rows = [
+        (
+            str(run.record.run_id),
+            "unreadable" if run.unreadable else run.record.status,
+            fmt.seconds(run.record.wall_s),
+            f"{run.point.sweep}  {run.point.describe()}  repeat {run.record.repeat}",
+        )
+        for run in results.runs
+    ]
+    if not rows:
+        return f"{path.name} holds no runs"
+    return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0))
+
+
+def show_run(path: Path, number: int) -> str:
+    """Return one run in detail. Raises UserError if the file has no run of that number."""
+    results = frames.load([path], excerpts=1200)
+    run = next((r for r in results.runs if r.record.run_id == number), None)
+    if run is None:
+        numbers = [r.record.run_id for r in results.runs]
+        hint = (
+            f"the file holds runs {min(numbers)} to {max(numbers)}" if numbers else "the file holds no runs"
+        )
+        raise UserError(str(path), f"no run {number}", hint)
+    from reports.page import placement_text, seen_text
+
+    record = run.record
+    lines = [
+        f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  repeat {record.repeat}, attempt {record.attempt}",
+        f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
+        f"found      {headline(run.tool, run.parsed)}" if run.parsed else "",
+        f"program    {naming.program_name(run)}",
+        f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
+        f"command    {shlex.join(record.argv)}",
+        f"with       {' '.join(f'{k}={shlex.quote(str(v))}' for k, v in record.env.items())}"
+        if record.env
+        else "",
+        f"asked      {placement_text(record.placement)}",
+        f"seen       {seen_text(record.seen)}",
+    ]
+    out = [line for line in lines if line]
+    out += [f"note       {flag.text}" for flag in (run.parsed.flags if run.parsed else ())]
+    for name, text in (("output", run.stdout), ("standard error", run.stderr)):
+        if text.strip():
+            out += ["", f"--- {name} ---", text.rstrip()]
+    out += ["", f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw"]
+    return "\n".join(out)
+
+
+# --- text --------------------------------------------------------------------------------------------------
+
+
+def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
+    """Align in columns, the last one cut at 80 characters; the first gives way where lines would be too long."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    if widths:
+        over = indent + sum(widths) + 2 * (len(widths) - 1) - WIDTH
+        if over > 0 and indent:
+            widths[0] = max(16, widths[0] - over)
+    out = []
+    for row in rows:
+        cells = [_cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        out.append(_cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
+    return out
+
+
+def _cut(text: str, width: int = WIDTH) -> str:
+    text = text.replace("\n", " ")
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")
