@@ -231,6 +231,7 @@ class Plan:
     """Everything `run` would do: the runs in the order in which they would start, and what is left out."""
 
     runs: tuple[PlannedRun, ...]
+    points: tuple[Point, ...]  # the cells of the runs, in the files' order
     skipped: tuple[Skipped, ...]
     seed: int
 

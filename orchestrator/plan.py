@@ -109,7 +109,7 @@ def make_plan(
                 notes=command.notes,
             )
         )
-    return Plan(runs=tuple(runs), skipped=tuple(skipped), seed=seed)
+    return Plan(runs=tuple(runs), points=tuple(cell[0] for cell in cells), skipped=tuple(skipped), seed=seed)
 
 
 def _cells(

@@ -78,14 +78,11 @@ def command(
 def _table(plan: Plan) -> None:
     import shlex
 
-    seen = set()
-    for run in plan.runs:
-        if run.point.point_id in seen:
-            continue
-        seen.add(run.point.point_id)
-        repeats = sum(other.point.point_id == run.point.point_id for other in plan.runs)
+    for point in plan.points:
+        runs = [run for run in plan.runs if run.point.point_id == point.point_id]
+        run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
-        click.secho(f"{run.sweep}  {run.point.describe()}  × {repeats}", bold=True)
+        click.secho(f"{run.sweep}  {run.point.describe()}  × {len(runs)}", bold=True)
         click.echo(f"  {env}{shlex.join(run.argv)}")
         for note in run.notes:
             click.echo(f"  # {note}")

@@ -81,6 +81,7 @@ class _Progress:
 
     def __call__(self, event: Event) -> None:
         from orchestrator.execute import Started
+        from reports.headline import headline
 
         width = len(str(event.total))
         head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
@@ -92,17 +93,9 @@ class _Progress:
         if self._live:
             click.echo("\r\x1b[K", err=True, nl=False)
         if record.status == "ok":
-            click.echo(
-                f"{head}  {self._headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True
-            )
+            click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
         else:
             click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
-
-    @staticmethod
-    def _headline(tool: str, parsed: object) -> str:
-        from reports.terminal import headline
-
-        return headline(tool, parsed)  # type: ignore[arg-type]  # None or Parsed, as the event holds it
 
 
 def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
