@@ -1,8 +1,8 @@
 """fio's JSON and json+, 2.0 to 3.4x.
 
 What changed on the way, told apart by the keys and never by the version: `clat` is in µs, `clat_ns` in ns
-(from 3.0); `io_bytes` is in KiB until `io_kbytes` appears beside it (2.18); `bw` is in KiB/s always, `bw_bytes`
-in B/s; json+ `bins` are keyed by index while `FIO_IO_U_PLAT_BITS` stands among them (2.14 to 2.17), by the
+(from 3.0); `io_bytes` is in KiB until `io_kbytes` appears beside it (2.21); `bw` is in KiB/s always, `bw_bytes`
+in B/s; json+ `bins` are keyed by index while `FIO_IO_U_PLAT_BITS` stands among them (2.14 to 2.19), by the
 bucket's middle afterwards; client mode has `client_stats` for `jobs`.
 """
 
@@ -246,14 +246,15 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
         if isinstance(latency := values.get(key), dict):
             _latency(job, name, metric, latency, factor)
     for prio in _objects(values.get("prios")):
-        label = f"{name} prio {prio.get('prioclass')}/{prio.get('prio')}/{prio.get('priohint', 0)}"
+        numbers = [str(prio[key]) for key in ("prioclass", "prio", "priohint") if key in prio]
+        label = f"{name} prio {'/'.join(numbers)}"
         for key, metric, factor in _LATENCIES:
             if isinstance(latency := prio.get(key), dict):
                 _latency(job, label, metric, latency, factor)
     if values.get("bw_mean"):
         samples = values.get("bw_samples")
         for statistic, key in (("mean", "bw_mean"), ("min", "bw_min"), ("max", "bw_max"), ("sd", "bw_dev")):
-            if _number(value := values.get(key)) and (statistic != "sd" or samples != 1):
+            if _number(value := values.get(key)) and (statistic != "sd" or _spread(value, samples)):
                 rows.append((name, statistic, "bandwidth", value * KIB))
         if samples is not None:  # before samples were printed, bw_agg was in KiB/s
             put("mean", "bandwidth_share", "bw_agg", 0.01)
@@ -266,7 +267,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
             ("max", "iops_max"),
             ("sd", "iops_stddev"),
         ):
-            if _number(value := values.get(key)) and (statistic != "sd" or samples != 1):
+            if _number(value := values.get(key)) and (statistic != "sd" or _spread(value, samples)):
                 rows.append((name, statistic, "iops", value))
         put("iops", "samples", "iops_samples")
     job.other += _leaves({k: v for k, v in values.items() if k not in _DIRECTION_KEYS}, name)
@@ -279,7 +280,7 @@ def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor
         return
     rows: list[Row] = job.rows
     for key, statistic in (("mean", "mean"), ("min", "min"), ("max", "max"), ("stddev", "sd")):
-        if _number(value := values.get(key)) and (key != "stddev" or samples != 1):
+        if _number(value := values.get(key)) and (key != "stddev" or _spread(value, samples)):
             rows.append((name, statistic, metric, value * factor))
     if samples is not None:
         rows.append((name, metric, "samples", samples))
@@ -299,6 +300,11 @@ def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor
         edges = [(low * factor, high * factor) for low, high in edges]
     if edges:
         job.bins.append((name, metric, *zip(*edges, strict=True), tuple(bins.values())))
+
+
+def _spread(deviation: float, samples: int | None) -> bool:
+    """Is this a deviation? One sample has none, and 0 without a count is of one sample, most likely."""
+    return samples != 1 if samples is not None else deviation > 0
 
 
 def _shares(job: Job, item: Mapping[str, Any]) -> None:

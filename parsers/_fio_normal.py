@@ -1,6 +1,6 @@
 """fio's normal text, 1.5x to 3.4x, client mode included.
 
-Told apart by the lines themselves: `io=…, bw=…, iops=…, runt=…` (before 2.14, K and M are powers of 1024) and
+Told apart by the lines themselves: `io=…, bw=…, iops=…, runt=…` (before 2.17, K and M are powers of 1024) and
 `IOPS=…, BW=62.2MiB/s (65.3MB/s)(…)` (units mean what they say). Each line names its own time unit; the percentile
 block often has another one than the line above it. IOPS, minima and maxima take k and M for powers of 1000.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from parsers._fio_report import NS, Disk, Job, Report, percentile, share_edges
+from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
 _HOST = re.compile(r"^<[^<>\s]+> ?")
@@ -108,6 +108,7 @@ class _Reader:
             None  # direction, metric and factor of the percentiles that follow
         )
         self.group: int | None = None
+        self.decimal = False  # kb_base=1000
 
     def finish(self) -> list[Report]:
         self._close_job()
@@ -199,6 +200,7 @@ class _Reader:
                 ]
         elif match := _NEW.match(line):
             self.direction = match[1]
+            self.decimal = "i" not in match[3].partition("b")[0] and "i" in match[4]
             self._totals(job, match[1], match[5], match[3], match[2], match[6], binary=False)
         elif match := _OLD.match(line):
             self.direction = match[1]
@@ -210,8 +212,9 @@ class _Reader:
             if metric:
                 self._statistics(job, direction, metric, line[match.end() :], NS[match[2]])
         elif match := _BANDWIDTH.match(line):
-            factor = _size(f"1{match[1]}", binary=match[1] in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0
-            self._statistics(job, self.direction, "bandwidth", line[match.end() :], factor)
+            self._statistics(
+                job, self.direction, "bandwidth", line[match.end() :], self._bandwidth_unit(match[1])
+            )
         elif match := _IOPS.match(line):
             self._statistics(job, self.direction, "iops", line[match.end() :], 1)
         elif match := _SHARES.match(line):
@@ -251,6 +254,16 @@ class _Reader:
             if match[1] == "no":
                 job.notes.append(("not_steady", f"the steady state asked for was not reached{match[4]}"))
 
+    def _bandwidth_unit(self, unit: str) -> float:
+        """Return the bytes per second of `bw (  KiB/s)`.
+
+        With kb_base=1000 the label says kB or MiB, but what is printed are the KiB/s that fio keeps, and from 10**6
+        of them on thousands of those (stat.c: show_ddir_status divides by kb_base only).
+        """
+        if self.decimal:
+            return KIB * (1000 if unit.startswith("M") else 1) / (8 if unit.endswith("bit") else 1)
+        return _size(f"1{unit}", binary=unit in ("KB", "MB", "GB", "Kbit", "Mbit")) or 0.0
+
     def _nanoseconds(self) -> bool:
         """Does this fio count nanoseconds (3.0 on)? Then `lat (usec): 2=` starts at 1 µs, not at 0."""
         version = self.report.version or ""
@@ -282,7 +295,7 @@ class _Reader:
         samples = _plain(pairs.get("samples", ""))
         for theirs, ours in _STATISTICS.items():
             value = _plain(pairs.get(theirs, ""))
-            if value is not None and not (ours == "sd" and samples == 1):
+            if value is not None and not (ours == "sd" and (samples == 1 if samples else value == 0)):
                 job.rows.append((direction, ours, metric, value * factor))
         if (share := _plain(pairs.get("per", ""))) is not None:
             job.rows.append((direction, "mean", "bandwidth_share", share / 100))
@@ -291,9 +304,12 @@ class _Reader:
 
     def _issued(self, job: Job, text: str) -> None:
         """Take in `total=31887,0,0,0 short=…`, `total=r=25600/w=0/d=0, short=…` or `total=31887/0/0, short=…`."""
+        ways = ("read", "write", "trim", "sync")
+        if {direction for direction, _, metric, _ in job.rows if metric == "runtime"} == {"mixed"}:
+            ways = ("mixed", "write", "trim", "sync")  # unified_rw_reporting=1 counts all as reads
         for key, values in re.findall(r"(total|short|drop)(?:ped)?=([-\d,/rwd=]+)", text):
             counts = re.findall(r"\d+", values)
-            for direction, count in zip(("read", "write", "trim", "sync"), counts, strict=False):
+            for direction, count in zip(ways, counts, strict=False):
                 if int(count):
                     job.rows.append((direction, "total", f"{key}_ios", int(count)))
 

@@ -121,7 +121,7 @@ def bucket(middle: str) -> tuple[int, int]:
 
 
 def bucket_of_index(index: int, bits: int) -> tuple[int, int]:
-    """Return [low, high) of a bucket given by its index, as json+ did before fio 2.18 (bits: FIO_IO_U_PLAT_BITS)."""
+    """Return [low, high) of a bucket given by its index, as json+ did before fio 2.20 (bits: FIO_IO_U_PLAT_BITS)."""
     if index < 2 << bits:
         return index, index + 1
     shift = (index >> bits) - 1

@@ -128,7 +128,7 @@ def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
             (name, "mean", "bandwidth", mean * KIB),
             (name, "mean", "bandwidth_share", share / 100),
         ]
-        if samples != 1:
+        if samples != 1 and sd:  # 0 without a count of samples: of one sample, most likely
             rows.append((name, "sd", "bandwidth", sd * KIB))
     if version == 5:
         low, high, mean, sd, count = (take.value() for _ in range(5))
@@ -144,7 +144,8 @@ def _four(job: Job, name: str, metric: str, take: _Fields, used: bool) -> None:
     low, high, mean, sd = (take.value() for _ in range(4))
     if used and (high or mean):
         for statistic, value in (("min", low), ("max", high), ("mean", mean), ("sd", sd)):
-            job.rows.append((name, statistic, metric, value * NS["usec"]))
+            if value or statistic != "sd":
+                job.rows.append((name, statistic, metric, value * NS["usec"]))
 
 
 def _rest(job: Job, take: _Fields, report: Report) -> None:

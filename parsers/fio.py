@@ -7,7 +7,8 @@ tables["measurements"], one row per number that fio measured, labels
     name       str   the job's name (numjobs without group_reporting gives several jobs of one name), or the disk's;
                      none: an extract that begins below the line that names the job
     direction  str   "read" | "write" | "trim" | "mixed" (unified_rw_reporting: read + write + trim, beside them
-                     where fio prints `both`) | "sync"; "read prio 1/0/0": class, level and hint of a priority
+                     where fio prints `both`) | "sync"; "read prio 1/0": class and level of a priority, and
+                     its hint where fio has one
     statistic  str   "total" over the run; "mean", "min", "max", "sd" over samples; "p50", "p99", "p99.9" …;
                      of iodepth_*, the depth ("1", ">=64"); of samples, what was sampled; "steady": over fio's
                      steady state; "members": mean over the disks below a dm or md device

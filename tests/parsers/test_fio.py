@@ -370,7 +370,7 @@ def test_before_3_0_latencies_are_in_us_and_io_bytes_in_kib() -> None:
     assert values(parsed, metric="clat", statistic="p0") == [], "0.00 pads the list"
 
 
-def test_bins_by_index_as_before_2_18() -> None:
+def test_bins_by_index_as_before_2_20() -> None:
     clat = {"min": 1, "max": 300, "mean": 100.0, "stddev": 5.0}
     bins = {
         "5": 3,
@@ -661,3 +661,29 @@ def test_terse_line_that_is_too_short() -> None:
     parsed = fio.parse(fixture("terse_v5") + ";".join(fields[:100]))
     assert parsed.has("truncated")
     assert parsed.facts["jobs"] == 1
+
+
+def test_kb_base_1000_labels_what_it_does_not_divide() -> None:
+    """fio 3.33 --kb_base=1000 --rate=2m: 1960 KiB/s under the label kB/s, as `BW=2005kB/s (1958KiB/s)` shows."""
+    text = fixture("normal_randrw").replace(
+        "BW=44.8MiB/s (47.0MB/s)(89.6MiB/", "BW=2005kB/s (1958KiB/s)(2007kB/"
+    )
+    text = text.replace("bw (  KiB/s): min=42136", "bw (   kB/s): min= 1960")
+    parsed = fio.parse(text)
+
+    assert value(parsed, direction="read", metric="bandwidth", statistic="total") == 2_005_000
+    assert value(parsed, direction="read", metric="bandwidth", statistic="min") == 1960 * 1024
+    big = fio.parse(text.replace("bw (   kB/s)", "bw (   MiB/s)"))
+    assert value(big, direction="read", metric="bandwidth", statistic="min") == 1960 * 1024 * 1000
+
+
+def test_mixed_text_counts_all_ios_as_reads() -> None:
+    text = fixture("normal_randrw")
+    text = (
+        text[: text.index("  write: IOPS")].replace("  read: IOPS", "  mixed: IOPS")
+        + text[text.index("  lat (usec)   : 2=") :]
+    )
+    parsed = fio.parse(text.replace("total=22939,9810,0,0", "total=32749,0,0,0"))
+
+    assert value(parsed, direction="mixed", metric="total_ios") == 32749
+    assert values(parsed, direction="read", metric="total_ios") == []
