@@ -83,7 +83,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
 
     Raises UserError if there are more than MOST_CELLS.
     """
-    options = options_of(get_tool(sweep.tool))
+    options = get_tool(sweep.tool).options()
 
     def values(name: str, raw: Any) -> list[Any]:  # noqa: ANN401
         return _values(name, options.get(name, FREE), raw, numbers)
@@ -131,11 +131,6 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
     return list(found.values())
 
 
-def options_of(tool: ToolModule) -> Mapping[str, Option]:
-    """Return the options a tool knows by name."""
-    return tool.options()
-
-
 def is_open(tool: ToolModule) -> bool:
     """Tell whether a tool takes axes of the experiment's own (`command` does)."""
     return bool(getattr(tool, "OPEN", False))
@@ -149,7 +144,7 @@ def _include(product: list[Cell], named: Sequence[str], entries: Sequence[Cell])
         fits = [
             new
             for cell, new in zip(product, extended, strict=True)
-            if all(_text(cell[name]) == _text(value) for name, value in entry.items() if name in named)
+            if all(text_of(cell[name]) == text_of(value) for name, value in entry.items() if name in named)
         ]
         for cell in fits:
             cell.update({name: value for name, value in entry.items() if name not in named})
@@ -249,14 +244,14 @@ def _wanted(values: Any, name: str, raw: Any) -> set[str]:  # noqa: ANN401
     items = raw if isinstance(raw, tuple) else (raw,)
     if name == "place":
         return set(items)
-    return {_text(value) for item in items for value in values(name, item)}
+    return {text_of(value) for item in items for value in values(name, item)}
 
 
 def _among(value: Any, texts: set[str]) -> bool:  # noqa: ANN401
-    return _text(value) in texts
+    return text_of(value) in texts
 
 
-def _text(value: Any) -> str:  # noqa: ANN401
+def text_of(value: Any) -> str:  # noqa: ANN401
     """Return what a value is compared by: 4 and "4" are one, so are 1 and 1.0; a place goes by its name."""
     match value:
         case Place():
@@ -264,18 +259,18 @@ def _text(value: Any) -> str:  # noqa: ANN401
         case float() if value.is_integer():
             return str(int(value))
         case tuple():
-            return " ".join(map(_text, value))
+            return " ".join(map(text_of, value))
     return str(value)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    return list({_text(value): value for value in reversed(list(values))}.values())[::-1]
+    return list({text_of(value): value for value in reversed(list(values))}.values())[::-1]
 
 
 def _refused(point: Point) -> str:
     """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
     tool = get_tool(point.tool)
-    options = options_of(tool)
+    options = tool.options()
     for name, value in point.options.items():
         for item in value if isinstance(value, tuple) else (value,):
             if problem := options.get(name, FREE).problem(item):
@@ -311,7 +306,7 @@ def condition(raw: Any, size: bool) -> tuple[str, int]:  # noqa: ANN401
 
 def program_condition(raw: str) -> tuple[str, str, str]:
     """Read `fio`, or `fio >= 3.20`, as (tool, comparison or "", version or ""). Raises QuantityError."""
-    match = re.fullmatch(r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*(\d[\w.]*))?\s*", raw)
+    match = re.fullmatch(r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*(\d+(?:\.\d+)*))?\s*", raw)
     if match is None:
         raise QuantityError(f"{raw!r} is not a tool with a version", "fio, or fio >= 3.20")
     return match[1], {None: "", "=": "=="}.get(match[2], match[2]), match[3] or ""
