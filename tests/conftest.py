@@ -1,4 +1,8 @@
-"""What the tests share: the command line as a user starts it, and a home of its own for each test."""
+"""What the tests share: the command line as a user starts it, a home of its own for each test, where the corpus lies.
+
+The corpus of captured and published outputs is not ours to pass on: it lies in shared/corpus, in the checkout or beside it,
+or where PINSWEEP_CORPUS says. Tests that need it skip with the reason where it is absent.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,11 @@ import pytest
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 """pinsweep(*words, cwd=…, env=…, input=…) → the finished process, with text streams."""
+
+
+for _folder in Path(__file__).resolve().parents[1:3]:
+    if (_folder / "shared" / "corpus").is_dir():
+        os.environ.setdefault("PINSWEEP_CORPUS", str(_folder / "shared" / "corpus"))
 
 
 @pytest.fixture
