@@ -156,8 +156,10 @@ def test_ranks_are_told_apart_by_what_their_launcher_gave_them(tmp_path: Path) -
     process = subprocess.Popen([str(launcher), "sleep", "20"])
     try:
         deadline = time.monotonic() + 10
-        while sum(p.name == "sleep" for p in (seen := look(process.pid))) < 2 and time.monotonic() < deadline:
+        seen = look(process.pid)
+        while [p.name for p in seen].count("sleep") < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
+            seen = look(process.pid)
         ranks = {p.rank: p for p in seen if p.rank is not None}
 
         assert settled(asked, seen)
