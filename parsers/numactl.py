@@ -1,0 +1,184 @@
+"""numactl --hardware and --show: NUMA nodes, their memory, their CPUs and distances; the policy of a process.
+
+`measurements` has one row per figure:
+
+    run     int   from 1: every "available: …" begins one
+    node    int   the operating system's own number; need not be 0..n-1
+    to      int   the other node of a distance, else missing
+    metric  str   size, free (B; numactl's MB is 2**20 B) | cpus (number of CPUs; 0 for memory alone) |
+                  distance (the firmware's number, 10 is local; not always symmetric)
+
+The table `cpus` has a row (run, node, cpu) for every CPU. Facts are the lines of --show under numactl's own names
+(`policy`, `preferred_node`, `physcpubind`, `cpubind`, `nodebind`, `membind`, …), lists of numbers as printed, and
+`nodes` of --hardware.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from parsers._runs import agreed, collected
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.text import clean, first_line, is_captured
+
+VERSION: Final = 1
+
+LABELS: Final = ("run", "node", "to")
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "size": Metric(unit="B", better="neither", text="memory of the node"),
+    "free": Metric(unit="B", better="neither", text="free memory of the node"),
+    "cpus": Metric(unit="1", better="neither", text="CPUs of the node"),
+    "distance": Metric(unit="1", better="lower", text="distance (10 is local)"),
+}
+
+_AVAILABLE = re.compile(r"^\W*available: +(\d+) nodes? *\(([\d,\- ]*)\)\s*$")
+_CPUS = re.compile(r"^\s*node +(\d+) +cpus:((?: +\d+)*)\s*$")
+_MEMORY = re.compile(r"^\s*node +(\d+) +(size|free): +(\d+) MB\s*$")
+_COLUMNS = re.compile(r"^\s*node((?: +\d+)+)\s*$")
+_DISTANCES = re.compile(r"^\s*(\d+):((?: +\d+)+)\s*$")
+_TITLE = re.compile(r"^\s*node distances:")
+_SHOW = re.compile(
+    r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
+    r"|weighted interleave)[:=] *(.*?)\s*$"
+)
+_LIKE_ONE_OF_OURS = re.compile(r"^\s*(?:node +\d+|available:|\d+:(?: +\d+)+)")
+_RECOGNISE = re.compile(
+    r"^\W*available: +\d+ nodes? *\(|^\s*node +\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
+    r"|^\s*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system",
+    re.MULTILINE,
+)
+_FLAGS: Final[Mapping[str, str]] = {
+    "truncated": "the text ends before its last node or distance; only what is complete is kept",
+    "no_distances": "no distances: the firmware gives none, or they were cut",
+    "no_numa": "numactl says that there is no NUMA support",
+    "asymmetric": "distances differ with the direction",
+    "unread": "lines of a node or of distances that could not be read",
+}
+
+
+def recognise(text: str) -> bool:
+    """Say whether the text holds the lines of `numactl --hardware` or `--show`."""
+    if _RECOGNISE.search(text):
+        return True
+    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+
+
+def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
+    """Read every machine in the text. Raises ParseError if there is neither a node nor a policy in it."""
+    if not recognise(text):
+        raise ParseError(
+            "numactl output",
+            f"looked for `available: N nodes (…)` or `policy: …`, saw {first_line(text)}",
+            "numactl --hardware and --show are read; its errors and usage are not",
+        )
+    machines: list[_Machine] = []
+    lines = clean(text).split("\n")
+    for i, line in enumerate(lines):
+        last = i == len(lines) - 1
+        if not line.strip():
+            continue
+        if (match := _AVAILABLE.match(line)) and not last:
+            machines.append(_Machine())
+            machines[-1].facts |= {"nodes": match[2].strip(), "node_count": int(match[1])}
+        else:
+            machine = machines[-1] if machines else _Machine()
+            machine.read(line, last)
+            if not machines and machine.seen:
+                machines.append(machine)
+    for machine in machines:
+        machine.finish()
+    columns = tuple(dict.fromkeys(name for machine in machines for name in machine.facts))
+    rows = [tuple(machine.facts.get(name) for name in columns) for machine in machines]
+    return Parsed(
+        tables={
+            "measurements": measurements(
+                LABELS,
+                METRICS,
+                [
+                    ((run, node, to), metric, value)
+                    for run, machine in enumerate(machines, 1)
+                    for (node, to, metric), value in machine.figures.items()
+                ],
+            ),
+            "cpus": Table(
+                columns=("run", "node", "cpu"),
+                rows=tuple(
+                    (run, node, cpu)
+                    for run, machine in enumerate(machines, 1)
+                    for node, cpus in machine.cpus.items()
+                    for cpu in cpus
+                ),
+            ),
+        },
+        flags=collected(
+            _FLAGS,
+            [machine.flags for machine in machines],
+            {"unread": [line for machine in machines for line in machine.unread]},
+        ),
+        facts=agreed(columns, rows),
+    )
+
+
+class _Machine:
+    """What one run of numactl says."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Cell] = {}
+        self.figures: dict[tuple[int, int | None, str], float] = {}
+        self.cpus: dict[int, tuple[int, ...]] = {}
+        self.columns: tuple[int, ...] = ()  # of the distances
+        self.flags: set[str] = set()
+        self.unread: list[str] = []
+        self.seen = False
+
+    def read(self, line: str, last: bool) -> None:
+        """Read one line. A `last` line has no line end: it counts only if it cannot have been longer."""
+        if match := _MEMORY.match(line):
+            self.figures[int(match[1]), None, match[2]] = float(int(match[3]) * 2**20)
+        elif (match := _DISTANCES.match(line)) and self.columns:
+            self._distances(int(match[1]), tuple(map(int, match[2].split())), cut=last and line[-1] != " ")
+        elif "No NUMA support available" in line:
+            self.flags.add("no_numa")
+        elif last:
+            self.flags.add("truncated")
+        elif match := _CPUS.match(line):
+            cpus = tuple(map(int, match[2].split()))
+            self.cpus[int(match[1])] = cpus
+            self.figures[int(match[1]), None, "cpus"] = float(len(cpus))
+        elif match := _COLUMNS.match(line):
+            self.columns = tuple(map(int, match[1].split()))
+        elif match := _SHOW.match(line):
+            self.facts[match[1].replace(" ", "_")] = match[2] or None
+        elif _LIKE_ONE_OF_OURS.match(line):
+            self.unread.append(line.strip())  # "<not available>", or cut with "..." by hand
+            self.flags.add("unread")
+            return
+        elif not _TITLE.match(line):
+            return
+        self.seen = True
+
+    def _distances(self, node: int, distances: tuple[int, ...], *, cut: bool) -> None:
+        # a cut "255" may read "25"; the last row's last figure is the node's own distance, which is 10
+        whole = not cut or (distances[-1] == 10 and self.columns[-1] == node)
+        if len(distances) != len(self.columns) or not whole:
+            self.flags.add("truncated")
+            return
+        for to, distance in zip(self.columns, distances, strict=True):
+            self.figures[node, to, "distance"] = float(distance)
+
+    def finish(self) -> None:
+        distances = {(a, b): value for (a, b, metric), value in self.figures.items() if metric == "distance"}
+        nodes = {node for node, _, metric in self.figures if metric != "distance"}
+        if nodes and not distances:
+            self.flags.add("no_distances")
+        if any(distances.get((b, a), value) != value for (a, b), value in distances.items() if b is not None):
+            self.flags.add("asymmetric")
+        expected = self.facts.get("node_count")
+        if isinstance(expected, int) and len(nodes) < expected and not self.unread:
+            self.flags.add("truncated")
+        if self.columns and len({a for a, _ in distances}) < len(self.columns):
+            self.flags.add("truncated")

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers import guess_parser, numactl
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Parsed
+from parsers.text import decode
+
+CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+PUBLISHED = CORPUS / "published"
+needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of published outputs here")
+
+HARDWARE = """available: 3 nodes (0-1,8)
+node 0 cpus: 0 2 4 6
+node 0 size: 63696 MB
+node 0 free: 60568 MB
+node 1 cpus: 1 3 5 7
+node 1 size: 64508 MB
+node 1 free: 0 MB
+node 8 cpus:
+node 8 size: 128505 MB
+node 8 free: 127588 MB
+node distances:
+node   0   1   8\x20
+  0:  10  21  50\x20
+  1:  21  10  70\x20
+  8:  255  70  10\x20
+"""
+SHOW = """policy: bind
+preferred node: 0
+physcpubind: 1\x20
+cpubind: 0\x20
+nodebind: 0\x20
+membind: 0\x20
+preferred: 0\x20
+"""
+
+
+def values(parsed: Parsed, metric: str, **labels: Cell) -> list[Cell]:
+    wanted = labels | {"metric": metric}
+    return [row["value"] for row in parsed.measurements.records() if wanted.items() <= row.items()]
+
+
+def flags(parsed: Parsed) -> set[str]:
+    return {flag.id for flag in parsed.flags}
+
+
+INDEX = (PUBLISHED / "INDEX.tsv").read_text().splitlines() if PUBLISHED.is_dir() else []
+MINE = [row for row in csv.DictReader(INDEX, delimiter="\t") if row["tool"] == "numactl"]
+
+
+@needs_corpus
+@pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
+def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
+    parsed = numactl.parse(decode((PUBLISHED / row["file"]).read_bytes()))
+    nodes = sorted({r["node"] for r in parsed.measurements.records()})  # type: ignore[type-var]
+
+    for key, want in re.findall(r"(\S+)=(\S+)", row["expected"]):
+        if key == "nodes":
+            assert len(nodes) == int(want)
+        elif key == "cpus_node0":
+            assert values(parsed, "cpus", node=0) == [int(want)]
+        elif key == "cpuless_nodes":
+            without = [str(n) for n in nodes if values(parsed, "cpus", node=n) == [0.0]]
+            assert (",".join(without) or "none") == want
+        elif match := re.fullmatch(r"size_node(\d+)_mb", key):
+            assert values(parsed, "size", node=int(match[1])) == [int(want) * 2**20]
+        elif key == "distance[0][-1]":
+            assert values(parsed, "distance", node=nodes[0], to=nodes[-1]) == [float(want)]
+        elif key == "distance[-1][0]":
+            assert values(parsed, "distance", node=nodes[-1], to=nodes[0]) == [float(want)]
+        elif key == "policy":
+            assert parsed.facts["policy"] == want
+        elif key == "preferred":
+            assert parsed.facts["preferred_node"] == want
+        elif key == "n_physcpubind":
+            assert len(str(parsed.facts["physcpubind"]).split()) == int(want)
+        elif key == "membind":
+            assert str(parsed.facts["membind"]).split() == want.split(",")
+        else:
+            raise AssertionError(f"the index names a figure this test does not know: {key}")
+
+
+@needs_corpus
+def test_the_corpus_is_named_numactl_where_it_is_and_nowhere_else() -> None:
+    texts = {
+        p: decode(p.read_bytes()) for p in CORPUS.rglob("*") if p.suffix in (".txt", ".out", ".json", ".xml")
+    }
+    claimed = {p for p, text in texts.items() if numactl.recognise(text)}
+    assert {p.relative_to(CORPUS).parts[1] for p in claimed} == {"numactl"}
+    assert {
+        p.name for p in texts if p.parent.name == "numactl" and p not in claimed and "err_" not in p.name
+    } == {"numastat.txt"}
+    for path in claimed:
+        assert guess_parser(texts[path]) == "numactl", path.name
+
+
+def test_hardware() -> None:
+    parsed = numactl.parse(HARDWARE)
+
+    assert values(parsed, "size", node=8) == [128505 * 2**20]
+    assert values(parsed, "free", node=1) == [0.0]  # none free is a figure
+    assert values(parsed, "cpus", node=8) == [0.0]
+    assert values(parsed, "distance", node=0, to=8) == [50.0]
+    assert values(parsed, "distance", node=8, to=0) == [255.0]
+    assert (1, 1, 7) in parsed.tables["cpus"].rows
+    assert parsed.facts == {"nodes": "0-1,8", "node_count": 3}
+    assert flags(parsed) == {"asymmetric"}
+
+
+def test_show() -> None:
+    parsed = numactl.parse(SHOW)
+
+    assert parsed.measurements.rows == ()
+    assert parsed.facts == {
+        "policy": "bind",
+        "preferred_node": "0",
+        "physcpubind": "1",
+        "cpubind": "0",
+        "nodebind": "0",
+        "membind": "0",
+        "preferred": "0",
+    }
+    assert flags(parsed) == set()
+
+
+def test_two_machines_stay_apart() -> None:
+    parsed = numactl.parse(f"host a\n{HARDWARE}\nhost b\n{HARDWARE.replace('63696', '11111')}")
+    assert values(parsed, "size", node=0) == [63696 * 2**20, 11111 * 2**20]
+    assert values(parsed, "size", run=2, node=0) == [11111 * 2**20]
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        (
+            "available: 1 nodes (0)\nnode 0 cpus: 0\nnode 0 size: 16222 MB\nnode 0 free: 15681 MB\nNo distance information available.\n",
+            "no_distances",
+        ),
+        ("physcpubind: 0 1\nNo NUMA support available on this system.\n", "no_numa"),
+        (HARDWARE.replace("0 2 4 6", "0 2 ... 6"), "unread"),
+        (HARDWARE.replace("63696 MB", "<not available>"), "unread"),
+        (HARDWARE.replace("  8:  255  70  10 \n", ""), "truncated"),
+    ],
+)
+def test_what_a_reader_must_know_is_flagged(text: str, flag: str) -> None:
+    assert flag in flags(numactl.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello\n",
+        "<7> is invalid\n",
+        "usage: numactl [--all | -a]\n",
+        "numa_hit 67040501\n",
+        "policy: x\n",
+    ],
+)
+def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
+    assert not numactl.recognise(text)
+    with pytest.raises(ParseError, match="saw") as refusal:
+        numactl.parse(text)
+    assert refusal.value.hint
+
+
+VARIANTS: dict[str, Callable[[str], str]] = {
+    "crlf": lambda t: t.replace("\n", "\r\n"),
+    "one blank": lambda t: re.sub(r" +", " ", t),
+    "no trailing blanks": lambda t: re.sub(r" +\n", "\n", t),
+    "indented": lambda t: "".join(f"    {line}\n" for line in t.splitlines()),
+    "fenced": lambda t: f"Prose.\n```\n$ numactl -H\n{t}```\n",
+    "coloured": lambda t: "".join(f"\x1b[32m{line}\x1b[0m\n" for line in t.splitlines()),
+    "stripped": str.strip,
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_how_a_text_was_captured_changes_no_figure(variant: str) -> None:
+    assert numactl.recognise(VARIANTS[variant](HARDWARE))
+    assert numactl.parse(VARIANTS[variant](HARDWARE)).tables == numactl.parse(HARDWARE).tables
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, len(HARDWARE)))
+def test_a_truncated_text_gives_a_subset_of_its_rows(cut: int) -> None:
+    whole = numactl.parse(HARDWARE)
+    try:
+        parsed = numactl.parse(HARDWARE[:cut])
+    except ParseError:
+        return
+    for name, table in parsed.tables.items():
+        assert set(table.rows) <= set(whole.tables[name].rows)
+
+
+def test_the_documentation_names_everything_that_is_returned() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "parsers" / "numactl.md").read_text()
+    for name in (*numactl.LABELS, *numactl.METRICS, *numactl._FLAGS):
+        assert f"`{name}`" in text, name
