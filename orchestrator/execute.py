@@ -176,29 +176,32 @@ def judge(run: PlannedRun, outcome: Outcome) -> tuple[Status, str, Parsed | None
         reason = f"exit status {outcome.exit_code}: " if outcome.exit_code else ""
         return (
             "failed",
-            reason + (_last_line(stderr, stdout) if outcome.exit_code or outcome.signal else str(error)),
+            reason + (_words(stderr, stdout) if outcome.exit_code or outcome.signal else str(error)),
             None,
         )
     complaint = get_tool(run.tool).complaint(parsed, stdout, stderr, run.point)
     if outcome.signal is not None:
         return (
             "failed",
-            f"ended by signal {outcome.signal}: {complaint or _last_line(stderr, stdout)}",
+            f"ended by signal {outcome.signal}: {complaint or _words(stderr, stdout)}",
             parsed,
         )
     if outcome.exit_code:
-        return "failed", f"exit status {outcome.exit_code}: {complaint or _last_line(stderr, stdout)}", parsed
+        return "failed", f"exit status {outcome.exit_code}: {complaint or _words(stderr, stdout)}", parsed
     if complaint:
         return "failed", complaint, parsed
     return "ok", "", parsed
 
 
-def _last_line(*texts: str) -> str:
-    """Return the last line that says something, of the first text that has one."""
+def _words(*texts: str) -> str:
+    """Return what the first text that says something says: all of it if it is short, else its first and last line.
+
+    The cause stands first where a tool prints its usage after it, and last where it prints a traceback before it.
+    """
     for text in texts:
-        for line in reversed(text.splitlines()):
-            if any(sign.isalnum() for sign in line):
-                return line.strip()[:300]
+        lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
+        if lines:
+            return "; ".join(lines if len(lines) <= 3 else [lines[0], "…", lines[-1]])[:400]
     return "it printed nothing"
 
 

@@ -418,9 +418,8 @@ def create_result(path: Path) -> ResultFile:
                 f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
         _check(path, database)
-        database.execute(
-            "PRAGMA journal_mode = TRUNCATE"
-        )  # one file at any moment: it can be copied while a run goes on
+        # no write-ahead log: one file at any moment, which can be copied while a run goes on
+        database.execute("PRAGMA journal_mode = DELETE")
         database.execute("PRAGMA synchronous = FULL")  # a committed run survives a power cut
     except sqlite3.DatabaseError as error:
         os.close(lock)

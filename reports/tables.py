@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed, Table
@@ -18,16 +17,15 @@ FORMS = ("table", "json", "csv")
 def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
     """Return what some texts say, (name, parsed) each, in one form; ends with a line end.
 
-    json   {"texts": [{"file", "facts", "flags", "tables": {name: [row, …]}}]}: every table, missing labels left out
+    json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; what a
+           text says once is in `facts` (file, name, value), what its reader must know in `flags` (file, id, text)
     csv    the measurements of all texts, `file` first, in base units
     table  the measurements of each text, scaled for people
 
     Raises UserError for another form.
     """
     if form == "json":
-        return (
-            json.dumps({"texts": [_document(*text) for text in texts]}, ensure_ascii=False, indent=1) + "\n"
-        )
+        return json.dumps(_tables(texts), ensure_ascii=False, indent=1) + "\n"
     if form == "csv":
         return _csv(texts)
     if form == "table":
@@ -35,13 +33,20 @@ def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
     raise UserError("--format", f"{form!r} is not a form of a table", f"forms: {', '.join(FORMS)}")
 
 
-def _document(name: str, parsed: Parsed) -> dict[str, Any]:
-    return {
-        "file": name,
-        "facts": dict(parsed.facts),
-        "flags": [{"id": flag.id, "text": flag.text} for flag in parsed.flags],
-        "tables": {table: parsed.tables[table].records() for table in parsed.tables},
-    }
+def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Cell]]]:
+    found: dict[str, list[dict[str, Cell]]] = {"measurements": []}
+    for name, parsed in texts:
+        for table in parsed.tables:
+            found.setdefault(table, []).extend(
+                {"file": name, **row} for row in parsed.tables[table].records()
+            )
+    found["facts"] = [
+        {"file": n, "name": k, "value": v} for n, parsed in texts for k, v in parsed.facts.items()
+    ]
+    found["flags"] = [
+        {"file": n, "id": flag.id, "text": flag.text} for n, parsed in texts for flag in parsed.flags
+    ]
+    return found
 
 
 def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:

@@ -81,7 +81,7 @@ class _Progress:
 
     def __call__(self, event: Event) -> None:
         from orchestrator.execute import Started
-        from reports.headline import headline
+        from reports.terminal import headline
 
         width = len(str(event.total))
         head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
