@@ -33,6 +33,7 @@ _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
 _TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d+)\b')
+_UNREADABLE: Final = (ValueError, RecursionError)  # ValueError: also an integer of 5000 digits
 _DECODER = json.JSONDecoder(strict=False)  # not strict: fio does not escape tabs in descriptions
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
@@ -89,7 +90,7 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int]:
     """Decode the report that starts at `start`; return it and where it ends."""
     try:
         document, end = _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError:
+    except _UNREADABLE:
         pass
     else:
         return _report(document), end
@@ -99,7 +100,7 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int]:
     mended = _BAD_ESCAPE.sub(r"\\\\", mended)
     try:
         document, length = _DECODER.raw_decode(mended)
-    except json.JSONDecodeError:
+    except _UNREADABLE:
         report = _salvage(mended)
         length = len(mended)
     else:
@@ -122,7 +123,7 @@ def _salvage(text: str) -> Report:
         while found := re.compile(r"\s*,?\s*(?=\{)").match(text, at):
             try:
                 job, at = _DECODER.raw_decode(text, found.end())
-            except json.JSONDecodeError:
+            except _UNREADABLE:
                 break
             document["jobs"].append(job)
     report = _report(document)
@@ -133,7 +134,7 @@ def _salvage(text: str) -> Report:
 def _value(text: str, at: int) -> Any:  # noqa: ANN401 (JSON)
     try:
         return _DECODER.raw_decode(text, at)[0]
-    except json.JSONDecodeError:
+    except _UNREADABLE:
         return None
 
 
@@ -144,9 +145,9 @@ def _report(document: Mapping[str, Any]) -> Report:
     moment = document.get("timestamp")
     for item in _objects(document.get("jobs")) + _objects(document.get("client_stats")):
         job = _job(item, shared)
-        job.time = document.get("time")
+        job.time = str(document["time"]) if document.get("time") else None
         if job.started is None and isinstance(moment, int) and isinstance(item.get("elapsed"), int):
-            job.started = moment - item["elapsed"]
+            job.started = moment - int(item["elapsed"])
         if job.bins:
             report.form = "json+"
         report.jobs.append(job)
@@ -171,11 +172,11 @@ def _report(document: Mapping[str, Any]) -> Report:
 def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
     job = Job(
         name=str(item.get("jobname", "")),
-        group=item.get("groupid"),
+        group=_integer(item.get("groupid")),
         host=_host(item),
-        error=item.get("error"),
+        error=_integer(item.get("error")),
         options={**shared, **_strings(item.get("job options"))},
-        started=item.get("job_start"),
+        started=_integer(item.get("job_start")),
     )
     rows = job.rows
     for direction in _DIRECTIONS:
@@ -200,7 +201,7 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
         for key in ("iodepth_level", "iodepth_submit", "iodepth_complete"):
             rows.extend(
                 (None, depth, key, share / 100)
-                for depth, share in (item.get(key) or {}).items()
+                for depth, share in _items(item.get(key))
                 if _number(share) and share
             )
         _shares(job, item)
@@ -252,7 +253,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
             if isinstance(latency := prio.get(key), dict):
                 _latency(job, label, metric, latency, factor)
     if values.get("bw_mean"):
-        samples = values.get("bw_samples")
+        samples = _integer(values.get("bw_samples"))
         for statistic, key in (("mean", "bw_mean"), ("min", "bw_min"), ("max", "bw_max"), ("sd", "bw_dev")):
             if _number(value := values.get(key)) and (statistic != "sd" or _spread(value, samples)):
                 rows.append((name, statistic, "bandwidth", value * KIB))
@@ -260,7 +261,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
             put("mean", "bandwidth_share", "bw_agg", 0.01)
         put("bandwidth", "samples", "bw_samples")
     if values.get("iops_mean"):
-        samples = values.get("iops_samples")
+        samples = _integer(values.get("iops_samples"))
         for statistic, key in (
             ("mean", "iops_mean"),
             ("min", "iops_min"),
@@ -275,7 +276,7 @@ def _direction(job: Job, name: str, values: Mapping[str, Any]) -> None:
 
 def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor: int) -> None:
     """Take in a latency object. Zeros all over (disable_clat=1, a synchronous engine's slat) are no measurement."""
-    samples = values.get("N")
+    samples = _integer(values.get("N"))
     if not (values.get("max") or values.get("mean")) or samples == 0:
         return
     rows: list[Row] = job.rows
@@ -286,16 +287,22 @@ def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor
         rows.append((name, metric, "samples", samples))
     rows.extend(
         (name, percentile(key), metric, value * factor)
-        for key, value in (values.get("percentile") or {}).items()
-        if _number(value) and float(key) > 0  # "0.00": 0 pads the list up to fio 2.x's fixed length
+        for key, value in _items(values.get("percentile"))
+        if _number(value) and percentile(key)  # not "0.00": 0, which pads the list to 20 in fio 2.x
     )
-    bins = values.get("bins")
-    if not bins:
-        return
-    bits = bins.get("FIO_IO_U_PLAT_BITS")
-    if bits or not all(bins.values()):
-        bins = {key: count for key, count in bins.items() if count and key.isdecimal()}
-    edges = [bucket_of_index(int(key), bits) for key in bins] if bits else list(map(bucket, bins))
+    if isinstance(bins := values.get("bins"), dict) and bins:
+        _histogram(job, name, metric, bins, factor)
+
+
+def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: int) -> None:
+    bits = _integer(bins.get("FIO_IO_U_PLAT_BITS"))
+    try:
+        edges = [] if bits else list(map(bucket, bins))
+    except ValueError:
+        edges = []
+    if not edges or set(map(type, bins.values())) != {int} or not all(bins.values()):
+        bins = {k: n for k, n in bins.items() if k.isdecimal() and len(k) < 20 and _integer(n)}
+        edges = [bucket_of_index(int(key), bits) if bits else bucket(key) for key in bins]
     if factor != 1:
         edges = [(low * factor, high * factor) for low, high in edges]
     if edges:
@@ -313,13 +320,13 @@ def _shares(job: Job, item: Mapping[str, Any]) -> None:
         if not isinstance(values := item.get(key), dict):
             continue
         for upper, share in values.items():
-            if share and (edges := share_edges(upper, unit, finer)):
+            if share and _number(share) and (edges := share_edges(upper, unit, finer)):
                 job.shares.append((*edges, share / 100))
         finer = True
 
 
 def _steady(job: Job, values: Mapping[str, Any]) -> None:
-    data = values.get("data") or {}
+    data = values["data"] if isinstance(values.get("data"), dict) else {}
     for key, metric in (("bw_mean", "bandwidth"), ("iops_mean", "iops"), ("lat_mean", "lat")):
         if _number(value := data.get(key)) and value:
             job.rows.append((None, "steady", metric, value))
@@ -346,6 +353,14 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401
 def _number(value: object) -> bool:
     """Is this a figure? A minimum that never was one is printed as 2**64 - 1 by some versions."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value < 2**63
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value < 2**63 else None
+
+
+def _items(value: object) -> list[tuple[str, Any]]:
+    return list(value.items()) if isinstance(value, dict) else []
 
 
 def _objects(value: object) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -99,7 +100,12 @@ class Report:
 
 @functools.lru_cache(maxsize=4096)
 def percentile(key: str) -> str:
-    """Name a percentile: "99.950000" is "p99.95". Not via float: 99.99999 has more digits than %g keeps."""
+    """Name a percentile: "99.950000" is "p99.95"; "" for 0, which pads lists, and for what is none.
+
+    Not via float: 99.99999 has more digits than %g keeps.
+    """
+    if not re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]+)?", key) or not key.strip("0."):
+        return ""
     return f"p{key.rstrip('0').rstrip('.')}" if "." in key else f"p{key}"
 
 
@@ -112,7 +118,7 @@ def bucket(middle: str) -> tuple[int, int]:
     >>> bucket("36608")
     (36352, 36864)
     """
-    value = int(float(middle))
+    value = int(middle)  # ValueError: not a key of fio's
     if value < 128:
         return value, value + 1
     width = 1 << (value.bit_length() - 7)

@@ -36,8 +36,8 @@ def test_a_captured_output_gives_the_same_rows_as_ever(case: Path) -> None:
     assert guess_parser(text) == case.parent.name
     got = get_parser(case.parent.name).parse(text, {}).measurements
     rows = got.records()
-    hand_read = tomllib.loads(case.read_text(encoding="utf-8"))["by_hand"]
-    assert hand_read
+    hand_read = tomllib.loads(case.read_text(encoding="utf-8")).get("by_hand", [])
+    assert hand_read or not rows
     for row in hand_read:
         found = [r for r in rows if all(r.get(k) == v for k, v in row.items() if k != "value")]
         assert len(found) == 1, row

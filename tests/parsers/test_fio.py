@@ -687,3 +687,30 @@ def test_mixed_text_counts_all_ios_as_reads() -> None:
 
     assert value(parsed, direction="mixed", metric="total_ios") == 32749
     assert values(parsed, direction="read", metric="total_ios") == []
+
+
+@given(
+    name=st.sampled_from(sorted(WHOLE)),
+    edits=st.lists(
+        st.tuples(
+            st.floats(0, 1),
+            st.integers(0, 40),
+            st.sampled_from(["", "nan", "1e999", '"x"', "[]", "{", "}", "%", "\n", "9" * 30]),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_text_is_read_or_refused(name: str, edits: list[tuple[float, int, str]]) -> None:
+    text = WHOLE[name]
+    for place, length, new in edits:
+        at = int(place * len(text))
+        text = text[:at] + new + text[at + length :]
+    try:
+        parsed = fio.parse(text)
+    except ParseError:
+        return
+    assert all(isinstance(row[-1], float) for row in parsed.measurements.rows)
+    cells = {type(cell) for table in parsed.tables.values() for row in table.rows for cell in row}
+    assert cells <= {str, int, float, type(None)}

@@ -406,3 +406,28 @@ def test_groups_and_ranks() -> None:
         "# #processes = 2 ", "# #processes = 2; rank order (rowwise): \n#     0    2"
     )
     assert imb.parse(mapped).tables["benchmarks"].records()[0]["ranks"] == "0,2"
+
+
+@given(
+    name=st.sampled_from(sorted(WHOLE)),
+    edits=st.lists(
+        st.tuples(
+            st.floats(0, 1),
+            st.integers(0, 40),
+            st.sampled_from(["", "inf", "1e999", "#", " ", "\n", "9" * 400, "-"]),
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_text_is_read_or_refused(name: str, edits: list[tuple[float, int, str]]) -> None:
+    text = WHOLE[name]
+    for place, length, new in edits:
+        at = int(place * len(text))
+        text = text[:at] + new + text[at + length :]
+    try:
+        parsed = imb.parse(text)
+    except ParseError:
+        return
+    assert all(isinstance(row[-1], float) for row in parsed.measurements.rows)
