@@ -1,0 +1,393 @@
+"""lscpu in its forms: the list (English and localised), -e, -p, -C, and -J of each.
+
+lscpu measures nothing but caches; `measurements` has one row per figure of a cache:
+
+    cache   str   L1d | L1i | L2 | L3 | …
+    metric  str   size_each (B, of one instance) | size_total (B, of all) | instances
+
+up to 2.33 the list prints one instance (`32K`), later all of them (`96 KiB (2 instances)`), and -C both.
+
+Tables:
+    fields  run, type, field, value   every line of the list as printed, in order; the field in English. `type` counts
+                                      the CPU types of a machine with several, from 1; 0 stands above all of them
+    cpus    run, table, cpu, …        the rows of -e and -p; the columns are lscpu's, in lower case
+    nodes   run, node, cpus           the CPUs of each NUMA node as a list ("0-3,8"), empty for memory alone
+
+Facts are the fields of FACTS; one that differs between CPU types or machines is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from parsers._runs import agreed, collected
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.text import clean, first_line, is_captured, number
+from parsers.units import size_bytes
+
+VERSION: Final = 1
+
+LABELS: Final = ("run", "cache")
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "size_each": Metric(unit="B", better="neither", text="size of one instance of the cache"),
+    "size_total": Metric(unit="B", better="neither", text="size of all instances of the cache"),
+    "instances": Metric(unit="1", better="neither", text="instances of the cache"),
+}
+
+FACTS: Final[Mapping[str, tuple[str, type[int] | type[float] | type[str]]]] = {
+    "Architecture": ("architecture", str),
+    "Byte Order": ("byte_order", str),
+    "CPU(s)": ("cpus", int),
+    "On-line CPU(s) list": ("online_cpus", str),
+    "Vendor ID": ("vendor", str),
+    "Model name": ("model_name", str),
+    "CPU family": ("cpu_family", str),
+    "Model": ("model", str),
+    "Stepping": ("stepping", str),
+    "Thread(s) per core": ("threads_per_core", int),
+    "Core(s) per socket": ("cores_per_socket", int),
+    "Core(s) per cluster": ("cores_per_cluster", int),
+    "Socket(s)": ("sockets", int),
+    "Cluster(s)": ("clusters", int),
+    "NUMA node(s)": ("numa_nodes", int),
+    "CPU MHz": ("mhz", float),
+    "CPU max MHz": ("max_mhz", float),
+    "CPU min MHz": ("min_mhz", float),
+    "Hypervisor vendor": ("hypervisor_vendor", str),
+    "Virtualization type": ("virtualization_type", str),
+}
+"""lscpu's field: (name of the fact, its type)."""
+
+_OF_A_TYPE: Final = frozenset({"cores_per_socket", "cores_per_cluster", "sockets", "clusters"})
+"""Facts that say nothing about a machine with several CPU types, even where all types agree."""
+
+_LOCALISED: Final[Mapping[str, str]] = {
+    # German
+    "Architektur": "Architecture",
+    "Byte-Reihenfolge": "Byte Order",
+    "Liste der Online-CPU(s)": "On-line CPU(s) list",
+    "Thread(s) pro Kern": "Thread(s) per core",
+    "Kern(e) pro Socket": "Core(s) per socket",
+    "Sockel": "Socket(s)",
+    "NUMA-Knoten": "NUMA node(s)",
+    "Anbieterkennung": "Vendor ID",
+    "Prozessorfamilie": "CPU family",
+    "Modell": "Model",
+    "Modellname": "Model name",
+    "Maximale Taktfrequenz der CPU": "CPU max MHz",
+    "Minimale Taktfrequenz der CPU": "CPU min MHz",
+    # French
+    "Boutisme": "Byte Order",
+    "Processeur(s)": "CPU(s)",
+    "Liste de processeur(s) en ligne": "On-line CPU(s) list",
+    "Thread(s) par cœur": "Thread(s) per core",
+    "Cœur(s) par socket": "Core(s) per socket",
+    "Nœud(s) NUMA": "NUMA node(s)",
+    "Identifiant constructeur": "Vendor ID",
+    "Famille de processeur": "CPU family",
+    "Modèle": "Model",
+    "Nom de modèle": "Model name",
+    "Révision": "Stepping",
+    "Vitesse du processeur en MHz": "CPU MHz",
+    "Vitesse maximale du processeur en MHz": "CPU max MHz",
+    "Vitesse minimale du processeur en MHz": "CPU min MHz",
+    # Chinese
+    "架构": "Architecture",
+    "字节序": "Byte Order",
+    "CPU": "CPU(s)",
+    "在线 CPU 列表": "On-line CPU(s) list",
+    "每个核的线程数": "Thread(s) per core",
+    "每个座的核数": "Core(s) per socket",
+    "座": "Socket(s)",
+    "NUMA 节点": "NUMA node(s)",
+    "厂商 ID": "Vendor ID",
+    "CPU 系列": "CPU family",
+    "型号": "Model",
+    "型号名称": "Model name",
+    "步进": "Stepping",
+    "CPU 最大 MHz": "CPU max MHz",
+    "CPU 最小 MHz": "CPU min MHz",
+    # Japanese
+    "アーキテクチャ": "Architecture",
+    "バイト順序": "Byte Order",
+    "オンラインになっている CPU のリスト": "On-line CPU(s) list",
+    "コアあたりのスレッド数": "Thread(s) per core",
+    "ソケットあたりのコア数": "Core(s) per socket",
+    "ソケット数": "Socket(s)",
+    "NUMAノード": "NUMA node(s)",
+    "ベンダー ID": "Vendor ID",
+    "ベンダーID": "Vendor ID",
+    "モデル名": "Model name",
+    "モデル": "Model",
+    "CPU ファミリー": "CPU family",
+    "CPUファミリー": "CPU family",
+    "ステッピング": "Stepping",
+}
+_FIELD = re.compile(r"^(\s*)([^\s:：][^:：\t]*?) ?[:：](?:\s+(\S.*?))?\s*$")
+_TIGHT_FIELD = re.compile(
+    r"^(\s*)([^\s:：][^:：\t]*?) ?[:：](\S.*?)\s*$"
+)  # a long localised name leaves no blank
+_NODE = re.compile(
+    r"^NUMA node(\d+) CPU\(s\)$|^NUMA-Knoten(\d+) CPU\(s\)$|^NUMA 节点(\d+) CPU$|^NUMAノード ?(\d+) CPU$"
+    r"|^Nœud NUMA (\d+) de processeur\(s\)$"
+)
+_CACHE_FIELD = re.compile(r"^(?:(L\d[di]?)(?: (?:[Cc]ache|缓存|キャッシュ))?|Cache (L\d[di]?))$")
+_CACHE_SIZE = re.compile(r"([\d.]+) ?([KMG])(?:i?B)?|(\d+)(?: (?:bytes|B))?")
+_INSTANCES = re.compile(r"\((\d+) instances?\)$")
+_PARSABLE_HEAD = re.compile(r"^# ?(CPU(?:,[\w:() ]*)+)$", re.IGNORECASE)
+_PARSABLE_ROW = re.compile(r"^[\w.:-]*(?:,[\w.:-]*)+$")
+_TABLE_HEAD = re.compile(
+    r"^\s*CPU(?:\s+(?:NODE|SOCKET|CORE|BOOK|DRAWER|CLUSTER|L1d?[\w:]*|ONLINE|\w*MHZ|\w+))+\s*$"
+)
+_CACHE_HEAD = re.compile(r"^\s*NAME\s+ONE-SIZE\s+ALL-SIZE\b")
+_BEGINS: Final = frozenset({"Architecture", "CPU op-mode(s)"})
+_RECOGNISE = re.compile(
+    r"^[ \t]*(?:(?:On-line CPU\(s\) list|Thread\(s\) per core|Core\(s\) per socket) ?:"
+    r"|(?:Liste der Online-CPU\(s\)|Thread\(s\) pro Kern|Thread\(s\) par cœur|每个核的线程数|コアあたりのスレッド数) ?[:：]"
+    r"|# The following is the parsable format"
+    r"|CPU +(?:NODE +)?SOCKET +CORE\b|NAME +ONE-SIZE +ALL-SIZE\b)"
+    r'|\A\s*\{\s*"(?:lscpu|caches)": \[\s*\{|\A\s*\{\s*"cpus": \[\s*\{\s*"cpu": *"?\d',
+    re.MULTILINE,
+)
+_FLAGS: Final[Mapping[str, str]] = {
+    "truncated": "the text ends inside a line or a JSON document; only what is complete is kept",
+    "several_types": "several CPU types: what differs between them is in the table `fields` only",
+    "localised": "the fields were translated back to English; run lscpu with LC_ALL=C",
+    "size_of_what": "a cache size that does not say whether it is of one instance or of all: left out",
+}
+
+
+def recognise(text: str) -> bool:
+    """Say whether the text holds lscpu's list, one of its tables or its JSON."""
+    if _RECOGNISE.search(text):
+        return True
+    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+
+
+def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
+    """Read every machine in the text. Raises ParseError if it is not lscpu's, or not whole where it is JSON."""
+    if not recognise(text):
+        raise ParseError(
+            "lscpu output",
+            "looked for `Thread(s) per core:`, `# The following is the parsable format`, a table of CPUs or caches, "
+            f"or their JSON; saw {first_line(text)}",
+            "run it with LC_ALL=C",
+        )
+    body = clean(text)
+    machines = [_json(body)] if body.lstrip().startswith("{") else _texts(body)
+    for machine in machines:
+        machine.finish()
+    fact_names = tuple(name for name, _ in FACTS.values())
+    columns = tuple(dict.fromkeys(name for machine in machines for row in machine.cpus for name in row))
+    numbered = list(enumerate(machines, 1))
+    return Parsed(
+        tables={
+            "measurements": measurements(
+                LABELS,
+                METRICS,
+                [((n, cache), metric, v) for n, m in numbered for (cache, metric), v in m.caches.items()],
+            ),
+            "fields": Table(
+                columns=("run", "type", "field", "value"),
+                rows=tuple((n, *field) for n, m in numbered for field in m.fields),
+            ),
+            "nodes": Table(
+                columns=("run", "node", "cpus"),
+                rows=tuple((n, node, cpus) for n, m in numbered for node, cpus in m.nodes.items()),
+            ),
+            "cpus": Table(
+                columns=("run", *columns),
+                rows=tuple((n, *(row.get(c) for c in columns)) for n, m in numbered for row in m.cpus),
+            ),
+        },
+        flags=collected(_FLAGS, [m.flags for m in machines], {}),
+        facts=agreed(fact_names, [tuple(m.facts.get(name) for name in fact_names) for m in machines]),
+    )
+
+
+class _Machine:
+    """What one run of lscpu says."""
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[int, str, str | None]] = []
+        self.facts: dict[str, Cell] = {}
+        self.caches: dict[tuple[str, str], float] = {}
+        self.nodes: dict[int, str] = {}
+        self.cpus: list[dict[str, Cell]] = []
+        self.flags: set[str] = set()
+        self.type = 0
+        self.tables = 0
+
+    def field(self, name: str, value: str | None) -> None:
+        """Take in one line of the list. `-` and nothing are lscpu's words for unknown."""
+        if name == "Model name":
+            self.type += 1
+        typed = self.type if self.type and name not in ("CPU(s)", "On-line CPU(s) list") else 0
+        self.fields.append((typed, name, value))
+        if match := _NODE.match(name):
+            self.nodes[int(next(group for group in match.groups() if group))] = value or ""
+        elif match := _CACHE_FIELD.match(name):
+            self.cache(match[1] or match[2], value or "")
+
+    def cache(self, name: str, value: str) -> None:
+        size = _bytes(_INSTANCES.sub("", value).strip())
+        if size is None:
+            return
+        if match := _INSTANCES.search(value):
+            self.caches[name, "size_total"] = size
+            self.caches[name, "instances"] = float(match[1])
+            if int(match[1]) == 1:
+                self.caches[name, "size_each"] = size
+        elif " " in value:  # "64 MiB": of a version that prints totals, but without saying of how many
+            self.flags.add("size_of_what")
+        else:
+            self.caches[name, "size_each"] = size
+
+    def cache_row(self, row: Mapping[str, Any]) -> None:
+        name = str(row.get("name"))
+        for key, metric in (("one-size", "size_each"), ("all-size", "size_total")):
+            if (size := _bytes(str(row.get(key) or ""))) is not None:
+                self.caches[name, metric] = size
+
+    def cpu_row(self, row: Mapping[str, str | None]) -> None:
+        self.cpus.append({"table": self.tables, **{k.lower(): _cell(v) for k, v in row.items()}})
+
+    def finish(self) -> None:
+        for field, (fact, kind) in FACTS.items():
+            said = {v for _, name, v in self.fields if name == field and v not in (None, "", "-")}
+            if len(said) != 1 or (self.type > 1 and fact in _OF_A_TYPE):
+                continue
+            word = str(said.pop())
+            if kind is str:
+                self.facts[fact] = word
+            elif (value := number(word)) is not None and (kind is float or value == int(value)):
+                self.facts[fact] = kind(value)
+        if self.type > 1:
+            self.flags.add("several_types")
+
+
+def _texts(body: str) -> list[_Machine]:
+    machines = [_Machine()]
+    known = frozenset(FACTS) | _BEGINS
+    head: list[str] = []  # of the table at hand
+    mode = ""
+    lines = body.split("\n")
+    for i, line in enumerate(lines):
+        machine, last = machines[-1], i == len(lines) - 1
+        if not line.strip():
+            mode = "" if mode != "list" else mode
+        elif match := _PARSABLE_HEAD.match(line):
+            head, mode = _column_names(match[1].split(",")), "parsable"
+            machine.tables += 1
+        elif _TABLE_HEAD.match(line):
+            head, mode = _column_names(line.split()), "table"
+            machine.tables += 1
+        elif _CACHE_HEAD.match(line):
+            head, mode = line.split(), "caches"
+        elif mode == "parsable" and _PARSABLE_ROW.match(line) and len(words := line.split(",")) == len(head):
+            if last:
+                machine.flags.add("truncated")
+            else:
+                machine.cpu_row(dict(zip(head, words, strict=True)))
+        elif mode in ("table", "caches") and len(words := line.split()) == len(head):
+            if last:
+                machine.flags.add("truncated")
+            elif mode == "caches":
+                machine.cache_row(dict(zip([h.lower() for h in head], words, strict=True)))
+            else:
+                machine.cpu_row(dict(zip(head, words, strict=True)))
+        elif found := _split_field(line, mode):
+            name, value, localised = found
+            if name in _BEGINS and mode == "list" and any(n == name for _, n, _ in machine.fields):
+                machines.append(machine := _Machine())
+            if mode != "list" and name not in known:
+                continue
+            mode = "list"
+            if localised:
+                machine.flags.add("localised")
+            if last:
+                machine.flags.add("truncated")  # "0-7" may have been "0-71"
+            else:
+                machine.field(name, value)
+        elif mode == "list" and line[:8].isspace() and machine.fields and not last:
+            typed, name, value = machine.fields[-1]  # a terminal or a narrow pipe broke the line
+            machine.fields[-1] = (typed, name, f"{value or ''}\n{line.strip()}")
+        elif mode:
+            mode = ""
+    return machines
+
+
+def _split_field(line: str, mode: str) -> tuple[str, str | None, bool] | None:
+    """Return (English name, value, whether it was translated) of one line of the list."""
+    match = _FIELD.match(line)
+    if not match:
+        match = _TIGHT_FIELD.match(line)
+        if not match or match[2] not in _LOCALISED:
+            return None
+    name = match[2]
+    if name == "CPU" and mode != "list":
+        return None
+    english = _LOCALISED.get(name, name)
+    return english, match[3], english != name
+
+
+def _column_names(names: list[str]) -> list[str]:
+    """Name every column; -p leaves the one between Node and the caches without a name."""
+    return [name if name else f"column{i}" for i, name in enumerate(names, 1)]
+
+
+def _json(body: str) -> _Machine:
+    try:
+        document = json.loads(body)
+    except ValueError as error:
+        raise ParseError(
+            "lscpu output",
+            f"looked for the JSON of lscpu -J, saw {first_line(body)} and then: {error}",
+            "the file is cut, or something else was printed into it",
+        ) from error
+    machine = _Machine()
+    for name, value in _json_fields(document.get("lscpu", ())):
+        machine.field(_LOCALISED.get(name, name), value)
+    for row in document.get("caches", ()):
+        machine.cache_row(row)
+    if document.get("cpus"):
+        machine.tables += 1
+    for row in document.get("cpus", ()):
+        machine.cpu_row({k: None if v is None else _yes(v) for k, v in row.items()})
+    return machine
+
+
+def _json_fields(entries: Any) -> Iterator[tuple[str, str | None]]:  # noqa: ANN401 (whatever JSON holds)
+    for entry in entries:
+        value = entry.get("data")
+        yield str(entry["field"]).strip().rstrip(":：").rstrip(), None if value is None else str(value)
+        yield from _json_fields(entry.get("children", ()))
+
+
+def _yes(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _cell(word: str | None) -> Cell:
+    """Read one cell of a table of CPUs: a number, yes or no, a word; "-" and "" are missing."""
+    if word in (None, "", "-"):
+        return None
+    if word in ("yes", "Y", "no", "N"):
+        return word in ("yes", "Y")
+    if word and word.isascii() and word.isdigit():
+        return int(word)
+    value = number(word or "")
+    return word if value is None else value
+
+
+def _bytes(size: str) -> float | None:
+    """Read `32K`, `96 KiB`, `4.5 MiB`, `98304`. lscpu's K is 2**10."""
+    match = _CACHE_SIZE.fullmatch(size)
+    if not match:
+        return None
+    return float(match[1]) * size_bytes(f"1{match[2]}") if match[1] else float(match[3])
