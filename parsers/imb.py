@@ -73,6 +73,7 @@ _COLUMNS: Final = {
     "Msg/sec": ("message_rate", 1.0),
     "defects": ("defects", 1.0),
 }
+_COUNTS: Final = frozenset(("Group", "#bytes", "#repetitions"))  # whole numbers, and labels
 _MAY_BE_ZERO: Final = frozenset(("overlap", "defects"))
 _MIB: Final = 2**20
 _MB: Final = 10**6
@@ -236,11 +237,7 @@ class _Reader:
         if columns := _columns(line):
             if whole:
                 self.next.columns = columns
-                self.unknown |= {c for c in columns if _metric(c)[0] is None} - {
-                    "Group",
-                    "#bytes",
-                    "#repetitions",
-                }
+                self.unknown |= {c for c in columns if _metric(c)[0] is None} - _COUNTS
                 self.tables.append(self.next)
                 self.next = _Table(self.run)
                 self.open = True
@@ -295,21 +292,23 @@ class _Reader:
             return
         if (match := _TAIL.match(line)) and table.rows:
             size = _int(table.rows[-1].get("#bytes"))
-            table.tails += [(size, i, float(v) * 1e3) for i, v in enumerate(re.findall(r"[\d.]+", match[1]))]
+            times = (texts.number(word) for word in match[1].split(","))
+            table.tails += [(size, i, time * 1e3) for i, time in enumerate(times) if time is not None]
             return
         words = line.split()
-        values = [texts.number(word) for word in words]
-        if not words[0].isdecimal() or None in values or len(words) > len(table.columns):
+        if len(words) > len(table.columns) or not words[0].isdecimal():
             return  # a launcher's or a scheduler's line between the rows
+        row: dict[str, float] = {}
+        for column, word in zip(table.columns, words, strict=False):
+            value = texts.number(word)
+            if value is None or (column in _COUNTS and not (word.isdecimal() and len(word) < 19)):
+                return
+            row[column] = value
         if len(words) < len(table.columns):
             table.cut = True
             return
-        row = {
-            column: value for column, value in zip(table.columns, values, strict=True) if value is not None
-        }
-        if not whole and not re.search(
-            r"\.\d\d$", words[-1]
-        ):  # IMB prints two decimals; of an integer one cannot tell
+        if not whole and not re.search(r"\.\d\d$", words[-1]):
+            # IMB prints two decimals; of an integer one cannot tell whether it is whole.
             table.cut = True
             row.pop(table.columns[-1])
         if any(value - value != 0 for value in row.values()):
