@@ -50,10 +50,8 @@ METRICS: Final = {
     "time_cpu": Metric(unit="ns", better="neither", text="time of the computation alone"),
     "overlap": Metric(unit="1", better="higher", text="share of the communication hidden by computation"),
     "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
-    "bandwidth_total": Metric(unit="B/s", better="higher", text="bandwidth over all threads"),
     "mbytes_per_sec": Metric(unit="Mbytes/sec", better="higher", text="bandwidth, megabyte unknown"),
     "message_rate": Metric(unit="1/s", better="higher", text="messages per second"),
-    "message_rate_total": Metric(unit="1/s", better="higher", text="messages per second over all threads"),
     "defects": Metric(unit="1", better="lower", text="wrong results (IMB built with -DCHECK)"),
 }
 
@@ -80,7 +78,8 @@ _MB: Final = 10**6
 _COUNTED: Final = (1, 2, 4)  # how often a benchmark counts its bytes
 
 _TITLE = re.compile(
-    r"^#\s*Intel ?\(R\) MPI Benchmarks?(?: Suite)? V?(?P<version>\d[\w.]*(?: Update \d+)?)(?:,\s*(?P<part>[\w-]+) part)?"
+    r"^#\s*(?:Intel ?\(R\)|PALLAS) MPI Benchmarks?(?: Suite)? V?"
+    r"(?P<version>\d[\w.]*(?: [Uu]pdate \d+)?)(?:,\s*(?P<part>[\w-]+) part)?"
 )
 _HEAD = re.compile(r"^# (Date|Machine|Release|MPI Version)\s*: (.*)$")
 _COMMAND = re.compile(r"^# Calling sequence was:\s*$")
@@ -91,9 +90,10 @@ _GROUPS = re.compile(r"^#\s*\(\s*(\d+) groups? of (\d+) processes")
 _RANKS = re.compile(r"^#\s*(?:Group\s+(\d+):)?((?:\s+\d+)+)\s*$")
 _MODE = re.compile(r"^#\s*MODE: (\S+)")
 _COLUMNS_LINE = re.compile(r"^\s*(?:Group\s+)?#(?:bytes|repetitions|rep\.s)\b")
-_REFUSED = re.compile(r"^\s*(\d+) (out-of-mem|time-out)\.;?\s*(.*)$")
+_REFUSED = re.compile(r"^\s*(\d+) (out-of-mem\.|time-out\.|int-overflow);?\s*(.*)$")
 _INVALID_SIZE = re.compile(r"^#\s*!! Benchmark (\S+)(?: is)? invalid for (\d+) processes")
 _INVALID_NAME = re.compile(r"^(?:# )?Invalid benchmark name (\S+)")
+_INVALID_NAMES = re.compile(r"^# Attention, invalid benchmark name\(s\):")  # 3.x, 4.x: one a line follows
 _END = re.compile(r"^# All processes entering MPI_Finalize")
 _PIN = re.compile(r"^(?:\[\d+\] )?MPI startup\(\): (\d+)\s+(\d+)\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$")
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
@@ -200,10 +200,10 @@ class _Table:
                 _int(row.get("#repetitions")),
             )
             for column, value in row.items():
-                metric, factor = _metric(column)
-                if metric is None or (value == 0 and metric not in _MAY_BE_ZERO):
+                metric, factor = _COLUMNS.get(column, ("", 1.0))
+                if not metric or (value == 0 and metric not in _MAY_BE_ZERO):
                     continue
-                if metric.startswith("bandwidth"):
+                if metric == "bandwidth":
                     if size == 0:
                         continue
                     if self.run.megabyte is None:
@@ -221,6 +221,7 @@ class _Reader:
         self.next = _Table(self.runs[-1])  # what the comment lines say of the table that comes
         self.open = False  # are rows of tables[-1] expected?
         self.command = False
+        self.listing = False  # names that IMB does not know follow
         self.pins: list[tuple[Cell, ...]] = []
         self.invalid_names: list[str] = []
         self.invalid_sizes: list[tuple[str, int]] = []
@@ -237,7 +238,7 @@ class _Reader:
         if columns := _columns(line):
             if whole:
                 self.next.columns = columns
-                self.unknown |= {c for c in columns if _metric(c)[0] is None} - _COUNTS
+                self.unknown |= set(columns) - _COUNTS - _COLUMNS.keys()
                 self.tables.append(self.next)
                 self.next = _Table(self.run)
                 self.open = True
@@ -252,6 +253,10 @@ class _Reader:
 
     def _comment(self, line: str) -> None:
         table = self.next
+        if self.listing and (match := re.fullmatch(r"# (\S+)\s*", line)):
+            self.invalid_names.append(match[1])
+            return
+        self.listing = _INVALID_NAMES.match(line) is not None
         if self.command and line.strip("# "):
             self.run.head["command"] = line.strip("# ")
             self.command = False
@@ -317,22 +322,11 @@ class _Reader:
 
 
 def _columns(line: str) -> tuple[str, ...]:
-    """Return the columns if this is a table's head; a second Mbytes/sec or Msg/sec (MT) is the one over all threads."""
+    """Return the columns if this is a table's head."""
     if not _COLUMNS_LINE.match(line):
         return ()
-    columns: list[str] = []
-    for word in line.split():
-        name = "#repetitions" if word == "#rep.s" else word
-        columns.append(f"{name} total" if name in columns else name)
-    return tuple(columns) if len(columns) > 1 else ()
-
-
-def _metric(column: str) -> tuple[str | None, float]:
-    name, _, total = column.partition(" ")
-    if name not in _COLUMNS:
-        return None, 1.0
-    metric, factor = _COLUMNS[name]
-    return (f"{metric}_total" if total else metric), factor
+    columns = tuple("#repetitions" if word == "#rep.s" else word for word in line.split())
+    return columns if len(set(columns)) == len(columns) > 1 else ()
 
 
 def _year(version: str) -> float:
@@ -342,6 +336,8 @@ def _year(version: str) -> float:
 
 
 def _megabyte(run: _Run, tables: Sequence[_Table]) -> int | None:
+    if any(table.benchmark and table.benchmark.endswith("MT") for table in tables):
+        return _MB  # the MT part came in 2019
     year = _year(run.version) if run.version else None
     if year is not None and not 2017 <= year < 2018:
         return _MIB if year < 2017 else _MB
@@ -361,6 +357,8 @@ def _vote(row: Mapping[str, float]) -> int | None:
     bytes once, twice or four times.
     """
     size, printed = row.get("#bytes", 0.0), row.get("Mbytes/sec", 0.0)
+    if "t_avg[usec]" in row and "t_max[usec]" not in row:
+        return None  # MT's UniBandMT: bandwidth is from the longest time, the rate from the mean
     if rate := row.get("Msg/sec"):
         per_second, error = size * rate, 0.5 / rate
     elif time := row.get("t[usec]") or row.get("t_max[usec]") or row.get("t_max"):
@@ -413,7 +411,7 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
             text = f"{what}: {'; '.join(sizes[:1])}" + (
                 f", and {len(sizes) - 1} larger sizes" if len(sizes) > 1 else ""
             )
-            yield Flag(id={"out-of-mem": "out_of_mem", "time-out": "time_out"}[reason], text=text)
+            yield Flag(id=reason.rstrip(".").replace("-", "_"), text=text)
         if table.cut:
             yield Flag(id="truncated", text=f"the last row of {what} is cut off")
         if not table.rows and not table.refused:

@@ -229,6 +229,7 @@ def test_no_table_says_why() -> None:
 @pytest.mark.parametrize(
     ("title", "megabyte"),
     [
+        ("# PALLAS MPI Benchmark Suite V2.2, MPI-1 part", 2**20),
         ("#    Intel (R) MPI Benchmark Suite V3.0, MPI-1 part", 2**20),
         ("#    Intel (R) MPI Benchmarks 4.1 Update 1, MPI-1 part    ", 2**20),
         ("#    Intel (R) MPI Benchmarks 2018, MPI-1 part    ", 10**6),
@@ -341,6 +342,18 @@ def test_names_that_imb_does_not_know() -> None:
     assert "-nosuchopt, 3" in parsed.flags[0].text
 
 
+def test_names_that_an_old_imb_does_not_know() -> None:
+    head = (
+        TITLE.format("4.1")
+        + "\n\n# Attention, invalid benchmark name(s):\n# pingpongg\n\n# List of valid benchmarks:\n#\n# PingPong\n"
+    )
+    parsed = imb.parse(table("  8 1000 0.20 40.00", head=head))
+
+    assert [flag.text for flag in parsed.flags if flag.id == "invalid_benchmark_name"] == [
+        "IMB does not know pingpongg; it ran what it knows with its defaults"
+    ]
+
+
 def test_sizes_that_were_refused() -> None:
     parsed = imb.parse(WHOLE["out_of_mem"])
 
@@ -354,6 +367,12 @@ def test_sizes_that_were_refused() -> None:
     )
     assert timed.measurements.rows == ()
     assert [flag.id for flag in timed.flags] == ["time_out"]
+    over = imb.parse(
+        table(
+            "  4 int-overflow; The production rank*size caused int overflow; X", head=TITLE.format("2021.11")
+        )
+    )
+    assert [flag.id for flag in over.flags] == ["int_overflow"]
 
 
 def test_the_tail_that_a_modified_imb_prints() -> None:
@@ -375,17 +394,21 @@ def test_the_tail_that_a_modified_imb_prints() -> None:
     ]
 
 
-def test_columns_of_all_parts() -> None:
-    """-DCHECK adds `defects`; MT prints Mbytes/sec twice, the second over all threads; what is unknown is said."""
-    columns = "#bytes #repetitions t_avg[usec] Mbytes/sec Mbytes/sec defects new[W]"
-    parsed = imb.parse(
-        table("  8 1000 1.00 8.00 16.00 0.00 3.00", head=TITLE.format("2021.11"), columns=columns)
-    )
+def test_columns_that_only_some_builds_print() -> None:
+    columns = "#bytes #rep.s t[usec] Mbytes/sec defects new[W]"
+    parsed = imb.parse(table("  8 1000 1.00 8.00 0.00 3.00", head=TITLE.format("2021.11"), columns=columns))
 
     assert value(parsed, metric="bandwidth") == 8e6
-    assert value(parsed, metric="bandwidth_total") == 16e6
     assert value(parsed, metric="defects") == 0
     assert [flag.text for flag in parsed.flags] == ["columns that are not read: new[W]"]
+
+
+def test_the_mt_part_is_younger_than_the_old_megabyte() -> None:
+    text = table(
+        "  8 1000 1.00 8.39 100", columns="#bytes #repetitions t_avg[usec] Mbytes/sec Msg/sec"
+    ).replace("PingPong", "UniBandMT")
+
+    assert value(imb.parse(text), metric="bandwidth") == 8.39e6
 
 
 def test_pins_and_head() -> None:
