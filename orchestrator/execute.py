@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
-from orchestrator.model import Plan, PlannedRun, RunRecord, ScratchFile, Status
+from orchestrator import proof
+from orchestrator.model import Placement, Plan, PlannedRun, RunRecord, Status
 from orchestrator.process import Outcome, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
@@ -105,11 +107,15 @@ def execute(
                 break
             on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
             mark = secrets.token_hex(8)
+            witness = _Witness(run.placement)
             started = datetime.datetime.now(datetime.UTC)
             try:
                 scratch.prepare(run.scratch, stop)
                 keeper.watch(mark)
-                outcome = run_process(run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop)
+                outcome = run_process(
+                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop,
+                    look=witness.look if run.placement else None,
+                )  # fmt: skip
                 keeper.watch("")
             except Stopped:
                 break
@@ -126,7 +132,7 @@ def execute(
                     error=str(error),
                 )
             scratch.remove(tuple(file for file in run.scratch if last_use[file.path] == number))
-            status, reason, parsed = judge(run, outcome)
+            status, reason, parsed = judge(run, outcome, witness.mismatches())
             record = RunRecord(
                 run_id=0,
                 point_id=run.point.point_id,
@@ -137,7 +143,7 @@ def execute(
                 argv=run.argv,
                 env=run.env,
                 placement=run.placement.as_json() if run.placement else None,
-                seen=None,
+                seen=witness.seen(),
                 program=run.program,
                 order_index=next(order),
                 started_utc=started.isoformat(timespec="milliseconds"),
@@ -159,7 +165,36 @@ def execute(
     return summary
 
 
-def judge(run: PlannedRun, outcome: Outcome) -> tuple[Status, str, Parsed | None]:
+class _Witness:
+    """Keeps the last look at a run: where its processes really were."""
+
+    def __init__(self, asked: Placement | None) -> None:
+        self._asked = asked
+        self._processes: tuple[proof.Process, ...] = ()
+        self._settled = False
+
+    def look(self, pid: int) -> bool:
+        """Look once; True if there is nothing more to wait for."""
+        assert self._asked is not None
+        self._processes = proof.look(pid)
+        self._settled = proof.settled(self._asked, self._processes) and not proof.mismatches(
+            self._asked, self._processes
+        )
+        return self._settled
+
+    def mismatches(self) -> list[str]:
+        """Return what was not as asked at the last look; [] also where a run was too short to be looked at."""
+        if self._asked is None or self._settled or not proof.tool_processes(self._processes):
+            return []
+        return proof.mismatches(self._asked, self._processes)
+
+    def seen(self) -> dict[str, Any] | None:
+        return proof.as_json(self._processes) if proof.tool_processes(self._processes) else None
+
+
+def judge(
+    run: PlannedRun, outcome: Outcome, mismatches: Sequence[str] = ()
+) -> tuple[Status, str, Parsed | None]:
     """Decide what an ended process is worth: (status, why it is not ok, what its output says)."""
     if outcome.error:
         return "failed", outcome.error, None
@@ -190,6 +225,8 @@ def judge(run: PlannedRun, outcome: Outcome) -> tuple[Status, str, Parsed | None
         return "failed", f"exit status {outcome.exit_code}: {complaint or _words(stderr, stdout)}", parsed
     if complaint:
         return "failed", complaint, parsed
+    if mismatches:
+        return "misplaced", "; ".join(mismatches), parsed
     return "ok", "", parsed
 
 
@@ -211,9 +248,3 @@ def _last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:
         for file in run.scratch:
             uses[file.path] = number
     return uses
-
-
-def largest_scratch(runs: Iterable[PlannedRun]) -> tuple[ScratchFile, ...]:
-    """Return every scratch file of the runs once, the largest first."""
-    files = {file.path: file for run in runs for file in run.scratch}
-    return tuple(sorted(files.values(), key=lambda file: -file.size_bytes))

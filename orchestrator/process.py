@@ -26,6 +26,10 @@ MARK = "PINSWEEP_RUN"
 GRACE_S = 2.0
 """What a tool gets between SIGTERM and SIGKILL: enough for fio to write its last report."""
 
+LOOK_EVERY_S = 0.12
+LOOKS = 12
+"""When a tool is looked at: tools are still starting then, and what is seen is settled within a second or two."""
+
 OUTPUT_LIMIT_BYTES = 256 << 20
 """What is kept of one stream; a tool that prints more is not printing a result."""
 
@@ -84,13 +88,13 @@ def run_process(
     mark: str,
     timeout_s: float,
     stop: Stop,
-    look: Callable[[int], None] | None = None,
-    look_after_s: float = 0.2,
+    look: Callable[[int], bool] | None = None,
 ) -> Outcome:
     """Run `argv` to its end, to its timeout or to a stop; in the last two cases its whole tree is ended.
 
-    `look` is called once with the process id, `look_after_s` after the start, if it still runs. Between, this
-    process sleeps. Output goes to files in memory, never to a device that may be under test.
+    `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
+    LOOKS times. For all the rest this process sleeps. Output goes to files in memory, never to a device that may be
+    under test.
     """
     with _spool() as stdout, _spool() as stderr:
         begun = time.monotonic()
@@ -114,7 +118,7 @@ def run_process(
             )
         pidfd = os.pidfd_open(process.pid)
         try:
-            ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look, look_after_s)
+            ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look)
             if not ended:
                 end_tree(mark, process.pid)
             _, status, usage = os.wait4(process.pid, 0)
@@ -138,32 +142,24 @@ def run_process(
 
 
 def _wait(
-    pidfd: int,
-    stop: Stop,
-    begun: float,
-    timeout_s: float,
-    pid: int,
-    look: Callable[[int], None] | None,
-    look_after_s: float,
+    pidfd: int, stop: Stop, begun: float, timeout_s: float, pid: int, look: Callable[[int], bool] | None
 ) -> tuple[bool, bool]:
     """Sleep until the process has ended; return (it ended by itself, a stop was requested)."""
+    looks = LOOKS if look else 0
     with selectors.DefaultSelector() as selector:
         selector.register(pidfd, selectors.EVENT_READ)
         selector.register(stop, selectors.EVENT_READ)
         while True:
             if stop.requested is not None:
                 return False, True
-            elapsed = time.monotonic() - begun
-            left = timeout_s - elapsed
+            left = begun + timeout_s - time.monotonic()
             if left <= 0:
                 return False, False
-            pause = max(0.0, look_after_s - elapsed) if look else left
-            ready = {key.fd for key, _ in selector.select(min(left, pause))}
+            ready = {key.fd for key, _ in selector.select(min(left, LOOK_EVERY_S) if looks else left)}
             if pidfd in ready:
                 return True, False
-            if look and not ready and time.monotonic() - begun >= look_after_s:
-                look(pid)
-                look = None
+            if look and looks and not ready:
+                looks = 0 if look(pid) else looks - 1
 
 
 def end_tree(mark: str, leader: int | None = None) -> None:

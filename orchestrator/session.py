@@ -90,7 +90,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
     for experiment in prepared.experiments:
         sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
         digest = hashlib.sha256(experiment.text.encode()).hexdigest()
-        points = {run.point.point_id: run.point for run in prepared.plan.runs if run.sweep in sweeps}
+        points = [point for point in prepared.plan.points if point.sweep in sweeps]
         result.add_plan(
             session,
             StoredExperiment(
@@ -107,7 +107,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
                     repeats=sweeps[point.sweep].repeats,
                     experiment=digest,
                 )
-                for point in points.values()
+                for point in points
             ],
             [skipped for skipped in prepared.plan.skipped if skipped.sweep in sweeps],
         )

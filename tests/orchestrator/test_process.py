@@ -90,16 +90,17 @@ def test_handlers_are_what_they_were_after_a_stop() -> None:
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_look_is_called_once_while_the_process_runs() -> None:
-    seen: list[tuple[int, bytes]] = []
+def test_look_is_called_until_it_has_seen_enough() -> None:
+    seen: list[bytes] = []
+
+    def look(pid: int) -> bool:
+        seen.append(Path(f"/proc/{pid}/cmdline").read_bytes())
+        return len(seen) == 2
 
     with Stop() as stop:
-        run_process(
-            ["sleep", "0.6"], {}, mark="look", timeout_s=5, stop=stop, look_after_s=0.2,
-            look=lambda pid: seen.append((pid, Path(f"/proc/{pid}/cmdline").read_bytes())),
-        )  # fmt: skip
+        run_process(["sleep", "0.8"], {}, mark="look", timeout_s=5, stop=stop, look=look)
 
-    assert [cmdline for _, cmdline in seen] == [b"sleep\x000.6\x00"]
+    assert seen == [b"sleep\x000.8\x00"] * 2
 
 
 def test_waiting_costs_next_to_nothing() -> None:
