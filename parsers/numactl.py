@@ -1,4 +1,4 @@
-"""numactl --hardware and --show: NUMA nodes, their memory, their CPUs and distances; the policy of a process.
+"""numactl --hardware and --show, and numastat: NUMA nodes, their memory, CPUs, distances and page counters; policies.
 
 `measurements` has one row per figure:
 
@@ -6,7 +6,8 @@
     node    int   the operating system's own number; need not be 0..n-1
     to      int   the other node of a distance, else missing
     metric  str   size, free (B; numactl's MB is 2**20 B) | cpus (number of CPUs; 0 for memory alone) |
-                  distance (the firmware's number, 10 is local; not always symmetric)
+                  distance (the firmware's number, 10 is local; not always symmetric) |
+                  numa_hit, numa_miss, numa_foreign, interleave_hit, local_node, other_node (numastat: pages since boot)
 
 The table `cpus` has a row (run, node, cpu) for every CPU. Facts are the lines of --show under numactl's own names
 (`policy`, `preferred_node`, `physcpubind`, `cpubind`, `nodebind`, `membind`, …), lists of numbers as printed, and
@@ -33,6 +34,22 @@ METRICS: Final[Mapping[str, Metric]] = {
     "free": Metric(unit="B", better="neither", text="free memory of the node"),
     "cpus": Metric(unit="1", better="neither", text="CPUs of the node"),
     "distance": Metric(unit="1", better="lower", text="distance (10 is local)"),
+    "numa_hit": Metric(unit="pages", better="neither", text="pages allocated on the node as intended"),
+    "numa_miss": Metric(
+        unit="pages", better="lower", text="pages allocated here that were meant for another node"
+    ),
+    "numa_foreign": Metric(
+        unit="pages", better="lower", text="pages meant for this node, allocated on another"
+    ),
+    "interleave_hit": Metric(
+        unit="pages", better="neither", text="interleaved pages allocated here as intended"
+    ),
+    "local_node": Metric(
+        unit="pages", better="neither", text="pages allocated here by a process running here"
+    ),
+    "other_node": Metric(
+        unit="pages", better="neither", text="pages allocated here by a process running elsewhere"
+    ),
 }
 
 _AVAILABLE = re.compile(r"^\W*available: +(\d+) nodes? *\(([\d,\- ]*)\)\s*$")
@@ -45,15 +62,21 @@ _SHOW = re.compile(
     r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
     r"|weighted interleave)[:=] *(.*?)\s*$"
 )
+_COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
+_STAT_HEAD = re.compile(r"^\s+node\d+(?:\s+node\d+)*\s*$")
+_STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d+)+)\s*$")
+_REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
 _LIKE_ONE_OF_OURS = re.compile(r"^\s*(?:node +\d+|available:|\d+:(?: +\d+)+)")
 _RECOGNISE = re.compile(
     r"^\W*available: +\d+ nodes? *\(|^\s*node +\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
-    r"|^\s*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system",
+    r"|^\s*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
+    rf"|^\s+node\d[^\n]*\n\s*(?:{_COUNTERS})\s+\d",
     re.MULTILINE,
 )
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends before its last node or distance; only what is complete is kept",
     "no_distances": "no distances: the firmware gives none, or they were cut",
+    "refused": "numactl did not do what it was asked",
     "no_numa": "numactl says that there is no NUMA support",
     "asymmetric": "distances differ with the direction",
     "unread": "lines of a node or of distances that could not be read",
@@ -62,9 +85,20 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 def recognise(text: str) -> bool:
     """Say whether the text holds the lines of `numactl --hardware` or `--show`."""
-    if _RECOGNISE.search(text):
+    if _RECOGNISE.search(text) or _is_refusal(text):
         return True
     return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+
+
+def _is_refusal(text: str) -> bool:
+    """Say whether an error of numactl's is all there is. Above the output of another tool it is only noise."""
+    if not text.lstrip()[:15].startswith(("<", "libnuma: ", "numactl: ", "usage: numactl ")):
+        return False
+    printed = [line for line in text.split("\n") if line.strip()]
+    before_usage = next(
+        (i for i, line in enumerate(printed) if line.startswith("usage: numactl")), len(printed)
+    )
+    return bool(printed) and all(_REFUSED.match(line) for line in printed[: before_usage + 1])
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
@@ -72,8 +106,8 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
     if not recognise(text):
         raise ParseError(
             "numactl output",
-            f"looked for `available: N nodes (…)` or `policy: …`, saw {first_line(text)}",
-            "numactl --hardware and --show are read; its errors and usage are not",
+            f"looked for `available: N nodes (…)`, `policy: …` or numastat's counters, saw {first_line(text)}",
+            "numactl --hardware, numactl --show and numastat are read",
         )
     machines: list[_Machine] = []
     lines = clean(text).split("\n")
@@ -117,7 +151,10 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
         flags=collected(
             _FLAGS,
             [machine.flags for machine in machines],
-            {"unread": [line for machine in machines for line in machine.unread]},
+            {
+                "unread": [line for machine in machines for line in machine.unread],
+                "refused": [line for machine in machines for line in machine.refusals],
+            },
         ),
         facts=agreed(columns, rows),
     )
@@ -132,7 +169,9 @@ class _Machine:
         self.cpus: dict[int, tuple[int, ...]] = {}
         self.columns: tuple[int, ...] = ()  # of the distances
         self.flags: set[str] = set()
+        self.stat_nodes: tuple[int, ...] = ()  # of numastat's columns
         self.unread: list[str] = []
+        self.refusals: list[str] = []
         self.seen = False
 
     def read(self, line: str, last: bool) -> None:
@@ -143,6 +182,9 @@ class _Machine:
             self._distances(int(match[1]), tuple(map(int, match[2].split())), cut=last and line[-1] != " ")
         elif "No NUMA support available" in line:
             self.flags.add("no_numa")
+        elif match := _REFUSED.match(line):
+            self.flags.add("refused")
+            self.refusals.append(match[1])
         elif last:
             self.flags.add("truncated")
         elif match := _CPUS.match(line):
@@ -151,6 +193,11 @@ class _Machine:
             self.figures[int(match[1]), None, "cpus"] = float(len(cpus))
         elif match := _COLUMNS.match(line):
             self.columns = tuple(map(int, match[1].split()))
+        elif _STAT_HEAD.match(line):
+            self.stat_nodes = tuple(int(word.removeprefix("node")) for word in line.split())
+        elif (match := _STAT.match(line)) and len(match[2].split()) == len(self.stat_nodes):
+            for node, count in zip(self.stat_nodes, match[2].split(), strict=True):
+                self.figures[node, None, match[1]] = float(count)
         elif match := _SHOW.match(line):
             self.facts[match[1].replace(" ", "_")] = match[2] or None
         elif _LIKE_ONE_OF_OURS.match(line):
@@ -173,7 +220,7 @@ class _Machine:
     def finish(self) -> None:
         distances = {(a, b): value for (a, b, metric), value in self.figures.items() if metric == "distance"}
         nodes = {node for node, _, metric in self.figures if metric != "distance"}
-        if nodes and not distances:
+        if nodes and not distances and not self.stat_nodes:
             self.flags.add("no_distances")
         if any(distances.get((b, a), value) != value for (a, b), value in distances.items() if b is not None):
             self.flags.add("asymmetric")

@@ -85,20 +85,13 @@ def flags(parsed: Parsed) -> set[str]:
 # -- captured here
 
 
-@pytest.mark.parametrize("case", sorted(FIXTURES.glob("*.out")), ids=lambda path: path.stem)
-def test_captured_output_is_read_as_a_person_read_it(case: Path) -> None:
-    parsed = stream.parse(case.read_text())
-    expected = tomllib.loads(case.with_suffix(".toml").read_text())
+@pytest.mark.parametrize("case", sorted(FIXTURES.glob("*.toml")), ids=lambda path: path.stem)
+def test_captured_output_has_the_facts_and_flags_that_a_person_read(case: Path) -> None:
+    parsed = stream.parse(case.with_suffix(".out").read_text())  # its rows: test_cases.py
+    expected = tomllib.loads(case.read_text())
 
-    for row in expected["by_hand"]:
-        value = row.pop("value")
-        assert values(parsed, **row) == [pytest.approx(value)]
     assert expected["facts"].items() <= parsed.facts.items()
     assert flags(parsed) == set(expected["flags"])
-    with case.with_suffix(".csv").open() as file:
-        columns, *rows = csv.reader(file)
-    assert columns == list(parsed.measurements.columns)
-    assert [[str(cell) for cell in row] for row in parsed.measurements.rows] == rows
 
 
 # -- the corpus
