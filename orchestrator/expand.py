@@ -22,6 +22,7 @@ from orchestrator.quantities import (
     QuantityError,
     Unresolved,
     parse,
+    resembles,
     seconds,
     size_text,
 )
@@ -68,9 +69,10 @@ def expand(
     points: list[Point] = []
     skipped: list[Skipped] = []
     for sweep in experiment.sweeps:
+        tool = get_tool(sweep.tool)
         reason = unmet(sweep.requires, numbers, root=root, versions=versions)
         for point, missing in cells(sweep, numbers):
-            why = reason or missing or _refused(point)
+            why = reason or missing or _refused(point, tool)
             if why:
                 skipped.append(Skipped(sweep=sweep.name, point=point.labels(), reason=why))
             else:
@@ -178,18 +180,12 @@ def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa
             try:
                 quantity = parse(raw, percent_of)
             except QuantityError:
-                if _ALMOST.match(raw):
+                if resembles(raw):
                     raise
                 return None
             return quantity if quantity.computed or (percent_of and quantity.names) else None
         case _:
             return None
-
-
-_ALMOST = re.compile(
-    r"\s*\d[\w.%]*\s*\.\.|\s*\d+(\.\d+)?\s*[x×*]\s*(L\d|LLC|memory|\w+_\w+)\s*$", re.IGNORECASE
-)
-"""Texts that were meant to be a range or a product, though they are none."""
 
 
 def _is_time(raw: str) -> bool:
@@ -267,9 +263,8 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return list({text_of(value): value for value in reversed(list(values))}.values())[::-1]
 
 
-def _refused(point: Point) -> str:
+def _refused(point: Point, tool: ToolModule) -> str:
     """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
-    tool = get_tool(point.tool)
     options = tool.options()
     for name, value in point.options.items():
         for item in value if isinstance(value, tuple) else (value,):

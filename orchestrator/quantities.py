@@ -47,11 +47,15 @@ PERCENT_OF: Final[Mapping[str, str]] = {"threads": "pus", "numjobs": "pus", "np"
 
 MOST: Final = 10_000
 """Values in one range. More is a slip of the pen (1..memory), not a sweep."""
+LEAST_RATIO: Final = Fraction(11, 10)
+LARGEST: Final = 2**62
+LONGEST: Final = 100  # characters
 
 _NUMBER = r"\d+(?:\.\d+)?"
 _LITERAL = re.compile(rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?")
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _PRODUCT = re.compile(rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)")
+_BEGUN = re.compile(rf"\s*{_NUMBER}[\w%]*\s*\.\.")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _STEP = re.compile(rf"(.+?)\s+step\s+({_NUMBER}\w*)")
 _GEOMETRIC = re.compile(rf"(.+?)\s*[x×*]\s*({_NUMBER})")
@@ -87,7 +91,7 @@ class Term:
         exact = self.factor * numbers[self.name]
         # Sizes that are computed are whole KiB, so that they suit direct I/O and read well in a table.
         grain = 1024 if self.size and self.factor != 1 else 1
-        return Fraction(max(1, math.floor(exact / grain + Fraction(1, 2))) * grain)
+        return max(Fraction(1), _rounded(exact / grain)) * grain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,20 +130,16 @@ class Quantity:
         end = self.end.resolve(numbers)
         if end < start:
             raise Unresolved(f"{self.text} is empty: from {_plain(start)} to {_plain(end)}")
-        if (start == 0 and self.ratio is not None) or self._length(start, end) > MOST:
-            raise Unresolved(
-                f"{self.text} has more than {MOST} values: from {_plain(start)} to {_plain(end)}"
-            )
+        if self._length(start, end) > MOST:
+            raise Unresolved(f"{self.text} has more than {MOST} values here")
         values = [start]
         while True:
             value = values[-1] * self.ratio if self.ratio is not None else values[-1] + (self.step or 1)
             if value > end:
                 break
             values.append(value)
-        if self.ratio is not None and all(v.denominator == 1 for v in (start, end)):
-            values = [
-                Fraction(math.floor(v + Fraction(1, 2))) for v in values
-            ]  # 1..64 x1.5 counts in whole steps
+        if self.ratio is not None and start.denominator == end.denominator == 1:  # 1..64 x1.5 counts
+            values = [_rounded(v) for v in values]
         return tuple(dict.fromkeys(_plain(v) for v in values))
 
     def _length(self, start: Fraction, end: Fraction) -> float:
@@ -154,6 +154,8 @@ def parse(text: str, percent_of: str = "") -> Quantity:
     Raises QuantityError, with a hint where one can be given.
     """
     text = text.strip()
+    if len(text) > LONGEST:
+        raise QuantityError(f"{text[:20]!r}… is too long for a number")
     if ".." not in text:
         return Quantity(text=text, start=_term(text, percent_of))
     left, _, right = text.partition("..")
@@ -166,10 +168,9 @@ def parse(text: str, percent_of: str = "") -> Quantity:
     elif match := _GEOMETRIC.fullmatch(right.strip()):
         right = match[1]
         ratio = Fraction(match[2])
-        if ratio <= 1:
-            raise QuantityError(
-                f"{text!r} has a factor of {_plain(ratio)}", "a factor is more than 1, as in 1..128 x2"
-            )
+        if ratio < LEAST_RATIO:
+            what = f"{text!r} has a factor of {_plain(ratio)}"
+            raise QuantityError(what, f"a factor is {_plain(LEAST_RATIO)} at least; 1..128 x2 doubles")
     for side, where in ((left, "start"), (right, "end")):
         if not side.strip():
             raise QuantityError(f"{text!r} has no {where}", "a range is written 1..8")
@@ -183,25 +184,37 @@ def parse(text: str, percent_of: str = "") -> Quantity:
             )
         if start.factor.denominator > 1 and not start.name:
             raise QuantityError(f"{text!r} does not say how large a step is", "0.5..4 step 0.5")
+    if ratio is not None and not start.factor:
+        raise QuantityError(f"{text!r} never leaves 0", f"[0, 1..{right.strip()} x{_plain(ratio)}]")
     quantity = Quantity(text=text, start=start, end=end, step=step, ratio=ratio)
     if not quantity.names:
         if end.factor < start.factor:
             raise QuantityError(f"{text!r} is empty", "a range goes from the small to the large value")
-        if ratio is not None and start.factor == 0:
-            raise QuantityError(f"{text!r} never leaves 0", f"[0, 1..{right.strip()} x{_plain(ratio)}]")
         if quantity._length(start.factor, end.factor) > MOST:
             raise QuantityError(f"{text!r} has more than {MOST} values")
     return quantity
 
 
+def resembles(text: str) -> bool:
+    """Tell whether a text that is no quantity was meant to be a range or a product: `1..8 step`, `4 x LCC`."""
+    product = _PRODUCT.fullmatch(text.strip())
+    return bool(_BEGUN.match(text) or (product and _near(product[2])))
+
+
+def _near(name: str) -> list[str]:
+    folded = [known for known in SAMPLE if known.lower() == name.lower()]
+    return folded or difflib.get_close_matches(name, SAMPLE, n=1)
+
+
 def _term(text: str, percent_of: str) -> Term:
     if match := _LITERAL.fullmatch(text):
-        if not match[2]:
-            return Term(factor=Fraction(match[1]))
         try:
-            return Term(factor=Fraction(size_bytes(text)), size=True)
+            factor = Fraction(size_bytes(text) if match[2] else match[1])
         except ValueError as error:
             raise QuantityError(str(error)) from error
+        if factor > LARGEST:
+            raise QuantityError(f"{text!r} is too large")
+        return Term(factor=factor, size=bool(match[2]))
     share = Fraction(1) if text == "all" else None
     if match := _PERCENT.fullmatch(text):
         share = Fraction(match[1]) / 100
@@ -217,16 +230,13 @@ def _term(text: str, percent_of: str) -> Term:
     match = _PRODUCT.fullmatch(text)
     factor, name = (Fraction(match[1]), match[2]) if match else (Fraction(1), text)
     if not _NAME.fullmatch(name):
-        hint = (
-            f"a list is written [{text}]"
-            if re.fullmatch(rf"({_NUMBER}\w*\s*,\s*)+{_NUMBER}\w*", text)
-            else ""
-        )
+        together = "".join(text.split())
+        hint = f"{together}, without a blank" if _LITERAL.fullmatch(together) else ""
+        if re.fullmatch(rf"({_NUMBER}\w*,)+{_NUMBER}\w*", together):
+            hint = f"a list is written [{text}]"
         raise QuantityError(f"{text!r} is not a number", hint)
     if name not in SAMPLE:
-        near = difflib.get_close_matches(name, SAMPLE, n=1) or [
-            k for k in SAMPLE if k.lower() == name.lower()
-        ]
+        near = _near(name)
         hint = f"did you mean {near[0]!r}?" if near else f"the machine's numbers are {', '.join(SAMPLE)}"
         raise QuantityError(f"{name!r} is neither a number nor one of the machine's", hint)
     if factor == 0:
@@ -236,6 +246,11 @@ def _term(text: str, percent_of: str) -> Term:
 
 def _sort(term: Term) -> str:
     return "size" if term.size else "count"
+
+
+def _rounded(value: Fraction) -> Fraction:
+    """Return the nearest whole number; of two, the larger (round() takes the even one)."""
+    return Fraction(math.floor(value + Fraction(1, 2)))
 
 
 def _plain(value: Fraction) -> int | float:

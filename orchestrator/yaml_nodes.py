@@ -92,7 +92,7 @@ def compose(text: str, path: str) -> Node:
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         mark = Mark(path=path, line=before.count("\n") + 1, column=error.position - before.rfind("\n"))
-        what = f"holds the character U+{ord(str(error.character)):04X}, which YAML does not allow"
+        what = f"holds the character U+{int(error.character):04X}, which YAML does not allow"
         raise ExperimentError([Mistake(mark=mark, key="", what=what)]) from error
     except yaml.MarkedYAMLError as error:
         what, hint = _syntax(error)
