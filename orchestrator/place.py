@@ -16,6 +16,7 @@ import dataclasses
 import difflib
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -113,7 +114,7 @@ def _numbers(text: str, kind: str) -> tuple[int, ...]:
         numbers = parse_ordered(text.replace(" ", ""))
     except ValueError as error:
         raise ValueError(f"`{kind} {text}`: {error}") from error
-    twice = sorted({n for n in numbers if numbers.count(n) > 1})
+    twice = sorted(n for n, count in Counter(numbers).items() if count > 1)
     if twice:
         raise ValueError(f"`{kind} {text}` names {_listed(twice)} twice")
     if kind == "pair of packages" and len(numbers) != 2:
@@ -502,11 +503,11 @@ class _Memory:
 
 def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Memory:
     """Return the memory of a group of PUs."""
+    if selector.kind == "any":
+        return _Memory(relation="")
     usable = {node.os_index for node in topology.numa_nodes if node.allowed and node.has_memory}
     if not usable:
         raise Unplaceable("no NUMA node with memory is allowed here")
-    if selector.kind == "any":
-        return _Memory(relation="")
     if selector.kind == "interleave":
         return _Memory(relation="interleave", interleave=tuple(sorted(usable)))
     taken = set(cpus)

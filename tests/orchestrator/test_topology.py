@@ -168,6 +168,15 @@ def test_a_cpuset_in_the_xml_limits_what_is_allowed() -> None:
     assert len(topology.packages) == 8
 
 
+def test_limits_only_ever_narrow() -> None:
+    narrow = fixture("cpuset-of-3.xml").limited({1, 5}, {0, 1})
+
+    assert narrow.allowed_cpus == {1, 5}
+    assert narrow.allowed_nodes == {0}
+    assert narrow.limited(range(8), {0, 1}) == narrow
+    assert 5 not in fixture("cpu5-offline.json").limited(range(8)).allowed_cpus
+
+
 def test_offline_cpus_are_known_by_number_only() -> None:
     (offline,) = [pu for pu in fixture("cpu5-offline.xml").pus if not pu.online]
 
@@ -260,7 +269,7 @@ def test_rubbish_is_refused_by_name(text: str, cause: str) -> None:
     assert caught.value.hint
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
     text = (FIXTURES / data.draw(st.sampled_from(["cpuset-of-3.xml", "hybrid-cores.json"]))).read_text(
