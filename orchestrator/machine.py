@@ -64,18 +64,20 @@ def capture() -> str:
 
 
 def load_topology(arg: str) -> Topology:
-    """Return the machine that `--topology` names: a file (hwloc's XML, a capture) or a synthetic description.
+    """Return the machine that `--topology` names: a file (hwloc's XML, a capture), a folder, or a synthetic description.
 
-    Raises UserError if it is none of them.
+    Of a folder, topology.json is taken, which knows more, or topology.xml. Raises UserError if it is none of them.
     """
     path = Path(arg)
     try:
+        if path.is_dir():
+            path = next((path / n for n in ("topology.json", "topology.xml") if (path / n).is_file()), path)
         is_file = path.is_file()
     except OSError:  # a long description is no name of a file
         is_file = False
     if is_file:
         try:
-            return topology_from_text(path.read_text(encoding="utf-8"), arg)
+            return topology_from_text(path.read_text(encoding="utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(arg, f"cannot be read: {error}") from error
     if "/" in arg or arg.endswith((".xml", ".json")):

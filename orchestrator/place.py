@@ -316,7 +316,8 @@ def _why_not(cpus: Iterable[int], topology: Topology) -> str:
         return "is offline"
     said = f"may not be used here: allowed are PUs {format_cpulist(topology.allowed_cpus)}"
     if topology.isolated.issuperset(cpus):
-        return f"{said}; it is isolated, so start pinsweep with `taskset -c {format_cpulist(cpus)}` or more"
+        wider = format_cpulist(topology.allowed_cpus | cpus)
+        return f"{said}; it is isolated: `taskset -c {wider} pinsweep …` allows it"
     return f"{said} (cpuset or affinity mask)"
 
 

@@ -447,7 +447,7 @@ def topology_from_capture(text: str, place: str = "capture") -> Topology:
         xml = capture.get("hwloc")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            place, f"not a capture of a machine: {error!r}", "`pinsweep doctor --capture FILE` writes one"
+            place, f"not a capture of a machine: {error!r}", "`pinsweep doctor --capture DIR` writes one"
         ) from error
     topology = joined(topology_from_xml(xml, place), system) if xml else system
     return topology.limited(allowed.get("cpus"), allowed.get("nodes"))

@@ -19,7 +19,7 @@ def test_a_list_is_read_back_as_it_was(cpus: frozenset[int]) -> None:
 @given(SETS)
 def test_hwloc_masks_are_read_bit_by_bit(cpus: frozenset[int]) -> None:
     bits = sum(1 << cpu for cpu in cpus)
-    words = []
+    words: list[str] = []
     while bits or not words:
         words.append(f"0x{bits & 0xFFFFFFFF:08x}" if bits & 0xFFFFFFFF else "")
         bits >>= 32

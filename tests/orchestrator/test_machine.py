@@ -170,6 +170,15 @@ def test_what_is_no_topology_is_refused(arg: str, cause: str) -> None:
         machine.load_topology(arg)
 
 
+def test_a_folder_is_the_best_description_in_it(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no topology\.xml or topology\.json in it"):
+        machine.load_topology(f"{tmp_path}/")
+    shutil.copy(FIXTURES / "memory-only-node.xml", tmp_path / "topology.xml")
+    assert machine.load_topology(str(tmp_path)).devices[0].name == "nvme0n1"
+    shutil.copy(FIXTURES / "hybrid-cores.json", tmp_path / "topology.json")
+    assert len(machine.load_topology(str(tmp_path)).cores) == 12
+
+
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_bytes(b"\xff\xfe\x00PNG")
 

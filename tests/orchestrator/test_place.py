@@ -4,6 +4,7 @@ import os
 import re
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,15 @@ def test_every_machine_of_the_corpus_places_or_refuses_every_selector(path: Path
                 said.add(refusal.reason)
     assert met > 20
     assert all(reason and "\n" not in reason for reason in said)
+
+
+def test_an_isolated_pu_is_refused_with_the_way_to_get_it() -> None:
+    topology = replace(READ["2 packages, SMT, numbered as most servers do"], isolated=frozenset({2, 6}))
+    topology = topology.limited({0, 1, 3, 4, 5, 7})  # the mask that processes start with under isolcpus=2,6
+
+    with pytest.raises(Unplaceable) as caught:
+        resolve(Place(name="a", cpus="core 2"), topology, threads=None, processes=1)
+    assert "it is isolated: `taskset -c 0-7 pinsweep …` allows it" in caught.value.reason
 
 
 # --- words ---
