@@ -8,15 +8,14 @@ when this process is killed; it inherits the lock, so the next pinsweep waits un
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from orchestrator import lockfile
 from orchestrator.model import ScratchFile
 from orchestrator.process import Stop, end_tree
 from parsers.errors import PinsweepError, UserError
@@ -128,9 +127,8 @@ def open_scratch(path: Path) -> Iterator[Scratch]:
 
 
 def _lock(path: Path) -> int:
-    patience = time.monotonic() + _LOCK_PATIENCE_S
-    while True:
-        try:
+    try:
+        while True:
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = not path.exists()
             path.mkdir(exist_ok=True)
@@ -140,29 +138,21 @@ def _lock(path: Path) -> int:
                     "this folder was not made by pinsweep",
                     "move it away, or choose another with --scratch",
                 )
-            lock = os.open(path / MARKER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except FileNotFoundError:
-            continue  # its owner removed it between two of these calls
-        except OSError as error:
-            raise UserError(
-                str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
-            ) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock), (path / MARKER).stat()):
-                return lock
-        except FileNotFoundError:
-            pass  # removed by its owner after we opened it
-        except BlockingIOError:
-            if time.monotonic() > patience:
-                os.close(lock)
+            try:
+                lock = lockfile.acquire(path / MARKER, _LOCK_PATIENCE_S)
+            except FileNotFoundError:
+                continue  # its owner removed the folder between two of these calls
+            if lock is None:
                 raise UserError(
                     str(path),
                     "another pinsweep is using this scratch folder",
                     "wait for it, or choose another with --scratch",
-                ) from None
-            time.sleep(0.1)
-        os.close(lock)
+                )
+            return lock
+    except OSError as error:
+        raise UserError(
+            str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
+        ) from error
 
 
 def _remove(path: Path) -> None:

@@ -15,7 +15,6 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sqlite3
@@ -27,6 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from orchestrator import lockfile
 from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.tools import text_to_parse
 from parsers import get_parser
@@ -124,7 +124,7 @@ class StoredExperiment:
 class ResultFile:
     """A result file, open. Use as a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: int | None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, lock: tuple[Path, int] | None) -> None:
         self.path = path
         self._db = connection
         self._lock = lock
@@ -140,7 +140,9 @@ class ResultFile:
     def close(self) -> None:
         self._db.close()
         if self._lock is not None:
-            os.close(self._lock)
+            guard, descriptor = self._lock
+            guard.unlink(missing_ok=True)
+            os.close(descriptor)
             self._lock = None
 
     # --- writing -----------------------------------------------------------------------------------------
@@ -375,45 +377,42 @@ def open_result(path: Path) -> ResultFile:
     """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none."""
     if not path.is_file():
         raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     try:
-        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
         database = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}", uri=True, timeout=30
         )
         _check(path, database)
-    except sqlite3.DatabaseError as error:
-        raise UserError(
-            str(path),
-            f"not a pinsweep result file: {error}",
-            "result files end in .db and are made by `pinsweep run` or `pinsweep parse`",
-        ) from error
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
     return ResultFile(path, database, None)
 
 
 def create_result(path: Path) -> ResultFile:
     """Open a result file for a run, make it if it is not there, and keep others from running into it.
 
-    Raises UserError if it is another kind of file, or if another `pinsweep run` is at work on it.
+    The lock is a file beside it: a lock on the database itself would be SQLite's own on NFS, where locks of whole
+    files and of byte ranges are one. Raises UserError if it is another kind of file, or if another `pinsweep run`
+    is at work on it.
     """
+    guard = path.with_name(f".{path.name}.lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = lockfile.acquire(guard)
+        if lock is None:
+            raise UserError(
+                str(path),
+                "another pinsweep is running into this file",
+                "wait for it, or name another file with -o",
+            )
+        fresh = not path.exists() or path.stat().st_size == 0
     except OSError as error:
         raise UserError(
             str(path), f"cannot be written: {error.strerror}", "name another file with -o"
         ) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(lock)
-        raise UserError(
-            str(path),
-            "another pinsweep is running into this file",
-            "wait for it, or name another file with -o",
-        ) from error
-    try:
         database = sqlite3.connect(path, timeout=30)
-        if os.fstat(lock).st_size == 0:
+        if fresh:
             database.executescript(
                 f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
@@ -421,12 +420,27 @@ def create_result(path: Path) -> ResultFile:
         # no write-ahead log: one file at any moment, which can be copied while a run goes on
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute("PRAGMA synchronous = FULL")  # a committed run survives a power cut
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.Error, UserError) as error:
+        guard.unlink(missing_ok=True)
         os.close(lock)
-        raise UserError(
-            str(path), f"not a pinsweep result file: {error}", "name another file with -o"
-        ) from error
-    return ResultFile(path, database, lock)
+        if isinstance(error, UserError):
+            raise
+        raise _unusable(path, error) from error
+    return ResultFile(path, database, (guard, lock))
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> UserError:
+    if isinstance(error, sqlite3.OperationalError):  # no permission, no locks on this file system, disk full
+        return UserError(
+            str(path),
+            f"cannot be used as a result file: {error}",
+            "name a file on another file system with -o",
+        )
+    return UserError(
+        str(path),
+        f"not a pinsweep result file: {error}",
+        "name another file; `pinsweep run` and `pinsweep parse` make them",
+    )
 
 
 def _check(path: Path, database: sqlite3.Connection) -> None:

@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.process import MARK
-
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ECHO = """\
@@ -39,11 +37,13 @@ def statuses(path: Path) -> list[tuple[str, int, str]]:
         return db.execute("SELECT point_id, repeat, status FROM run ORDER BY run_id").fetchall()
 
 
-def no_process_bears_a_mark() -> bool:
+def nothing_is_left(home: Mapping[str, str]) -> bool:
+    """Whether no process that this test started, however deep, still runs: they all inherit its home."""
+    mark = f"XDG_DATA_HOME={home['XDG_DATA_HOME']}".encode()
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
+        if entry.name.isdigit():
             try:
-                if f"{MARK}=".encode() in (entry / "environ").read_bytes():
+                if mark in (entry / "environ").read_bytes():
                     return False
             except OSError:
                 continue
@@ -130,7 +130,9 @@ def test_output_that_holds_no_figure_is_a_failed_run(pinsweep: Cli, tmp_path: Pa
     assert "reply" in done.stderr
 
 
-def test_a_timeout_ends_the_tool_and_is_a_status(pinsweep: Cli, tmp_path: Path) -> None:
+def test_a_timeout_ends_the_tool_and_is_a_status(
+    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+) -> None:
     (tmp_path / "echo.yaml").write_text(
         ECHO.replace("0.05", "60").replace("repeats: 3", "repeats: 1\ntimeout: 0.3")
     )
@@ -139,7 +141,7 @@ def test_a_timeout_ends_the_tool_and_is_a_status(pinsweep: Cli, tmp_path: Path) 
 
     assert done.returncode == 1
     assert {status for *_, status in statuses(tmp_path / "echo.db")} == {"timeout"}
-    assert no_process_bears_a_mark()
+    assert nothing_is_left(home)
 
 
 def start(words: list[str], cwd: Path, home: Mapping[str, str]) -> subprocess.Popen[str]:
@@ -176,7 +178,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
 
     assert process.returncode == 130
     assert "to go on: pinsweep run echo.yaml -o echo.db" in stderr
-    assert no_process_bears_a_mark()
+    assert nothing_is_left(home)
     assert not list(tmp_path.glob("pinsweep-scratch*"))
 
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
@@ -203,7 +205,7 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
     good = [(point, repeat) for point, repeat, status in statuses(tmp_path / "echo.db") if status == "ok"]
     assert len(good) == len(set(good)) == 60
-    assert no_process_bears_a_mark()
+    assert nothing_is_left(home)
     assert not list(tmp_path.glob("pinsweep-scratch*"))
 
 
