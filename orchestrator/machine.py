@@ -81,9 +81,8 @@ def load_topology(arg: str) -> Topology:
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(arg, f"cannot be read: {error}") from error
     if "/" in arg or arg.endswith((".xml", ".json")):
-        raise UserError(
-            arg, "no such file", "`lstopo --of xml FILE.xml` writes one on the machine in question"
-        )
+        what = "no topology.xml or topology.json in it" if path.is_dir() else "no such file"
+        raise UserError(arg, what, "`lstopo --of xml FILE.xml` writes one on the machine in question")
     return topology_from_text(arg, arg)
 
 
