@@ -133,12 +133,12 @@ _TIGHT_FIELD = re.compile(
     r"^(\s*)([^\s:：][^:：\t]*?) ?[:：](\S.*?)\s*$"
 )  # a long localised name leaves no blank
 _NODE = re.compile(
-    r"^NUMA node(\d+) CPU\(s\)$|^NUMA-Knoten(\d+) CPU\(s\)$|^NUMA 节点(\d+) CPU$|^NUMAノード ?(\d+) CPU$"
-    r"|^Nœud NUMA (\d+) de processeur\(s\)$"
+    r"^NUMA node(\d{1,18}) CPU\(s\)$|^NUMA-Knoten(\d{1,18}) CPU\(s\)$|^NUMA 节点(\d{1,18}) CPU$|^NUMAノード ?(\d{1,18}) CPU$"
+    r"|^Nœud NUMA (\d{1,18}) de processeur\(s\)$"
 )
 _CACHE_FIELD = re.compile(r"^(?:(L\d[di]?)(?: (?:[Cc]ache|缓存|キャッシュ))?|Cache (L\d[di]?))$")
-_CACHE_SIZE = re.compile(r"([\d.]+) ?([KMG])(?:i?B)?|(\d+)(?: (?:bytes|B))?")
-_INSTANCES = re.compile(r"\((\d+) instances?\)$")
+_CACHE_SIZE = re.compile(r"([\d.]+) ?([KMG])(?:i?B)?|(\d{1,18})(?: (?:bytes|B))?")
+_INSTANCES = re.compile(r"\((\d{1,18}) instances?\)$")
 _PARSABLE_HEAD = re.compile(r"^# ?(CPU(?:,[\w:() ]*)+)$", re.IGNORECASE)
 _PARSABLE_ROW = re.compile(r"^[\w.:-]*(?:,[\w.:-]*)+$")
 _TABLE_HEAD = re.compile(
@@ -265,7 +265,11 @@ class _Machine:
             word = str(said.pop())
             if kind is str:
                 self.facts[fact] = word
-            elif (value := number(word)) is not None and (kind is float or value == int(value)):
+            elif (
+                (value := number(word)) is not None
+                and abs(value) < 1e15
+                and (kind is float or value % 1 == 0)
+            ):
                 self.facts[fact] = kind(value)
         if self.type > 1:
             self.flags.add("several_types")
@@ -351,14 +355,20 @@ def _json(body: str) -> _Machine:
             "the file is cut, or something else was printed into it",
         ) from error
     machine = _Machine()
-    for name, value in _json_fields(document.get("lscpu", ())):
-        machine.field(_LOCALISED.get(name, name), value)
-    for row in document.get("caches", ()):
-        machine.cache_row(row)
-    if document.get("cpus"):
-        machine.tables += 1
-    for row in document.get("cpus", ()):
-        machine.cpu_row({k: None if v is None else _yes(v) for k, v in row.items()})
+    try:
+        for name, value in _json_fields(document.get("lscpu", ())):
+            machine.field(_LOCALISED.get(name, name), value)
+        for row in document.get("caches", ()):
+            machine.cache_row(row)
+        machine.tables += bool(document.get("cpus"))
+        for row in document.get("cpus", ()):
+            machine.cpu_row({k: None if v is None else _yes(v) for k, v in row.items()})
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ParseError(
+            "lscpu output",
+            f"looked for lists of fields, cpus or caches in the JSON, saw something else: {error!r}",
+            "the file was edited, or is another program's",
+        ) from error
     return machine
 
 
@@ -390,4 +400,5 @@ def _bytes(size: str) -> float | None:
     match = _CACHE_SIZE.fullmatch(size)
     if not match:
         return None
-    return float(match[1]) * size_bytes(f"1{match[2]}") if match[1] else float(match[3])
+    value = number(match[1] or match[3])
+    return None if value is None else value * size_bytes(f"1{match[2] or ''}")

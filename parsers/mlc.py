@@ -123,7 +123,7 @@ _CLOCKS = re.compile(
     r"^\W*Each iteration took +(\S+) +(core|base frequency) clocks *\(\s*(\S+)\s+ns\b", _I
 )  # ")" is not asked for: pasted copies lose it
 _VERBOSE_CELL = re.compile(
-    r"^\W*Numa node +(\d+) +\(core +\d+\) measuring latency to memory on numa node +(\d+)", _I
+    r"^\W*Numa node +(\d{1,18}) +\(core +\d+\) measuring latency to memory on numa node +(\d{1,18})", _I
 )
 _LABELLED = re.compile(r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+(\S+)\s*$", _I)
 _LABELLED_TIGHT = re.compile(r"^(\W*(?:ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:)", _I)
@@ -139,7 +139,7 @@ _NOTES: Final[tuple[tuple[re.Pattern[str], type[int] | type[float] | type[str]],
     (re.compile(r"^# latency thread: .*(?P<access>random|sequential) order"), str),
     (re.compile(r"^# .*one turn takes (?P<delay_turn_ns>[\d.]+) ns here"), float),
 )
-_UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *([\d,]+) Bytes/s", _I)
+_UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *(\d[\d,]{0,18}) Bytes/s", _I)
 _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
 _TRANSFER = r"(L\w+) ?-(?:>|&gt;) ?(L\w+) +(HITM?) +latency"
 _CPU_C2C = re.compile(r"^\W*Measuring cache-to-cache (HITM?) latency between CPUs", _I)
@@ -267,7 +267,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
 def traffic_of(options: Mapping[str, Any]) -> str | None:
     """Return the canonical word for -W n or -R among options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". None if neither is there."""
     kind = str(options.get("W", "")).strip().lstrip("-").removeprefix("W").strip()
-    if kind.isascii() and kind.isdigit():
+    if _is_index(kind):
         return TRAFFIC.get(int(kind), f"W{int(kind)}")
     if kind.upper() == "R" or ("R" in options and options["R"] is not False and not kind):
         return "read"
@@ -330,6 +330,8 @@ class _Reader:
     def _new_run(self) -> _Run:
         """Begin a run that nothing but a repeated section announces."""
         before = self.runs[-1]
+        self.section = None
+        self._reset_section()
         if not (self.prompt or self.banner):
             self.runs.append(
                 _Run(rank=self.rank, heading=self.heading, program=before.program, version=before.version)
@@ -380,9 +382,9 @@ class _Reader:
             self._command(run, match[1])
         elif match := _BUFFER.search(line):
             run = self._run()
-            run.facts["buffer_read_bytes"] = round(float(match[1]) * 2**20)
-            if match[3]:
-                run.facts["buffer_write_bytes"] = round(float(match[3]) * 2**20)
+            for name, word in (("buffer_read_bytes", match[1]), ("buffer_write_bytes", match[3])):
+                size = scaled(word or "", 2**20)
+                run.facts[name] = round(size) if size is not None and size < 1e18 else None
             run.facts["buffer_per_thread"] = bool(match[2])
         elif match := _PROMPT.search(line):
             before, quote, _ = line.partition('"')
@@ -449,7 +451,7 @@ class _Reader:
                 "all" if match[1].lower().startswith("all") else "one per core"
             )
         elif self.runs and (match := _UNIT_LINE.search(line)):
-            self.factor = float(match[2].replace(",", ""))
+            self.factor = float(int(match[2].replace(",", "")))
             self.runs[-1].facts["bandwidth_unit"] = f"1 {match[1]}B/s = {self.factor:.0f} B/s"
         elif self.runs and self.runs[-1].program == "memlat" and line.startswith("#"):
             self.runs[-1].facts |= _noted(line)
@@ -505,7 +507,7 @@ class _Reader:
     def _loaded(self, words: list[str], last: bool) -> bool:
         run = self.runs[-1]
         order = ("bandwidth",) if len(words) == 2 and "T" in run.options else self.order
-        if not words or not (words[0].isascii() and words[0].isdigit()):
+        if not words or not _is_index(words[0]):
             return False
         if len(words) != len(order) + 1 or any(number(word) is None for word in words[1:]):
             if len(words) <= len(order) + 1 and all(number(word) is not None for word in words[1:-1]):
@@ -532,11 +534,11 @@ class _Reader:
         section = self.section or ""
         while words and words[0].lower() in ("numa", "memory", "node", "socket", "cpu", "writer", "reader"):
             del words[0]
-            if words and all(word.isascii() and word.isdigit() for word in words):
+            if words and all(_is_index(word) for word in words):
                 self.columns = tuple(map(int, words))
                 run.tables.setdefault(section, [])
                 return True
-        if not self.columns or not words or not (words[0].isascii() and words[0].isdigit()):
+        if not self.columns or not words or not _is_index(words[0]):
             return False
         cells = words[1:]
         if len(cells) != len(self.columns) or not all(_is_cell(word) for word in cells):
@@ -693,7 +695,7 @@ def _run_row(index: int, run: _Run) -> tuple[Cell, ...]:
         "mode": run.mode,
         "sections": " ".join(run.tables) or None,
         "traffic": traffic_of(run.options),
-        "stride_bytes": int(stride) if stride.isascii() and stride.isdigit() else None,
+        "stride_bytes": int(stride) if _is_index(stride) else None,
         "flags": " ".join(flag for flag in _FLAGS if flag in run.flags) or None,
     }
     return tuple(values.get(column) for column in _RUN_COLUMNS)
@@ -713,6 +715,11 @@ def _options(command: str) -> dict[str, str]:
                 value = following
             options[word[1]] = value
     return options
+
+
+def _is_index(word: str) -> bool:
+    """Say whether the word is a node's or CPU's number, a delay or a stride."""
+    return word.isascii() and word.isdigit() and len(word) < 16
 
 
 def _is_cell(word: str) -> bool:

@@ -52,19 +52,19 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
 }
 
-_AVAILABLE = re.compile(r"^\W*available: +(\d+) nodes? *\(([\d,\- ]*)\)\s*$")
-_CPUS = re.compile(r"^\s*node +(\d+) +cpus:((?: +\d+)*)\s*$")
-_MEMORY = re.compile(r"^\s*node +(\d+) +(size|free): +(\d+) MB\s*$")
-_COLUMNS = re.compile(r"^\s*node((?: +\d+)+)\s*$")
-_DISTANCES = re.compile(r"^\s*(\d+):((?: +\d+)+)\s*$")
+_AVAILABLE = re.compile(r"^\W*available: +(\d{1,18}) nodes? *\(([\d,\- ]*)\)\s*$")
+_CPUS = re.compile(r"^\s*node +(\d{1,18}) +cpus:((?: +\d{1,18})*)\s*$")
+_MEMORY = re.compile(r"^\s*node +(\d{1,18}) +(size|free): +(\d{1,18}) MB\s*$")
+_COLUMNS = re.compile(r"^\s*node((?: +\d{1,18})+)\s*$")
+_DISTANCES = re.compile(r"^\s*(\d{1,18}):((?: +\d{1,18})+)\s*$")
 _TITLE = re.compile(r"^\s*node distances:")
 _SHOW = re.compile(
     r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
     r"|weighted interleave)[:=] *(.*?)\s*$"
 )
 _COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
-_STAT_HEAD = re.compile(r"^\s+node\d+(?:\s+node\d+)*\s*$")
-_STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d+)+)\s*$")
+_STAT_HEAD = re.compile(r"^\s+node\d{1,9}(?:\s+node\d{1,9})*\s*$")
+_STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)\s*$")
 _REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
 _LIKE_ONE_OF_OURS = re.compile(r"^\s*(?:node +\d+|available:|\d+:(?: +\d+)+)")
 _RECOGNISE = re.compile(

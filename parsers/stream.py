@@ -50,7 +50,7 @@ _BANNER = re.compile(r"^\W*(STREAM\w*) version \$ ?Revision: ?([\w.]+)", _I)
 _OUR_BANNER = re.compile(r"^\W*pinsweep stream (\d[\w.]*)", _I)
 _FORTRAN_HEAD = re.compile(r"^\W*Double precision appears to have", _I)
 _HPCC_BANNER = re.compile(r"HPC Challenge Benchmark version (\d[\w.]*)", _I)
-_HPCC_SETTING = re.compile(r"^\W*STREAM_(Threads|VectorSize)=(\d+)\s*$")
+_HPCC_SETTING = re.compile(r"^\W*STREAM_(Threads|VectorSize)=(\d{1,18})\s*$")
 _HPCC_SECTION = re.compile(r"^\W*Begin of ((?:Star|Single)STREAM) section", _I)
 _HPCC_RANKS = re.compile(r"^\W*(Minimum|Average|Maximum) (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)\s*$", _I)
 _HPCC_SINGLE = re.compile(r"^\W*Single STREAM (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)\s*$", _I)
@@ -63,15 +63,18 @@ _VALID = re.compile(r"^\W*Solution Validates", _I)
 _INVALID = re.compile(r"^\W*Failed Validation on array (\w+)", _I)
 _ACTIVE = re.compile(r"^\W*Printing one line per active thread", _I)
 _FACTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    ("bytes_per_element", re.compile(r"(?:This system uses|Assuming) +(\d+) bytes per", _I)),
-    ("array_size", re.compile(r"^\W*Array size *= *(\d+)\b", _I)),
-    ("offset", re.compile(r"\bOffset *= *(-?\d+)\b", _I)),
-    ("ntimes", re.compile(r"Each (?:kernel will be executed|test is run) +(\d+) +times", _I)),
-    ("ntimes", re.compile(r"You are running each test +(\d+) +times", _I)),
-    ("threads_requested", re.compile(r"Number of Threads requested *= *(\d+)\b", _I)),
-    ("threads", re.compile(r"Number of Threads(?: counted)? *= *(\d+)\b", _I)),
-    ("clock_granularity_us", re.compile(r"granularity/precision appears to be +(\d+) +microseconds", _I)),
-    ("clock_ticks", re.compile(r"\(= *(\d+) +clock ticks\)", _I)),
+    ("bytes_per_element", re.compile(r"(?:This system uses|Assuming) +(\d{1,18}) bytes per", _I)),
+    ("array_size", re.compile(r"^\W*Array size *= *(\d{1,18})\b", _I)),
+    ("offset", re.compile(r"\bOffset *= *(-?\d{1,18})\b", _I)),
+    ("ntimes", re.compile(r"Each (?:kernel will be executed|test is run) +(\d{1,18}) +times", _I)),
+    ("ntimes", re.compile(r"You are running each test +(\d{1,18}) +times", _I)),
+    ("threads_requested", re.compile(r"Number of Threads requested *= *(\d{1,18})\b", _I)),
+    ("threads", re.compile(r"Number of Threads(?: counted)? *= *(\d{1,18})\b", _I)),
+    (
+        "clock_granularity_us",
+        re.compile(r"granularity/precision appears to be +(\d{1,18}) +microseconds", _I),
+    ),
+    ("clock_ticks", re.compile(r"\(= *(\d{1,18}) +clock ticks\)", _I)),
 )
 _NOTES: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (  # of the kernel, whose notes start with "#"
     ("cpus", re.compile(r"^# cpus: (\S+)")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Final
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -143,7 +143,10 @@ def scaled(word: str, factor: float) -> float | None:
     value = number(word)
     if value is None or value - value != 0:
         return value
-    return float(Decimal(word.strip().replace(",", ".")) * Decimal(factor))
+    try:
+        return float(Decimal(word.strip().replace(",", ".")) * Decimal(factor))
+    except InvalidOperation:  # an exponent that no Decimal can hold
+        return value * factor
 
 
 def _strip_ranks(text: str) -> str:

@@ -268,6 +268,19 @@ def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
     assert refusal.value.hint
 
 
+def test_absurd_numbers_break_nothing() -> None:
+    for old in ("8\n", "128 KiB", "(4 instances)", "3600.0000", "node1"):
+        assert old in LIST
+        for absurd in ("9" * 5000, "1e999", "²"):
+            lscpu.parse(LIST.replace(old, f"{absurd}\n"))
+
+
+@pytest.mark.parametrize("entry", ['{"data": "2"}', "3", "null", "[]"])
+def test_json_of_another_shape_is_refused(entry: str) -> None:
+    with pytest.raises(ParseError, match="JSON"):
+        lscpu.parse('{"lscpu": [{"field": "CPU(s):", "data": "2"}, ' + entry + "]}")
+
+
 def test_json_that_was_cut_is_refused() -> None:
     with pytest.raises(ParseError, match="JSON"):
         lscpu.parse('{"lscpu": [\n  {"field": "CPU(s):", "data": "2"},')

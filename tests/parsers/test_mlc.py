@@ -573,6 +573,20 @@ def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
     assert refusal.value.hint
 
 
+@pytest.mark.parametrize("old", ["00002", "177.85", "100.000MiB", "1,000,000", "-l64", "Numa node\t     0"])
+def test_absurd_numbers_break_nothing(old: str) -> None:
+    text = FULL + LOADED.format(options="-W6 -l64", traffic="")
+    assert old in text
+    for absurd in ("9" * 5000, "1e999", "1e-99999999999999999999", "²"):
+        mlc.parse(text.replace(old, absurd), {"W": absurd})
+
+
+def test_a_table_after_an_idle_latency_without_its_title_is_not_read() -> None:
+    idle = "Each iteration took 201.2 core clocks ( 80.5    ns)\n"
+    parsed = mlc.parse(LOADED.format(options="-W6", traffic="") + idle + idle + " 00015\t1.00\t 1.0\n")
+    assert values(parsed, "latency", section="idle_latency") == [80.5, 80.5]
+
+
 # -- laws
 
 

@@ -139,6 +139,13 @@ def test_an_error_above_the_output_of_another_tool_is_noise() -> None:
     assert numactl.recognise(noise + HARDWARE)
 
 
+@pytest.mark.parametrize("old", ["63696", "node 8", "  50", "0 2 4 6"])
+def test_absurd_numbers_break_nothing(old: str) -> None:
+    assert old in HARDWARE
+    for absurd in ("9" * 5000, "1e999", "²"):
+        numactl.parse(HARDWARE.replace(old, f"  {absurd}"))
+
+
 def test_numastat() -> None:
     text = """                           node0           node1
 numa_hit                67040501        12000000

@@ -342,6 +342,13 @@ def test_another_text_is_refused_with_what_was_seen(text: str) -> None:
     assert refusal.value.hint
 
 
+@pytest.mark.parametrize("old", ["14422.1", "0.011094", "10000000", "counted = 4", "5.10"])
+def test_absurd_numbers_break_nothing(old: str) -> None:
+    assert old in TEXT
+    for absurd in ("9" * 5000, "1e999", "1e-99999999999999999999", "²"):
+        stream.parse(TEXT.replace(old, absurd))
+
+
 # -- laws
 
 VARIANTS: dict[str, Callable[[str], str]] = {

@@ -161,6 +161,7 @@ def test_scaled_rounds_once() -> None:
     assert scaled("1e-3", 1e9) == 1000000.0
     assert scaled("inf", 1e6) == math.inf
     assert scaled("x", 1e6) is None
+    assert scaled("1e-99999999999999999999", 1e9) == 0.0
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=0, max_value=10**9))
