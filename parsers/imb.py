@@ -316,6 +316,8 @@ class _Reader:
             # IMB prints two decimals; of an integer one cannot tell whether it is whole.
             table.cut = True
             row.pop(table.columns[-1])
+        else:
+            table.cut = False  # a short line before this one was somebody else's
         if any(value - value != 0 for value in row.values()):
             self.not_finite = True
         table.rows.append(row)

@@ -1,0 +1,182 @@
+"""likwid-bench, 4.x and 5.x: the figures of each run; several runs in one text.
+
+tables["measurements"], one row per number, labels
+
+    run   int   which run of the text, from 0
+    test  str   "copy", "triad_avx" …: the kernel
+
+MByte/s are 10**6 B/s and count what the kernel loads and stores, without the lines that a store fetches first.
+A figure of 0 (flops of a copy, cycles where there is no cycle counter) is no row.
+
+Further tables: runs (run, test, workgroups, threads), threads (run, group, thread, pu, vector_length: elements).
+Facts: program, and test, threads where all runs agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from parsers import text as texts
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+
+VERSION: Final = 1
+LABELS: Final = ("run", "test")
+METRICS: Final = {
+    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
+    "flop_rate": Metric(unit="1/s", better="higher", text="floating-point operations per second"),
+    "time": Metric(unit="ns", better="neither", text="run time"),
+    "cycles": Metric(unit="1", better="neither", text="cycles of the longest thread"),
+    "cpu_clock": Metric(unit="1/s", better="neither", text="nominal clock"),
+    "cycle_clock": Metric(unit="1/s", better="neither", text="clock of the cycle counter"),
+    "iterations": Metric(unit="1", better="neither", text="iterations, all threads"),
+    "iterations_per_thread": Metric(unit="1", better="neither", text="iterations of a thread"),
+    "inner_loops": Metric(unit="1", better="neither", text="executions of the inner loop"),
+    "size": Metric(unit="B", better="neither", text="bytes worked on"),
+    "size_per_thread": Metric(unit="B", better="neither", text="bytes worked on by a thread"),
+    "flops": Metric(unit="1", better="neither", text="floating-point operations"),
+    "data_volume": Metric(unit="B", better="neither", text="bytes moved"),
+    "cycles_per_update": Metric(unit="1", better="lower", text="cycles per element written"),
+    "cycles_per_cacheline": Metric(unit="1", better="lower", text="cycles per cache line"),
+    "loads_per_update": Metric(unit="1", better="neither", text="loads per update"),
+    "stores_per_update": Metric(unit="1", better="neither", text="stores per update"),
+    "load_bytes": Metric(unit="B", better="neither", text="bytes loaded per element"),
+    "store_bytes": Metric(unit="B", better="neither", text="bytes stored per element"),
+    "instructions": Metric(unit="1", better="neither", text="instructions"),
+    "uops": Metric(unit="1", better="neither", text="micro-operations"),
+}
+
+_LINES: Final = {
+    "MByte/s": ("bandwidth", 1e6),
+    "MFlops/s": ("flop_rate", 1e6),
+    "Time": ("time", 1e9),
+    "Cycles": ("cycles", 1.0),
+    "CPU Clock": ("cpu_clock", 1.0),
+    "Cycle Clock": ("cycle_clock", 1.0),
+    "Iterations": ("iterations", 1.0),
+    "Iterations per thread": ("iterations_per_thread", 1.0),
+    "Inner loop executions": ("inner_loops", 1.0),
+    "Size (Byte)": ("size", 1.0),
+    "Size": ("size", 1.0),  # 4.x; see _figures
+    "Size per thread": ("size_per_thread", 1.0),
+    "Number of Flops": ("flops", 1.0),
+    "Data volume (Byte)": ("data_volume", 1.0),
+    "Cycles per update": ("cycles_per_update", 1.0),
+    "Cycles per cacheline": ("cycles_per_cacheline", 1.0),
+    "Loads per update": ("loads_per_update", 1.0),
+    "Stores per update": ("stores_per_update", 1.0),
+    "Load bytes per element": ("load_bytes", 1.0),
+    "Store bytes per elem.": ("store_bytes", 1.0),
+    "Instructions": ("instructions", 1.0),
+    "UOPs": ("uops", 1.0),
+}
+_BANNER = re.compile(r"^LIKWID MICRO BENCHMARK$")
+_TEST = re.compile(r"^Test: (\S+)$")
+_USING = re.compile(r"^Using (\d+) (work groups|threads)$")
+_THREAD = re.compile(
+    r"^Group: (\d+) Thread \d+ Global Thread (\d+) running on (?:hwthread|core) (\d+) - Vector length (\d+)"
+)
+_LINE = re.compile(r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>\S+)(?: sec)?$")
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    test: str | None = None
+    workgroups: int | None = None
+    threads: int | None = None
+    rows: dict[str, float] = field(default_factory=dict)  # by name, as printed
+    places: list[tuple[int, int, int, int]] = field(default_factory=list)
+    unfinished: bool = False
+    not_finite: bool = False
+
+
+def recognise(text: str) -> bool:
+    """Does this look like likwid-bench's output?"""
+    return any(_BANNER.match(line.strip()) for line in texts.lines(text))
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
+    """Read every run of the text. Raises ParseError if there is none with a figure."""
+    lines = texts.lines(text)
+    last = lines.pop()
+    runs: list[_Run] = []
+    for line in lines:
+        if _BANNER.match(line.strip()):
+            runs.append(_Run())
+        elif runs:
+            _take(runs[-1], line.strip())
+    if runs and last.strip():
+        runs[-1].unfinished = True  # the number may be cut off
+    if not any(run.rows for run in runs):
+        raise _nothing(text, bool(runs))
+    return Parsed(tables=_tables(runs), flags=tuple(_flags(runs)), facts=_facts(runs))
+
+
+def _nothing(text: str, started: bool) -> ParseError:
+    if started:
+        return ParseError("likwid-bench's output", "it ends before the first figure", "was it stopped?")
+    seen = texts.first_line(text)
+    return ParseError("likwid-bench's output", f"looked for `LIKWID MICRO BENCHMARK`; saw {seen}")
+
+
+def _take(run: _Run, line: str) -> None:
+    if match := _TEST.match(line):
+        run.test = match[1]
+    elif match := _USING.match(line):
+        if match[2] == "threads":
+            run.threads = int(match[1])
+        else:
+            run.workgroups = int(match[1])
+    elif match := _THREAD.match(line):
+        run.places.append((int(match[1]), int(match[2]), int(match[3]), int(match[4])))
+    elif (match := _LINE.match(line)) and match["name"] in _LINES:
+        value = texts.number(match["value"])
+        if value is None:
+            return
+        if value - value != 0:
+            run.not_finite = True
+        else:
+            run.rows.setdefault(match["name"], value)
+
+
+def _figures(run: _Run) -> Iterator[tuple[str, float]]:
+    for name, value in run.rows.items():
+        metric, factor = _LINES[name]
+        if name == "Size" and "Size per thread" not in run.rows:
+            continue  # before 4.0 a number of elements
+        if value:
+            yield metric, value * factor
+
+
+def _tables(runs: list[_Run]) -> dict[str, Table]:
+    rows = [((n, run.test), metric, value) for n, run in enumerate(runs) for metric, value in _figures(run)]
+    tables = {
+        "measurements": measurements(LABELS, METRICS, rows),
+        "runs": Table(
+            columns=("run", "test", "workgroups", "threads"),
+            rows=tuple((n, run.test, run.workgroups, run.threads) for n, run in enumerate(runs)),
+        ),
+    }
+    if places := tuple((n, *place) for n, run in enumerate(runs) for place in run.places):
+        tables["threads"] = Table(columns=("run", "group", "thread", "pu", "vector_length"), rows=places)
+    return tables
+
+
+def _flags(runs: list[_Run]) -> Iterator[Flag]:
+    for n, run in enumerate(runs):
+        if run.unfinished or "MByte/s" not in run.rows:
+            yield Flag(id="truncated", text=f"run {n} ({run.test}): the figures end early")
+        if run.not_finite:
+            yield Flag(id="not_finite", text=f"run {n} ({run.test}): inf or nan, left out")
+
+
+def _facts(runs: list[_Run]) -> dict[str, Cell]:
+    facts: dict[str, Cell] = {"program": "likwid-bench", "runs": len(runs)}
+    if len(tests := {run.test for run in runs}) == 1:
+        facts["test"] = tests.pop()
+    if len(threads := {run.threads for run in runs}) == 1:
+        facts["threads"] = threads.pop()
+    return facts

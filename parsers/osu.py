@@ -1,0 +1,238 @@
+"""OSU micro-benchmarks (OMB), 3.x to 7.x: point-to-point, collectives, one-sided, OpenSHMEM, UPC; several in one text.
+
+tables["measurements"], one row per number, labels
+
+    table         int   which table of the text, from 0
+    benchmark     str   "MPI Latency Test", "MPI-CUDA Allreduce Latency Test" …, as printed
+    operation     str   of the OpenSHMEM atomics: the row's own name; else none
+    message_size  int   bytes; none for barriers
+    statistic     str   "mean" (over the iterations, and over the processes of a collective), "min", "max" (process),
+                        "p50", "p99" … of the iterations (-z)
+
+osu_latency's time is half the round trip. MB/s are 10**6 B/s; osu_bibw counts both directions, osu_mbw_mr all pairs.
+What is printed as 0.00 is less than a digit and no row.
+
+Further table: benchmarks (table, benchmark, version, pairs, window, datatype, creation, synchronization, buffers).
+Facts: program, tool_version (if the tables agree). Flag `validation_failed`: -c found wrong data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from parsers import text as texts
+from parsers.errors import ParseError
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+
+VERSION: Final = 1
+LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
+METRICS: Final = {
+    "latency": Metric(unit="ns", better="lower", text="latency (point to point: one way)"),
+    "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),
+    "message_rate": Metric(unit="1/s", better="higher", text="messages per second"),
+    "operation_rate": Metric(unit="1/s", better="higher", text="operations per second"),
+    "time_overall": Metric(unit="ns", better="lower", text="time of communication and computation together"),
+    "time_compute": Metric(unit="ns", better="neither", text="time of the computation alone"),
+    "time_pure": Metric(unit="ns", better="lower", text="time of the communication alone"),
+    "time_init": Metric(unit="ns", better="lower", text="time to start the communication"),
+    "time_test": Metric(unit="ns", better="lower", text="time in MPI_Test"),
+    "time_wait": Metric(unit="ns", better="lower", text="time in MPI_Wait"),
+    "overlap": Metric(unit="1", better="higher", text="share of the communication hidden by computation"),
+    "iterations": Metric(unit="1", better="neither", text="iterations behind the figure"),
+    "init_time": Metric(unit="ns", better="lower", text="time of MPI_Init"),
+}
+
+# Heads have blanks inside and between their names: what a name is, metric, statistic, factor.
+_NAMES: Final = (
+    (r"Min Latency ?\(us\)", "latency", "min", 1e3),
+    (r"Max Latency ?\(us\)", "latency", "max", 1e3),
+    (r"(?:Avg )?Latency ?\(us\)", "latency", "mean", 1e3),
+    (r"P(?P<lat>\d+) Tail Lat\(us\)", "latency", "p", 1e3),
+    (r"P(?P<bw>\d+) Tail BW\(MB/s\)", "bandwidth", "p", 1e6),
+    (r"Bandwidth \(MB/s\)|MB/s(?:ec)?", "bandwidth", "mean", 1e6),
+    (r"Messages/s(?:ec)?", "message_rate", "mean", 1.0),
+    (r"Million ops/s", "operation_rate", "mean", 1e6),
+    (r"Overall\(us\)", "time_overall", "mean", 1e3),
+    (r"Compute\(us\)", "time_compute", "mean", 1e3),
+    (r"Coll\. Init\(us\)", "time_init", "mean", 1e3),
+    (r"MPI_Test\(us\)", "time_test", "mean", 1e3),
+    (r"MPI_Wait\(us\)", "time_wait", "mean", 1e3),
+    (r"Pure Comm\.\(us\)", "time_pure", "mean", 1e3),
+    (r"Min Comm\.\(us\)", "time_pure", "min", 1e3),
+    (r"Max Comm\.\(us\)", "time_pure", "max", 1e3),
+    (r"Overlap\(%\)", "overlap", "mean", 0.01),
+    (r"Iterations", "iterations", "mean", 1.0),
+    (r"Validation", "validation", "", 0.0),
+    (r"Size", "size", "", 0.0),
+    (r"Operation", "operation", "", 0.0),
+)
+_COUNTS: Final = frozenset(("size", "iterations"))
+_NAME = re.compile("|".join(f"({pattern})" for pattern, *_ in _NAMES))
+_TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:\s+v(?P<version>\d[\w.]*))?$")
+_PAIRS = re.compile(r"^#\s*\[ pairs: (\d+) \](?: \[ window size: (\w+) \])?")
+_NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")
+_BUFFERS = re.compile(r"^#\s*(Send Buffer on .*)$")
+_INIT = re.compile(r"^nprocs: \d+, min: (\d+) ms, max: (\d+) ms, avg: (\d+) ms$")
+_KEYS: Final = {"Datatype": "datatype", "Window creation": "creation", "Synchronization": "synchronization"}
+
+
+@dataclass(slots=True, eq=False)
+class _Table:
+    benchmark: str | None = None
+    version: str | None = None
+    about: dict[str, Cell] = field(default_factory=dict)
+    columns: tuple[tuple[str, str, float], ...] = ()
+    rows: list[tuple[str | None, int | None, str, str, float]] = field(default_factory=list)
+    cut: bool = False
+    failed: list[int | None] = field(default_factory=list)
+    not_finite: bool = False
+
+
+def recognise(text: str) -> bool:
+    """Does this look like the output of an OSU micro-benchmark?"""
+    return any(_TITLE.match(line) for line in texts.lines(texts.clean(text), ranks=True))
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
+    """Read every table of the text. Raises ParseError if there is none."""
+    lines = texts.lines(texts.clean(text), ranks=True)
+    last = lines.pop()
+    found: list[_Table] = []
+    coming = _Table()
+    for line, whole in [*((line, True) for line in lines), (last, False)]:
+        if match := _TITLE.match(line):
+            coming = _Table(benchmark=match["name"], version=match["version"])
+        elif columns := _columns(line):
+            coming.columns = columns
+            found.append(coming)
+            coming = _Table(coming.benchmark, coming.version, coming.about)
+        elif line.startswith("#"):
+            _note(coming, line)
+        elif match := _INIT.match(line):
+            coming.rows = [
+                (None, None, "init_time", statistic, float(value) * 1e6)
+                for statistic, value in zip(("min", "max", "mean"), match.groups(), strict=True)
+            ]
+            found.append(coming)
+            coming = _Table()
+        elif found and line.strip():
+            _row(found[-1], line.split(), whole)
+    if not found:
+        raise _nothing(text)
+    return Parsed(tables=_tables(found), flags=tuple(_flags(found)), facts=_facts(found))
+
+
+def _nothing(text: str) -> ParseError:
+    if recognise(text):
+        return ParseError("OSU's output", "a title without a table", "was it stopped?")
+    seen = texts.first_line(text)
+    return ParseError("OSU's output", f"looked for `# OSU … Test` and `# Size …`; saw {seen}")
+
+
+def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
+    """Return (metric, statistic, factor) of each column of `# Size    Avg Latency(us)   Min Latency(us)`."""
+    if not line.startswith("#"):
+        return ()
+    columns = []
+    rest = line[1:].strip()
+    while rest:
+        match = _NAME.match(rest)
+        if match is None:
+            return ()
+        index = next(i for i, (pattern, *_) in enumerate(_NAMES) if re.fullmatch(pattern, match[0]))
+        _, metric, statistic, factor = _NAMES[index]
+        percent = match["lat"] or match["bw"]
+        columns.append((metric, f"p{percent}" if percent else statistic, factor))
+        rest = rest[match.end() :].strip()
+    return tuple(columns)
+
+
+def _note(table: _Table, line: str) -> None:
+    if match := _PAIRS.match(line):
+        table.about["pairs"] = int(match[1])
+        table.about["window"] = match[2]
+    elif match := _NOTE.match(line):
+        table.about[_KEYS[match[1]]] = match[2]
+    elif match := _BUFFERS.match(line):
+        table.about["buffers"] = match[1]
+
+
+def _row(table: _Table, words: list[str], whole: bool) -> None:
+    columns = table.columns
+    first = texts.number(words[0])
+    operation = None
+    if first is None:  # `shmem_int_fadd   2.3  0.4`, or a line of somebody else's
+        if columns[:1] != (("operation", "", 0.0),):
+            return
+        operation, words, columns = words[0], words[1:], columns[1:]
+    if len(words) > len(columns):
+        return
+    size: int | None = None
+    figures: list[tuple[str, str, float]] = []
+    for (metric, statistic, factor), word in zip(columns, words, strict=False):
+        if metric == "validation":
+            if word.lower().startswith("fail"):
+                table.failed.append(size)
+            continue
+        value = texts.number(word)
+        if value is None or (metric in _COUNTS and not (word.isdecimal() and len(word) < 19)):
+            return
+        if metric == "size":
+            size = int(value)
+        elif value - value != 0:
+            table.not_finite = True
+        elif value or metric == "overlap":
+            figures.append((metric, statistic, value * factor))
+    if len(words) < len(columns):
+        table.cut = True
+        return
+    if not whole and not re.search(r"\.\d\d$", words[-1]):
+        table.cut = True
+        if not figures or len(words) == 1:
+            return
+        figures.pop()
+    else:
+        table.cut = False  # a short line before this one was somebody else's
+    table.rows += [(operation, size, *figure) for figure in figures]
+
+
+def _tables(found: list[_Table]) -> dict[str, Table]:
+    rows = [
+        ((number, table.benchmark, operation, size, statistic), metric, value)
+        for number, table in enumerate(found)
+        for operation, size, metric, statistic, value in table.rows
+    ]
+    keys = ("pairs", "window", "datatype", "creation", "synchronization", "buffers")
+    about = [
+        (number, table.benchmark, table.version, *(table.about.get(key) for key in keys))
+        for number, table in enumerate(found)
+    ]
+    return {
+        "measurements": measurements(LABELS, METRICS, rows),
+        "benchmarks": Table(columns=("table", "benchmark", "version", *keys), rows=tuple(about)),
+    }
+
+
+def _flags(found: list[_Table]) -> Iterator[Flag]:
+    for table in found:
+        what = table.benchmark or "a table"
+        if table.failed:
+            sizes = ", ".join(str(size) for size in table.failed)
+            yield Flag(id="validation_failed", text=f"{what}: wrong data at {sizes} bytes")
+        if table.cut:
+            yield Flag(id="truncated", text=f"the last row of {what} is cut off")
+        if table.not_finite:
+            yield Flag(id="not_finite", text=f"{what}: inf or nan, left out")
+        if not table.rows:
+            yield Flag(id="empty_table", text=f"{what}: no row")
+
+
+def _facts(found: list[_Table]) -> dict[str, Cell]:
+    facts: dict[str, Cell] = {"program": "OSU micro-benchmarks"}
+    versions = {table.version for table in found}
+    if len(versions) == 1 and (version := versions.pop()):
+        facts["tool_version"] = version
+    return facts
