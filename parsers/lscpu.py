@@ -26,7 +26,7 @@ from typing import Any, Final
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
-from parsers.text import clean, first_line, is_captured, number
+from parsers.text import clean, first_line, is_captured, mentions, number
 from parsers.units import size_bytes
 
 VERSION: Final = 1
@@ -164,6 +164,18 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 def recognise(text: str) -> bool:
     """Say whether the text holds lscpu's list, one of its tables or its JSON."""
+    if not mentions(
+        text,
+        "(s)",
+        "线程数",
+        "スレッド数",
+        "parsable format",
+        "one-size",
+        "socket",
+        '"caches"',
+        '"cpus"',
+    ):
+        return False
     if _RECOGNISE.search(text):
         return True
     return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))

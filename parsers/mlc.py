@@ -27,7 +27,7 @@ from typing import Any, Final
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
-from parsers.text import clean, first_line, is_captured, number, scaled, split_ranks
+from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.units import to_base
 
 VERSION: Final = 1
@@ -236,6 +236,8 @@ class _Run:
 
 def recognise(text: str) -> bool:
     """Say whether the text holds MLC's banner, one of its section titles or its table heads, at the start of a line."""
+    if not mentions(text, "latency checker", "memlat", "measuring", "each iteration", "inject"):
+        return False
     if _RECOGNISE.search(text):
         return True
     return bool(is_captured(text)) and bool(_RECOGNISE.search(clean(text, ranks=True)))

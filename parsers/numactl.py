@@ -23,7 +23,7 @@ from typing import Any, Final
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
-from parsers.text import clean, first_line, is_captured
+from parsers.text import clean, first_line, is_captured, mentions
 
 VERSION: Final = 1
 
@@ -85,6 +85,8 @@ _FLAGS: Final[Mapping[str, str]] = {
 
 def recognise(text: str) -> bool:
     """Say whether the text holds the lines of `numactl --hardware` or `--show`."""
+    if not mentions(text, "numa", "node", "> is invalid"):
+        return False
     if _RECOGNISE.search(text) or _is_refusal(text):
         return True
     return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))

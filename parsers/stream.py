@@ -25,7 +25,7 @@ from typing import Any, Final
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
-from parsers.text import clean, first_line, is_captured, number, scaled, split_ranks
+from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.units import to_base
 
 VERSION: Final = 1
@@ -144,6 +144,8 @@ class _Run:
 
 def recognise(text: str) -> bool:
     """Say whether the text holds STREAM's banner, the head of its table or HPCC's STREAM lines, at the start of a line."""
+    if not mentions(text, "stream", "function"):
+        return False
     if _RECOGNISE.search(text):
         return True
     return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))

@@ -76,6 +76,12 @@ def clean(text: str, *, ranks: bool = False) -> str:
     return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
 
 
+def mentions(text: str, *words: str) -> bool:
+    """Say whether any of the words, given in lower case, is in the text: a megabyte in a few ms, before any expression."""
+    lowered = text.lower()
+    return any(word in lowered for word in words)
+
+
 def is_captured(text: str) -> bool:
     """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in it."""
     return bool(_MARKS.search(text))

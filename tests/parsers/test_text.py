@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.text import clean, decode, first_line, lines, number, scaled, split_ranks
+from parsers.text import clean, decode, first_line, lines, mentions, number, scaled, split_ranks
 
 TABLE = "Function    Best Rate MB/s\nCopy:           14422.1     0.018347\n\nSolution Validates: avg error\n"
 PRINTED = st.text(string.ascii_letters + string.digits + " .:|%(){}[]<=/-+*#", max_size=40)
@@ -198,3 +198,8 @@ def test_first_line_says_what_was_seen() -> None:
 
 def test_lines_end_only_where_the_tool_ended_them() -> None:
     assert lines("a\x0cb  \u2028c \t\r\nd") == ["a\x0cb  \u2028c", "d"]
+
+
+def test_mentions_looks_at_letters_not_at_their_case() -> None:
+    assert mentions("… STREAM Version …", "mlc", "stream")
+    assert not mentions("fio-3.33", "mlc", "stream")
