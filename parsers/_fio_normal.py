@@ -13,13 +13,13 @@ from typing import Final
 from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
-_HOST = re.compile(r"^<[^<>\s]+> ?")
-_PROGRESS = re.compile(r"^Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
-_BANNER = re.compile(r"^fio[- ](\d[\w.+-]*)$")
-_SERVER = re.compile(r"^hostname=.*, fio=fio-(\d[\w.+-]*), ")
-_OPTIONS = re.compile(r"^(?P<name>\S.*): \(g=(?P<group>\d+)\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
+_HOST = re.compile(r"^\s*<[^<>\s]+> ?")
+_PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
+_BANNER = re.compile(r"^\s*fio[- ](\d[\w.+-]*)$")
+_SERVER = re.compile(r"^\s*hostname=.*, fio=fio-(\d[\w.+-]*), ")
+_OPTIONS = re.compile(r"^\s*(?P<name>\S.*): \(g=(?P<group>\d+)\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
 _JOB = re.compile(
-    r"^(?P<name>\S.*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>-?\d+)"
+    r"^\s*(?P<name>\S.*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>-?\d+)"
     r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d+)(?:: (?P<time>.*))?$"
 )
 _NEW = re.compile(
@@ -42,14 +42,14 @@ _ISSUED = re.compile(r"^\s*issued\b[^:]*: (.*)$")
 _ERRORS = re.compile(r"^\s*errors\s*: total=(\d+), first_error=(.*)$")
 _TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
 _STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
-_GROUP = re.compile(r"^Run status group (\d+) \(all jobs\):$")
+_GROUP = re.compile(r"^\s*Run status group (\d+) \(all jobs\):$")
 _GROUP_NEW = re.compile(
     r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d+)-(\d+)msec$"
 )
 _GROUP_OLD = re.compile(
     r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d+)msec, maxt=(\d+)msec$"
 )
-_DISKS = re.compile(r"^Disk stats \(read/write\):$")
+_DISKS = re.compile(r"^\s*Disk stats \(read/write\):$")
 _DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)$")
 _PAIR = re.compile(r"([\w]+)=\s*([^\s,]+)")
 _MESSAGE = re.compile(
@@ -62,14 +62,17 @@ _DECIMAL: Final = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "G": 1e9, "T
 _SIZE = re.compile(r"([\d.]+)([kKmMGTPE]?)(i?)(B|bit)?(?:/s)?")
 
 
+_LOOKS = (
+    re.compile(r"^.*\S: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE),
+    re.compile(r"^.*\S: \(g=\d+\): rw=\w", re.MULTILINE),
+    re.compile(r"^[ \t]*fio[- ]\d\.\d+\S*$", re.MULTILINE),
+    re.compile(r"^[ \t]*(?:read|write|trim|mixed)\s*: (?:IOPS=\S+, BW=|io=\S+, bw=)", re.MULTILINE),
+    re.compile(r"^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=\S+ \(|io=\S+, aggrb=)", re.MULTILINE),
+)
+
+
 def looks_like(text: str) -> bool:
-    return bool(
-        re.search(r"^\S.*: \(groupid=\d+, jobs=\d+\): err=", text, re.MULTILINE)
-        or re.search(r"^(?:<\S+> )?\S.*: \(g=\d+\): rw=\w", text, re.MULTILINE)
-        or re.search(r"^fio[- ]\d\.\d+\S*$", text, re.MULTILINE)
-        or re.search(r"^\s*(?:read|write|trim|mixed)\s*: (?:IOPS=\S+, BW=|io=\S+, bw=)", text, re.MULTILINE)
-        or re.search(r"^\s*(?:READ|WRITE|TRIM|MIXED): (?:bw=\S+ \(|io=\S+, aggrb=)", text, re.MULTILINE)
-    )
+    return any(pattern.search(text) for pattern in _LOOKS)
 
 
 def find(text: str) -> tuple[list[Report], list[str]]:

@@ -8,7 +8,7 @@ from typing import Final
 from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
-_LINE = re.compile(r"^(?:2;[^;\n]*;\d+;-?\d+;|[345];fio-[^;\n]+;[^;\n]*;\d+;-?\d+;)[\d;]", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?:2;[^;\n]*;\d+;-?\d+;|[345];fio-[^;\n]+;[^;\n]*;\d+;-?\d+;)[\d;]", re.MULTILINE)
 _PERCENTILES: Final = 20
 _DEPTHS: Final = ("1", "2", "4", "8", "16", "32", ">=64")
 _US: Final = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000")
@@ -34,7 +34,7 @@ def find(text: str) -> list[Report]:
     report = Report(form="terse")
     for match in _LINE.finditer(text):
         end = text.find("\n", match.start())
-        line = text[match.start() : end if end >= 0 else None].rstrip()
+        line = text[match.start() : end if end >= 0 else None].strip()
         if end < 0 and not line.endswith("%"):  # the last number may be cut off
             line = line.rpartition(";")[0]
         try:

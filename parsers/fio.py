@@ -29,7 +29,7 @@ Further tables, there when they have rows:
     other       document, job, name, path, value: what is measured by an option or a fio that this parser does not
                 know, as printed and in fio's own unit
 
-Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, jobs, and every option that
+Facts: program, tool_version, format ("json" | "json+" | "normal" | "terse"), documents, reports (with the snapshots), jobs, and every option that
 all jobs share, as `option.bs`.
 """
 
@@ -67,7 +67,7 @@ def recognise(text: str) -> bool:
     return (
         _fio_terse.looks_like(cleaned)
         or _fio_normal.looks_like(cleaned)
-        or re.search(r"^fio: \S", cleaned, re.MULTILINE) is not None
+        or re.search(r"^[ \t]*fio: \S", cleaned, re.MULTILINE) is not None
     )
 
 
@@ -157,7 +157,8 @@ def _combined(job: Job) -> bool:
 def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Cell]:
     last = [run[-1] for run in runs]
     jobs = [job for report in last for job in report.jobs if not _combined(job)]
-    facts: dict[str, Cell] = {"program": "fio", "documents": len(runs), "jobs": len(jobs)}
+    reports = sum(len(run) for run in runs)
+    facts: dict[str, Cell] = {"program": "fio", "documents": len(runs), "reports": reports, "jobs": len(jobs)}
     for name, values in (("tool_version", {r.version for r in last}), ("format", {r.form for r in last})):
         if len(values) == 1 and (value := values.pop()) is not None:
             facts[name] = value

@@ -99,9 +99,15 @@ _PIN = re.compile(r"^(?:\[\d+\] )?MPI startup\(\): (\d+)\s+(\d+)\s+(\S+)\s+(\{[\
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
+    flush = "\n".join(line.strip() for line in texts.lines(text))
+    return [line.strip() for line in texts.lines(flush, ranks=True)]
+
+
 def recognise(text: str) -> bool:
     """Does this look like IMB's output, whole, cut or a single table?"""
-    rows = texts.lines(texts.clean(text), ranks=True)
+    rows = _lines(text)
     if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
         return True
     if any(_BENCHMARK.match(row) for row in rows):
@@ -115,7 +121,7 @@ def recognise(text: str) -> bool:
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every table of the text. Raises ParseError if there is none."""
     reader = _Reader()
-    cleaned = texts.lines(texts.clean(text), ranks=True)  # first the indentation of a paste, then the ranks
+    cleaned = _lines(text)
     # A last line without its end may be cut off in the middle of a number.
     last = cleaned.pop()
     for line in cleaned:
@@ -233,7 +239,8 @@ class _Reader:
         return self.runs[-1]
 
     def take(self, line: str, *, whole: bool = True) -> None:
-        if not line.strip():
+        line = line.strip()
+        if not line:
             return
         if columns := _columns(line):
             if whole:

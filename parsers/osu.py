@@ -91,14 +91,20 @@ class _Table:
     not_finite: bool = False
 
 
+def _lines(text: str) -> list[str]:
+    """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
+    flush = "\n".join(line.strip() for line in texts.lines(text))
+    return [line.strip() for line in texts.lines(flush, ranks=True)]
+
+
 def recognise(text: str) -> bool:
     """Does this look like the output of an OSU micro-benchmark?"""
-    return any(_TITLE.match(line) for line in texts.lines(texts.clean(text), ranks=True))
+    return any(_TITLE.match(line) for line in _lines(text))
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every table of the text. Raises ParseError if there is none."""
-    lines = texts.lines(texts.clean(text), ranks=True)
+    lines = _lines(text)
     last = lines.pop()
     found: list[_Table] = []
     coming = _Table()

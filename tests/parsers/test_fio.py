@@ -260,6 +260,9 @@ def test_terminals_and_pastes_change_nothing(name: str) -> None:
         "$ sudo fio job.fio\n" + text + "\nuser@host:~$ \n",
         "```\n" + text + "```\n",
         "".join(f"    {line}" for line in text.splitlines(keepends=True)),
+        "Output:\n\n"
+        + "".join(f"\t{line}" for line in text.splitlines(keepends=True))
+        + "\nAs one can see, 12 34 5.\n",
     ):
         assert fio.parse(changed).tables == expected.tables
 

@@ -187,6 +187,7 @@ def test_terminals_launchers_and_pastes_change_nothing(name: str) -> None:
         "\x1b[1m" + text.replace("\n", "\x1b[0m\n\x1b[1m"),
         "$ mpirun -np 2 ./IMB-MPI1\n" + text + "\n[user@node ~]$ ",
         "".join(f"    {line}" for line in lines),
+        "Output:\n\n" + "".join(f"\t{line}" for line in lines) + "\nAs one can see, 12 34 5.\n",
         "".join(f"[0] {line}" for line in lines) if not text.startswith("[0]") else text,
         "".join(f"[1,0]<stdout>:{line}" for line in lines) if not text.startswith("[0]") else text,
         text.replace("\t", "    ").replace("  #", " \t#"),

@@ -140,6 +140,7 @@ def test_launchers_terminals_and_pastes_change_nothing(text: str) -> None:
         text.replace("\n", "\r\n"),
         "[node07:1234] mca warning\n" + text + "$ ",
         "".join(f"    {line}" for line in lines),
+        "Output:\n\n" + "".join(f"\t{line}" for line in lines) + "\nAs one can see, 12 34 5.\n",
         "".join(f"> {line}" for line in lines),
         "".join(f"[0] {line}" for line in lines),
         "```\n" + text + "```\n",
