@@ -43,7 +43,7 @@ def differs(a: Spread, b: Spread) -> bool:
     if a.median == 0 or b.median == 0:
         return a.median != b.median
     change = abs(math.log(abs(b.median) / abs(a.median)))
-    gate = 0.10 if min(a.n, b.n) < 3 else max(0.03, a.relative, b.relative)
+    gate = max(0.10 if min(a.n, b.n) < 3 else 0.03, a.relative, b.relative)
     return change > math.log1p(gate)
 
 
@@ -62,6 +62,7 @@ class Load(NamedTuple):
 class LoadedLatency:
     """What one loaded-latency curve offers."""
 
+    rows: int
     unloaded: float  # ns
     enough_idle_rows: bool  # False: `unloaded` is the lowest latency of the curve
     peak: float  # B/s
@@ -100,6 +101,7 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     ]
     full = [r.bandwidth for r in ordered if r.delay == 0]
     return LoadedLatency(
+        rows=len(ordered),
         unloaded=unloaded,
         enough_idle_rows=len(idle) >= 3,
         peak=peak.bandwidth,
@@ -150,15 +152,15 @@ def bandwidths(times: Mapping[int, float]) -> dict[int, float]:
 
 
 def half_size(rates: Mapping[int, float]) -> float | None:
-    """Return the message size at which the measured curve reaches half of its peak: interpolated on log axes
-    between the last size below half and the next. None if the smallest size is above it already."""
+    """Return the message size (B) at which the measured curve first reaches half of its peak: between the last size
+    below it and the next, interpolated linearly in bandwidth over log(size). None if the smallest size is above it."""
     if not rates:
         return None
     half = max(rates.values()) / 2
     sizes = sorted(rates)
     for a, b in itertools.pairwise(sizes):
         if rates[a] < half <= rates[b]:
-            share = math.log(half / rates[a]) / math.log(rates[b] / rates[a])
+            share = (half - rates[a]) / (rates[b] - rates[a])
             return float(a * (b / a) ** share)
     return None
 

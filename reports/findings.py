@@ -17,9 +17,11 @@ from reports.derive import LoadedLatency, PingPong, Spread, differs
 def loaded_latency(curves: Sequence[LoadedLatency]) -> str:
     """Say "Memory gives 21 to 27 GB/s before latency doubles".
 
-    Said where every curve has three idle rows and reaches twice its floor; else the peak or the subject alone.
+    Said where every curve has four points or more and reaches twice its floor; else the peak or the subject alone.
     """
-    doubles = [c.at_double for c in curves if c.reached_double and c.enough_idle_rows and c.at_double]
+    doubles = [c.at_double for c in curves if c.reached_double and c.at_double]
+    if any(c.rows < 4 for c in curves):
+        return "Latency under load"
     if curves and len(doubles) == len(curves):
         scale = fmt.scale_to_largest(doubles, "B/s")
         low, high = scale.number(min(doubles), 2), scale.number(max(doubles), 2)

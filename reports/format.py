@@ -37,10 +37,10 @@ class Scale:
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
     """Return the unit in which most of the values have one to three digits before the point.
 
-    Decided by the geometric mean of the positive values: an outlier does not choose the unit. A unit we do not
+    Decided by the geometric mean of the sizes: an outlier does not choose the unit. A unit we do not
     know is left as it is.
     """
-    logs = [math.log(v) for v in values if v is not None and v > 0]
+    logs = [math.log(abs(v)) for v in values if v is not None and v]
     middle = math.exp(sum(logs) / len(logs)) if logs else 0.0
     return _scale(middle, unit)
 
@@ -87,9 +87,15 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
 
 def size(value: float | None) -> str:
-    """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B"."""
+    """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B".
+
+    A round number of decimal units that is none of binary ones is what somebody wrote: `size(256_000_000)` is "256 MB".
+    """
     if value is None:
         return NOTHING
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if value >= 1000**power and value % 1000**power == 0 and value % _scale(value, "B").factor:
+            return f"{value / 1000**power:.0f} {unit}"
     scale = _scale(abs(value), "B")
     scaled = value / scale.factor
     return f"{scaled:.0f} {scale.unit}" if scaled == int(scaled) else f"{number(scaled)} {scale.unit}"

@@ -17,7 +17,7 @@ A run is good if its status is ok and its output can be read; of several attempt
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ class Run:
     point: Point
     sweep_title: str
     record: RunRecord
+    where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, or not readable
     unreadable: str = ""  # why an output of a run that ended well cannot be read
     stdout: str = ""  # an excerpt, if asked for
@@ -143,6 +144,14 @@ class Results:
             if r.parsed is None and r.record.status != "disturbed" and _key(r) not in good
         )
 
+    def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
+        """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
+        good = {(run.file, run.record.point_id) for run in self.good(tool)}
+        cells = {
+            (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.point.sweep == sweep
+        }
+        return tuple(run for key, run in cells.items() if key not in good)
+
     @property
     def disturbed(self) -> tuple[Run, ...]:
         return tuple(r for r in self.runs if r.record.status == "disturbed")
@@ -221,7 +230,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     skipped: list[tuple[str, Skipped]] = []
     missing: list[tuple[str, Point, int]] = []
     planned = 0
-    listed = list(paths)
+    listed = list(dict.fromkeys(paths))
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
     for path in listed:
@@ -253,12 +262,16 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                 )
                 runs.append(
                     Run(
-                        file=path.name, session=sessions[record.session], point=stored.point,
+                        file=path.name, session=sessions[record.session], point=stored.point, where=sessions[record.session].host,
                         sweep_title=stored.sweep_title, record=record, parsed=parsed, unreadable=unreadable,
                         stdout=stdout, stderr=stderr,
                     )
                 )  # fmt: skip
             missing += [(host, stored.point, repeat) for (_, repeat), stored in wanted.items()]
+    files = {machine.host: {m.file for m in machines if m.host == machine.host} for machine in machines}
+    runs = [
+        replace(run, where=f"{run.host}, {run.file}") if len(files[run.host]) > 1 else run for run in runs
+    ]
     chosen: dict[str, dict[tuple[str, str, int], Run]] = {}
     for run in runs:
         if run.parsed is not None:

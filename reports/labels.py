@@ -76,12 +76,12 @@ def near(
     Deterministic; anchors are served from the top down. All in px, y downwards.
     """
     boxes = list(taken)
-    inked = [
-        (p[0] + (q[0] - p[0]) * k / n, p[1] + (q[1] - p[1]) * k / n)
+    inked = {  # on a raster of 4 px, so that many short strokes weigh no more than a long one
+        (round((p[0] + (q[0] - p[0]) * k / n) / 4) * 4, round((p[1] + (q[1] - p[1]) * k / n) / 4) * 4)
         for p, q in segments
-        for n in (max(1, min(24, round(math.dist(p, q) / 6))),)
+        for n in (max(1, min(250, round(math.dist(p, q) / 3))),)
         for k in range(n + 1)
-    ]
+    }
     out = []
     for index, ((x, y), text) in sorted(enumerate(anchors), key=lambda a: (a[1][0][1], a[0])):
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
@@ -92,8 +92,8 @@ def near(
                 dy = size * 0.33 + down * (size * 0.95 * reach)
                 box = (x + dx, y + dy - ascent, x + dx + width, y + dy + descent)
                 outside = box[0] < bounds[0] or box[1] < bounds[1] or box[2] > bounds[2] or box[3] > bounds[3]
-                cost = 400.0 * outside + math.hypot(dx + width / 2, dy) * 0.08 + (reach - 1) * 2
-                cost += sum(40 for o in boxes if _overlap(box, o))
+                cost = 400.0 * outside + math.hypot(dx + width / 2, dy) * 0.1 + (reach - 1) * 4
+                cost += sum(60 for o in boxes if _overlap(box, o))
                 cost += sum(
                     4 for a, b in inked if box[0] - 2 < a < box[2] + 2 and box[1] - 1 < b < box[3] + 1
                 )
@@ -106,4 +106,4 @@ def near(
 
 
 def _overlap(a: Box, b: Box) -> bool:
-    return min(a[2], b[2]) - max(a[0], b[0]) > -3 and min(a[3], b[3]) - max(a[1], b[1]) > -2
+    return min(a[2], b[2]) - max(a[0], b[0]) > -8 and min(a[3], b[3]) - max(a[1], b[1]) > -2

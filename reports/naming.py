@@ -38,9 +38,14 @@ def program_name(run: Run) -> str:
     return f"{known} {version}".strip()
 
 
+def program_kind(run: Run) -> str:
+    """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
+    return program_name(run) if run.stand_in else tool_name(run.tool)
+
+
 def option_value(name: str, value: Any) -> str:  # noqa: ANN401
     """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32"."""
-    if name in ("place", "host"):
+    if name in ("place", "host", "program"):
         return str(value)
     if name == "bs":
         return f"{block(value)} blocks"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.cpulist import format_cpulist
@@ -108,7 +108,7 @@ def build(results: Results) -> Page:
     return Page(
         title=fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results",
         sentence=_sentence(results, hosts),
-        key_numbers=tuple(distinct[:6]),
+        key_numbers=tuple(_of_hosts(n, len(hosts)) for n in distinct[:6]),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=tuple(_checks(results)),
@@ -120,6 +120,10 @@ def build(results: Results) -> Page:
         about=abouts[0] if len(abouts) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
     )
+
+
+def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
+    return number if hosts < 2 else replace(number, context=f"{number.context}; best of {hosts} hosts")
 
 
 def _chapter(tool: str, results: Results) -> Chapter:
@@ -245,7 +249,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     seeds = {str(m.session.seed) for m in machines if m.session.topology}
     if seeds and len(seeds) < 4:
-        pairs.append(("Seed of the order", fmt.words(sorted(seeds))))
+        pairs.append(("Seed", fmt.words(sorted(seeds))))
     files = list(dict.fromkeys(m.file for m in machines))
     pairs.append(
         (
@@ -282,8 +286,8 @@ def _checks(results: Results) -> Iterable[Check]:
             yield Check(
                 level="info",
                 subject=f"Skipped: {sweep}",
-                text=f"{fmt.plural(len(cells), 'cell')} on {host}: {reason}",
-                items=_listed(_labels(cell.point) for _, cell in cells),
+                text=f"{_labels(cells[0][1].point) if len(cells) == 1 else fmt.plural(len(cells), 'cell')} on {host}: {reason}",
+                items=_listed(_labels(cell.point) for _, cell in cells) if len(cells) > 1 else (),
             )
     for (sweep, status, reason), runs in _by(
         results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
@@ -324,12 +328,17 @@ def _checks(results: Results) -> Iterable[Check]:
     flags: Counter[tuple[str, str, str]] = Counter()
     for tool in results.tools:
         for run in results.good(tool):
-            flags.update({(tool, flag.id, flag.text) for flag in (run.parsed.flags if run.parsed else ())})
-    for (tool, flag_id, text), n in sorted(flags.items()):
+            flags.update(
+                {
+                    (naming.program_name(run), flag.id, flag.text)
+                    for flag in (run.parsed.flags if run.parsed else ())
+                }
+            )
+    for (program, flag_id, text), n in sorted(flags.items()):
         if flag_id != "stand_in":
             yield Check(
                 level="info",
-                subject=f"{naming.tool_name(tool)}, {flag_id.replace('_', ' ')}",
+                subject=f"{program}: {flag_id.replace('_', ' ')}",
                 text=f"{text} ({fmt.plural(n, 'run')})",
             )
     once = [
@@ -390,7 +399,7 @@ def _methods(results: Results) -> Iterable[str]:
     if "imb" in tools:
         yield (
             "PingPong: the time is half a round trip, bandwidth is bytes ÷ time, the small-message latency is the "
-            "median over 0 to 8 B, n½ is interpolated on log axes between the measured sizes."
+            "median over 0 to 8 B, n½ is interpolated over the logarithm of the size between two measured ones."
         )
     if "fio" in tools:
         yield (
@@ -405,7 +414,7 @@ def _methods(results: Results) -> Iterable[str]:
     if any(run.record.placement for run in results.runs):
         yield (
             "Threads and memory were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
-            "permutation drawn from the seed, unless the experiment says `order: listed`."
+            "permutation drawn from the seed, unless the experiment says “order: listed”."
         )
 
 

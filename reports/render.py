@@ -90,7 +90,7 @@ def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
 def anchor(text: str) -> str:
     """Return an id for a fragment: letters, digits and dashes only, whatever the text holds."""
     plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
-    if plain and len(plain) == len(text):
+    if plain and plain == text:
         return plain
     return f"{plain[:40] or 'x'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 

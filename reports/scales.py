@@ -97,11 +97,21 @@ def decades(
     if high / low < 4:
         low, high = low / (2 / math.sqrt(high / low)), high * (2 / math.sqrt(high / low))
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [s * 10.0**p for p in powers for s in (1, 2, 5)]
+    if below := [m for m in every if low / 1.2 <= m <= low]:
+        low = below[-1]  # a tick so near is worth a little room
+    if above := [m for m in every if high <= m <= high * 1.2]:
+        high = above[0]
     fine, coarse = (
-        [m for m in (s * 10.0**p for p in powers for s in steps) if low * 0.999 <= m <= high * 1.001]
-        for steps in ((1, 2, 5), (1,))
+        [m for m in every if low * 0.999 <= m <= high * 1.001 and (all_ or _is_power(m))]
+        for all_ in (True, False)
     )
     marks = fine if len(fine) <= most else coarse[:: math.ceil(len(coarse) / most)]
+    if high / low < 12:
+        doubled = [
+            low_tick * 2.0**i for low_tick in fine[:1] for i in range(8) if low_tick * 2.0**i <= high * 1.001
+        ]
+        marks = doubled if len(doubled) > len(fine) else fine
     texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
     return Axis(kind="log", low=low, high=high, ticks=tuple(zip(marks, texts, strict=True)), title=title)
 
@@ -126,6 +136,10 @@ def share_axis(smallest: float, title: str) -> Axis:
     ]
     low = min(smallest * 0.8, 0.05)
     return Axis(kind="log", low=low, high=1.0, ticks=tuple(n for n in nines if n[0] >= low), title=title)
+
+
+def _is_power(value: float) -> bool:
+    return math.isclose(math.log10(value), round(math.log10(value)), abs_tol=1e-9)
 
 
 def _nice_step(rough: float) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed
+from parsers.units import size_bytes
 from reports import derive, frames, naming
 from reports import format as fmt
 from reports.charts import _common as common
@@ -69,7 +70,7 @@ def _imb(rows: list[dict[str, Cell]]) -> str:
 
 
 def _fio(rows: list[dict[str, Cell]]) -> str:
-    parts = []
+    found = []
     for direction in ("read", "write", "trim", "mixed"):
         own = [r for r in rows if r.get("direction") == direction and r.get("job") is not None]
         iops = sum(
@@ -77,10 +78,10 @@ def _fio(rows: list[dict[str, Cell]]) -> str:
         )
         lat = _value(own, metric="lat", statistic="mean") or _value(own, metric="clat", statistic="mean")
         if iops:
-            parts.append(
-                f"{direction} {fmt.quantity(iops, 'IOPS')}" + (f", {fmt.quantity(lat, 'ns')}" if lat else "")
-            )
-    return "; ".join(parts)
+            found.append((direction, fmt.quantity(iops, "IOPS"), fmt.quantity(lat, "ns") if lat else ""))
+    if len(found) > 1:  # a mix: in 50 characters
+        return ", ".join(f"{d[0]} {iops} {lat}".strip() for d, iops, lat in found)
+    return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
 
 
 def _poke(rows: list[dict[str, Cell]]) -> str:
@@ -117,18 +118,10 @@ def show_result(path: Path) -> str:
         (r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep
     )
     for sweep, runs in by_sweep.items():
-        names = list(dict.fromkeys(naming.program_name(r) for r in runs))
-        out += [_cut(f"{sweep}  {runs[0].sweep_title}"), _cut(f"  {fmt.words(names)}")]
-        cells = common.group(runs, lambda r: (r.host, r.record.point_id))
-        rows = [
-            (members[0].point.describe(), _cell(members), f"n={len(members)}") for members in cells.values()
-        ]
-        out += _columns(rows[:_MOST_LINES])
-        if len(rows) > _MOST_LINES:
-            out.append(
-                f"  … and {len(rows) - _MOST_LINES} more cells: pinsweep export {shlex.quote(str(path))}"
-            )
-        out.append("")
+        out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
+        out += [*_cells(runs), ""]
+        if len({run.record.point_id for run in runs}) > _MOST_LINES:
+            out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     out += list(_trouble(results))
     return "\n".join(out).rstrip()
 
@@ -140,15 +133,39 @@ def _head(results: Results, path: Path) -> str:
     return f"{titles}\n{hosts}: {fmt.count(done)} of {fmt.count(results.planned)} runs gave numbers"
 
 
+def _cells(runs: Sequence[Run]) -> list[str]:
+    """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell."""
+    cells = list(common.group(runs, lambda r: (r.host, r.record.point_id)).values())
+    axes = list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+    cells.sort(key=lambda members: [_order(members[0].point.labels().get(axis)) for axis in axes])
+    repeats = {len(members) for members in cells}
+    names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
+    each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
+    rows = [(*axes, "", *([] if each else ["runs"]))]
+    for members in cells[:_MOST_LINES]:
+        labels = members[0].point.labels()
+        values = (str(labels.get(axis, "")) for axis in axes)
+        rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
+    return [_cut(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
+
+
+def _order(value: object) -> tuple[int, float, str]:
+    """Sort numbers and sizes (4k before 32k) by what they are, words by their letters after them."""
+    try:
+        return (0, float(size_bytes(str(value))), "")
+    except ValueError:
+        return (1, 0.0, str(value))
+
+
 def _cell(runs: Sequence[Run]) -> str:
-    """Return the median of each number of the headline over the repeats: the headline of a run in the middle."""
+    """Return the headline of a run in the middle of the repeats, with half of their range in percent."""
     ranked = sorted(runs, key=lambda r: _leading(r) or 0.0)
     middle = ranked[(len(ranked) - 1) // 2]
     text = headline(middle.tool, middle.parsed)
     values = [v for v in map(_leading, runs) if v]
     if len(values) > 1:
-        spread = derive.spread(values)
-        text += f"  ±{fmt.number(spread.relative * 50, 2)} %"
+        half = derive.spread(values).relative * 50
+        text += f"  ±{half:.0f} %" if half >= 10 else f"  ±{half:.1f} %"
     return text
 
 
@@ -243,12 +260,13 @@ def show_run(path: Path, number: int) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
-    """Align in columns, the last one cut at 80 characters; the first gives way where lines would be too long."""
+    """Align in columns, lines cut at 80 characters; the widest column gives way first."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     if widths:
         over = indent + sum(widths) + 2 * (len(widths) - 1) - WIDTH
         if over > 0 and indent:
-            widths[0] = max(16, widths[0] - over)
+            longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
+            widths[longest] = max(12, widths[longest] - over)
     out = []
     for row in rows:
         cells = [_cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]

@@ -10,6 +10,7 @@ from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, spread
 from reports.frames import Run
+from reports.naming import option_value, program_kind
 from reports.scales import Axis
 from reports.vega import Frame, Rows, Series
 
@@ -62,21 +63,28 @@ Facet = tuple[tuple[str, Any], ...]
 
 
 def facet(run: Run, names: Sequence[str]) -> Facet:
-    """Return the run's panel: its host, its place, and its values of the named options."""
-    own = {"host": run.host, "place": run.place, **run.options}
+    """Return the run's panel: its host, its place, its program, and its values of the named options."""
+    own = _own(run)
     return tuple((name, own.get(name)) for name in names)
 
 
+def _own(run: Run) -> dict[str, Any]:
+    return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
+
+
 def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
-    """Return the options (and "host", "place") that differ between the runs and are not drawn within a panel."""
+    """Return the options (and "host", "place", "program") that differ between the runs and are not drawn within a panel.
+
+    A tool and its stand-in never share a panel.
+    """
     inner = set(within)
-    seen: dict[str, set[str]] = {"host": set(), "place": set()}
+    seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
     for run in runs:
         for name, value in run.point.options.items():
             if not isinstance(value, dict):
                 seen.setdefault(name, set())
     for run in runs:
-        own = {"host": run.host, "place": run.place, **run.options}
+        own = _own(run)
         for name, values in seen.items():
             values.add(str(own.get(name)))
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
@@ -84,7 +92,7 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
 
 def facet_title(of: Facet, naming: Callable[[str, Any], str] | None = None) -> str:
     """Return "64 B stride, node n001", for people."""
-    name = naming or (lambda key, value: str(value) if key in ("host", "place") else f"{key} {value}")
+    name = naming or option_value
     return ", ".join(name(key, value) for key, value in of if value is not None)
 
 
@@ -141,6 +149,11 @@ def series_of(curves: Sequence[Curve], *, ordered: bool = False) -> list[Series]
     """Give each curve its colour, in order."""
     colours = vega.palette(len(curves), ordered=ordered)
     return [Series(name=c.name, colour=k, dashed=c.dashed) for c, k in zip(curves, colours, strict=True)]
+
+
+def cross_rows(xs: Iterable[float]) -> Rows:
+    """Return the rows of crosses on the x axis: cells that failed."""
+    return [{"series": "failed", "x": x, "y": 0} for x in sorted(set(xs))]
 
 
 def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:

@@ -42,7 +42,7 @@ def chapter(results: Results) -> Chapter:
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         found = [cell for run in members for cell in cells(run)]
         if found:
-            figures.append(_figure(sweep, members, found))
+            figures.append(_figure(sweep, members, found, results.lost("fio", sweep)))
             key_numbers += _key_numbers(found)
             times += _access_times(found)
     programs = {run.record.program: program_name(run) for run in runs}
@@ -69,7 +69,7 @@ def cells(run: Run) -> list[Cell]:
         job[str(record["metric"]), str(record.get("statistic"))] = float(str(record["value"]))
     if "mixed" in jobs and len(jobs) > 1:
         del jobs["mixed"]  # fio prints the sum beside its parts
-    depth, numjobs = _whole(run.options.get("iodepth"), 1), _whole(run.options.get("numjobs"), 1)
+    depth, numjobs = _depth(run), _whole(run.options.get("numjobs"), 1)
     out = []
     for direction, by_job in jobs.items():
         rows = [values for values in by_job.values() if values.get(("iops", "total"))]
@@ -93,6 +93,10 @@ def _weighted(rows: list[dict[tuple[str, str], float]], key: tuple[str, str]) ->
     known = [(row[key], row["iops", "total"]) for row in rows if row.get(key)]
     total = sum(weight for _, weight in known)
     return sum(value * weight for value, weight in known) / total if total else None
+
+
+def _depth(run: Run) -> int:
+    return _whole(run.options.get("iodepth"), 1)
 
 
 def _whole(value: object, default: int) -> int:
@@ -121,24 +125,39 @@ def _rank(cell: Cell) -> tuple[int, str, str]:
     return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS)), kind, cell.direction
 
 
-def _figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[Run]) -> Figure:
     inner = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
     names = common.facet_names(runs, within=inner)
     panels = common.group(found, lambda c: common.facet(c.run, names))
     order = sorted(found, key=_rank)
     known = list(dict.fromkeys(_series(cell) for cell in order))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
-    depths = sorted({cell.iodepth for cell in found})
+    missing = common.group(lost, lambda r: common.facet(r, names))
+    depths = sorted({cell.iodepth for cell in found} | {_depth(run) for run in lost})
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
+    drawn = {of: (_lines(m, known, "iops"), _lines(m, known, "latency")) for of, m in shown.items()}
+    latencies = [
+        v for _, lines in drawn.values() for line in lines for _, y in line.points for v in (y.low, y.high)
+    ]
+    scale = fmt.scale_for(latencies, "ns")
+    shared = scales.decades(  # one axis for all panels: what waits longer is seen to
+        [v / scale.factor for v in latencies], f"Mean latency, {scale.unit} (log scale)", margin=1.3
+    )
     iops_panels, latency_panels = [], []
-    for of, members in shown.items():
+    for of, (iops, latency) in drawn.items():
         where = common.facet_title(of, option_value)
-        iops = _lines(members, known, "iops")
-        latency = _lines(members, known, "latency")
-        iops_panels.append(_panel(f"{where}, IOPS" if where else "IOPS", iops, colours, depths, "IOPS"))
-        if any(line.points for line in latency):
+        values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
+        values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
+        rate = fmt.scale_to_largest(values, "IOPS")
+        word = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}[rate.unit]
+        axis = scales.from_zero([v / rate.factor for v in values], word)
+        title = f"{where}, IOPS" if where else "IOPS"
+        crosses = [float(_depth(run)) for run in missing.get(of, ())]
+        iops_panels.append(_panel(title, iops, colours, depths, axis, rate.factor, "IOPS", crosses))
+        if latency:
+            title = f"{where}, latency" if where else "Latency"
             latency_panels.append(
-                _panel(f"{where}, latency" if where else "Latency", latency, colours, depths, "ns")
+                _panel(title, latency, colours, depths, shared, scale.factor, "ns", crosses)
             )
     first = next(iter(panels.values()))
     title = findings.iodepth(
@@ -172,6 +191,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure:
     ]
     if any("," in name for name, _ in known):
         sub.append("Dashed: a mix, split into its reads and writes.")
+    if lost:
+        sub.append("Cross on the axis: a cell that failed.")
     if len({p.title for p in iops_panels}) > 1:
         sub.append("The IOPS axes differ.")
     if len(panels) > len(shown):
@@ -203,18 +224,16 @@ def _lines(members: list[Cell], known: list[tuple[str, str]], what: str) -> list
     return [line for line in lines if line.points]
 
 
-def _panel(title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], unit: str) -> Panel:
-    values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
-    values += [v for line in lines for _, low, high in line.ranges or () for v in (low, high)]
-    if unit == "IOPS":
-        scale = fmt.scale_to_largest(values, "IOPS")
-        word = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}[scale.unit]
-        y = scales.from_zero([v / scale.factor for v in values], word)
-    else:
-        scale = fmt.scale_for(values, "ns")
-        y = scales.decades(
-            [v / scale.factor for v in values], f"Mean latency, {scale.unit} (log scale)", margin=1.5
-        )
+def _panel(
+    title: str,
+    lines: list[Curve],
+    colours: dict[str, str],
+    depths: list[int],
+    y: scales.Axis,
+    factor: float,
+    unit: str,
+    crosses: Sequence[float],
+) -> Panel:
     x = scales.at_tested(depths, "iodepth per job (log)")
 
     def build(width: int) -> Spec:
@@ -223,9 +242,10 @@ def _panel(title: str, lines: list[Curve], colours: dict[str, str], depths: list
         )
         plot = common.Plot(frame=frame, x=x, y=y)
         data = {
-            "points": common.point_rows(lines, depths, scale.factor),
-            "ranges": common.range_rows(lines, depths, scale.factor),
-            **common.end_names(lines, plot, scale.factor),
+            "points": common.point_rows(lines, depths, factor),
+            "ranges": common.range_rows(lines, depths, factor),
+            "crosses": common.cross_rows(crosses),
+            **common.end_names(lines, plot, factor),
         }
         series = [
             vega.Series(name=line.name, colour=colours[line.name], dashed=line.dashed) for line in lines

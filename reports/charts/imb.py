@@ -126,9 +126,7 @@ def _figure(
 def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
     sizes = [size for line in lines for size, _ in line.points]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
-    scale = fmt.scale_for(
-        [y.median for line in lines for size, y in line.points if size <= 65536] or everything, "ns"
-    )
+    scale = fmt.scale_for(everything, "ns")
     y = scales.decades(
         [v / scale.factor for v in everything],
         f"{'One-way time' if one_way else 'Time'}, {scale.unit} (log scale)",
@@ -177,8 +175,8 @@ def _zero_rows(zero: dict[str, derive.Spread], plot: common.Plot, scale: fmt.Sca
         rows.append(
             {
                 "series": name, "y": value.median / scale.factor, "low": value.low / scale.factor,
-                "high": value.high / scale.factor, "text": fmt.quantity(value.median, "ns") if named else "",
-                "dx": -10, "dy": 18 if below else -9,
+                "high": value.high / scale.factor, "text": f"{scale.number(value.median)} {scale.unit}" if named else "",
+                "dx": -6, "dy": 18 if below else -10,
             }
         )  # fmt: skip
     return rows

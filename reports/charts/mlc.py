@@ -13,7 +13,7 @@ from reports.charts import _common as common
 from reports.derive import Load, LoadedLatency, Spread
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
-from reports.naming import option_value, program_name
+from reports.naming import option_value, program_kind, program_name
 from reports.vega import Frame, Rows, Spec
 
 SECTION = "Memory"
@@ -191,7 +191,7 @@ def _loaded_figures(
     tables = Figure(
         id=f"climb-{sweep}",
         title="Where latency starts to climb",
-        sub="Left: latency by injection delay and mix. Right: what each curve offers; bandwidth at 2 × floor is interpolated.",
+        sub="Latency by injection delay and mix, and what each curve offers; bandwidth at 2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
     )
     return [figure, tables]
@@ -318,7 +318,7 @@ def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
         tables.append(
             Table(
                 caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
-                columns=("Delay", *(load.name for load in curves)),
+                columns=("Delay", *(_short(load.traffic) for load in curves)),
                 rows=tuple(
                     (str(delay), *(fmt.number(v) for v in row))
                     for delay, row in zip(chosen, values, strict=True)
@@ -441,7 +441,7 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         tables = []
         local: list[float] = []
         remote: list[float] = []
-        for host, members in common.group(runs, lambda r: r.host).items():
+        for host, members in common.group(runs, _source).items():
             cells: dict[str, dict[tuple[int, int], list[float]]] = {}
             for run in members:
                 for record in run.records():
@@ -465,6 +465,7 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
                     sub=f"{common.ran(runs, program_name)}. Rows: {row_word}; columns: {column_word}. "
                     "Outlined: a node and its own memory.",
                     tables=tuple(tables),
+                    half=len(tables) == 1 and len(tables[0].columns) <= 9,
                 )
             )
     return figures
@@ -485,7 +486,7 @@ def _matrix(
     scale = fmt.scale_for(medians.values(), unit)
     values = [[medians.get((source, target)) for target in targets] for source in sources]
     shades = heat(values, inverse=unit == "B/s")  # the shade says where it hurts
-    where = f", {host}" if len({run.host for run in runs}) > 1 else ""
+    where = f", {host}" if len({_source(run) for run in runs}) > 1 else ""
     return Table(
         caption=f"{title} in {scale.unit}{', ' + kind if kind else ''}{where}",
         columns=(f"{row_word} ↓ {column_word} →", *(str(t) for t in targets)),
@@ -499,6 +500,11 @@ def _matrix(
     )
 
 
+def _source(run: Run) -> str:
+    """Return the host, and the program where it is a stand-in: what one table may hold."""
+    return f"{run.where}, {program_kind(run)}" if run.stand_in else run.where
+
+
 def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     cells: dict[tuple[str, str, str], list[float]] = {}
     for run in runs:
@@ -507,7 +513,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
                 record.get("section") in ("peak_injection_bandwidth", "max_bandwidth")
                 and record["metric"] == "bandwidth"
             ):
-                key = (run.host, str(record["section"]), str(record.get("traffic") or ""))
+                key = (_source(run), str(record["section"]), str(record.get("traffic") or ""))
                 cells.setdefault(key, []).append(float(str(record["value"])))
     if not cells:
         return None

@@ -66,7 +66,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
     """Return one distribution per cell and operation, in the order of the experiment."""
     groups: dict[str, list[tuple[Run, list[Bucket], dict[str, float]]]] = {}
     targets: dict[str, str] = {}
-    hosts = len({run.host for run in runs}) > 1
+    hosts = len({run.where for run in runs}) > 1
     for run in runs:
         by_kind = common.group(run.table("histogram"), lambda r: (r.get("target"), r.get("op")))
         for (target, op), rows in by_kind.items():
@@ -80,7 +80,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
             }
             if not sum(b.n for b in buckets):
                 continue
-            name = _name(run, str(target), str(op)) + (f", {run.host}" if hosts else "")
+            name = _name(run, str(target), str(op)) + (f", {run.where}" if hosts else "")
             groups.setdefault(name, []).append((run, buckets, said))
             targets[name] = str(target)
     out = []
@@ -202,7 +202,8 @@ def _tail_panel(found: list[Distribution], subject: Distribution) -> Panel:
             ]
             for (a, pa), (b, pb) in itertools.pairwise(points):
                 segments += [(plot.at(a, pa), plot.at(b, pa)), (plot.at(b, pa), plot.at(b, pb))]
-            at = min(points, key=lambda q: abs(math.log(q[1] / math.sqrt(y.low))))
+            share = math.sqrt(y.low)  # half way down, on the riser of the step that crosses it
+            at = (next((v for v, p in points if p <= share), points[-1][0]), max(share, points[-1][1]))
             anchors.append((plot.at(*at), d.name))
             where.append({"series": d.name, "x": at[0], "y": at[1], "text": d.name})
         normal = _normal_rows(subject, plot)
@@ -268,7 +269,7 @@ def _histogram_panel(d: Distribution) -> Panel:
     )
     y = scales.Axis(
         kind="log", low=floor, high=y.high,
-        ticks=tuple((10.0**p, fmt.number(10.0**p)) for p in range(12) if 10.0**p <= y.high), title=y.title,
+        ticks=tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= y.high), title=y.title,
     )  # fmt: skip
     median, p999 = derive.quantile(d.buckets, 0.5), derive.quantile(d.buckets, 0.999)
 

@@ -30,7 +30,7 @@ def chapter(results: Results) -> Chapter:
         if not kernel:
             continue
         panels = curves(members, kernel)
-        figures.append(_figure(sweep, members, kernel, panels))
+        figures.append(_figure(sweep, members, kernel, panels, results.lost("stream", sweep)))
         key_numbers += _key_numbers(members, kernel, panels)
     programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(tool="stream", figures=tuple(figures), key_numbers=tuple(key_numbers), programs=programs)
@@ -62,15 +62,26 @@ def curves(runs: Sequence[Run], kernel: str) -> dict[common.Facet, list[Curve]]:
     }
 
 
-def _figure(sweep: str, runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]) -> Figure:
+def _figure(
+    sweep: str,
+    runs: Sequence[Run],
+    kernel: str,
+    panels: dict[common.Facet, list[Curve]],
+    lost: Sequence[Run],
+) -> Figure:
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
     scale = fmt.scale_to_largest([largest], "B/s")
-    counts = [int(x) for c in everything for x, _ in c.points]
+    names = common.facet_names(runs, within=("place", "threads"))
+    missing = common.group(lost, lambda r: common.facet(r, names))
+    counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = scales.integers(counts, "Threads")
     y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
-    drawn = tuple(_panel(of, lines, kernel, x, y, scale) for of, lines in shown.items())
+    drawn = tuple(
+        _panel(of, lines, kernel, x, y, scale, [threads(run) for run in missing.get(of, ())])
+        for of, lines in shown.items()
+    )
     first = next(iter(panels.values()))
     title = findings.scaling(
         f"STREAM {kernel.capitalize()}",
@@ -86,7 +97,8 @@ def _figure(sweep: str, runs: Sequence[Run], kernel: str, panels: dict[common.Fa
         id=f"scaling-{sweep}",
         title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run. Ring: 95 % of that curve’s maximum. "
-        f"Dotted: as many times one thread. Band: lowest to highest of the repeats.{rest}",
+        f"Dotted: as many times one thread. Band: lowest to highest of the repeats."
+        f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
         panels=drawn,
         numbers=(_numbers(runs, scale),),
         half=len(panels) == 1,
@@ -94,9 +106,15 @@ def _figure(sweep: str, runs: Sequence[Run], kernel: str, panels: dict[common.Fa
 
 
 def _panel(
-    of: common.Facet, lines: list[Curve], kernel: str, x: scales.Axis, y: scales.Axis, scale: fmt.Scale
+    of: common.Facet,
+    lines: list[Curve],
+    kernel: str,
+    x: scales.Axis,
+    y: scales.Axis,
+    scale: fmt.Scale,
+    lost: Sequence[int],
 ) -> Panel:
-    tested = sorted({t for line in lines for t, _ in line.points})
+    tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -108,6 +126,7 @@ def _panel(
             "points": common.point_rows(lines, tested, scale.factor),
             "ranges": common.range_rows(lines, tested, scale.factor),
             **common.end_names(lines, plot, scale.factor),
+            "crosses": common.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
         for place, line in enumerate(lines):
@@ -128,7 +147,7 @@ def _panel(
                     }
                 )
             full = derive.saturation({int(t): v for t, v in line.medians.items()})
-            if full is not None and len(line.points) >= 3 and full != tested[-1] and place < 3:
+            if full is not None and len(line.points) >= 3 and full != line.points[-1][0] and place < 3:
                 at = {"x": full, "y": line.medians[full] / scale.factor}
                 data["rings"].append({"series": line.name, **at})
                 above = place == 0

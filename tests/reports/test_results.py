@@ -1,0 +1,247 @@
+"""Result files as frames, as tables for other programs, and as lines in a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from parsers import get_parser
+from parsers.errors import UserError
+from reports import frames, terminal
+from reports.export import export
+from reports.files import write_whole
+
+
+def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
+    results = frames.load([full_result])
+
+    frame = results.tidy("stream")
+
+    assert {
+        "file",
+        "host",
+        "sweep",
+        "point_id",
+        "run_id",
+        "repeat",
+        "place",
+        "relation",
+        "program",
+        "threads",
+        "kernel",
+        "metric",
+        "unit",
+        "value",
+    } <= set(frame.columns)
+    triad = frame[
+        (frame.kernel == "triad")
+        & (frame.metric == "bandwidth")
+        & (frame.place == "local")
+        & (frame.threads == 10)
+    ]
+    assert list(triad.repeat) == [1, 2]
+    assert set(triad.unit) == {"B/s"}
+    assert triad.value.between(22e9, 24e9).all()
+    assert not frame.value.isna().any()
+
+
+def test_only_options_that_vary_are_columns(full_result: Path) -> None:
+    columns = frames.load([full_result]).tidy("fio").columns
+
+    assert {"rw", "bs", "iodepth"} <= set(columns)
+    assert not {"ioengine", "direct", "rwmixread"} & set(columns)
+
+
+def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "s", "stream", {"threads": 1}, "", axes=("threads",), status="failed", reason="exit 1", repeat=1
+    )
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeat=2, repeats=3)
+
+    results = frames.load([maker.write()])
+
+    assert [run.record.repeat for run in results.good("stream")] == [2]
+    assert [run.record.repeat for run in results.failed] == [1]
+    assert [(point.options["threads"], repeat) for _, point, repeat in results.missing] == [(1, 1), (1, 3)]
+    assert results.planned == 3
+
+
+def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, "Killed\n")
+
+    results = frames.load([maker.write()])
+
+    assert results.tools == ()
+    assert [run.unreadable for run in results.failed] != [""]
+
+
+def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:
+    results = frames.load([full_result])
+
+    wide = results.wide("mlc")
+
+    long = results.tidy("mlc")
+    assert int(wide[["latency", "bandwidth"]].notna().to_numpy().sum()) == len(
+        long[long.metric.isin(["latency", "bandwidth"])]
+    )
+    assert wide.attrs["units"]["bandwidth"] == "B/s"
+    loaded = wide[wide.section == "loaded_latency"]
+    assert loaded[["latency", "bandwidth"]].notna().all(axis=None)
+
+
+def test_histogram_rows_carry_their_run(full_result: Path) -> None:
+    frame = frames.load([full_result]).histogram("poke")
+
+    assert (frame.low < frame.high).all()
+    assert frame.groupby("run_id")["count"].sum().eq(20000).all()
+
+
+def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
+    text = make.stream_text(9e3, 1) + "".join(f"line {i}\n" for i in range(2000)) + "the end\n"
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, text)
+
+    (run,) = frames.load([maker.write()], excerpts=1000).runs
+
+    assert len(run.stdout) < 1100
+    assert run.stdout.startswith("-----")
+    assert run.stdout.endswith("the end\n")
+    assert "lines left out" in run.stdout
+
+
+def test_no_files_is_a_mistake() -> None:
+    with pytest.raises(UserError, match="no result file"):
+        frames.load([])
+
+
+# --- export ------------------------------------------------------------------------------------------------
+
+
+def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
+    results = frames.load([full_result])
+
+    text = export([full_result], "csv")
+
+    assert isinstance(text, str)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == sum(len(results.rows(tool)) for tool in results.tools)
+    assert next(iter(rows[0])) == "tool"
+    assert list(rows[0])[-3:] == ["metric", "unit", "value"]
+    first = results.rows("mlc")[0]
+    assert float(next(r for r in rows if r["tool"] == "mlc")["value"]) == first["value"]
+
+
+def test_json_and_parquet_say_the_same(full_result: Path, tmp_path: Path) -> None:
+    as_json = json.loads(export([full_result], "json", "long", "stream"))
+    data = export([full_result], "parquet", "long", "stream")
+
+    assert isinstance(data, bytes)
+    frame = pd.read_parquet(io.BytesIO(data))
+    assert list(frame.value) == pytest.approx([row["value"] for row in as_json])
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_parquet_takes_all_tools_at_once(full_result: Path, shape: str) -> None:
+    data = export([full_result], "parquet", shape)
+
+    assert isinstance(data, bytes)
+    assert set(pd.read_parquet(io.BytesIO(data)).tool) == {"mlc", "stream", "imb", "fio", "poke", "command"}
+
+
+def test_wide_names_units(full_result: Path) -> None:
+    text = export([full_result], "csv", "wide", "stream")
+
+    assert isinstance(text, str)
+    assert "bandwidth [B/s]" in text.splitlines()[0]
+
+
+def test_parquet_without_pyarrow_names_the_extra(full_result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(UserError) as caught:
+        export([full_result], "parquet", "long", "stream")
+    assert "pinsweep[parquet]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "tool"), [("xml", "long", None), ("csv", "tall", None), ("csv", "long", "doom")]
+)
+def test_wishes_that_cannot_be_met(full_result: Path, form: str, shape: str, tool: str | None) -> None:
+    with pytest.raises(UserError):
+        export([full_result], form, shape, tool)
+
+
+# --- terminal ----------------------------------------------------------------------------------------------
+
+
+def test_show_fits_80_columns_and_is_plain(full_result: Path) -> None:
+    text = terminal.show_result(full_result)
+
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "\x1b" not in text
+    assert "118 of 121 runs gave numbers" in text
+    for said in (
+        "triad 23.0 GB/s",
+        "  place   threads",
+        "smt siblings",
+        "3 planned runs still lack numbers",
+    ):
+        assert said in text, said
+
+
+def test_run_list_has_every_run(full_result: Path) -> None:
+    lines = terminal.show_runs(full_result).splitlines()
+
+    assert len(lines) == 1 + len(frames.load([full_result]).runs)
+    assert lines[0].split() == ["run", "status", "time", "cell"]
+
+
+def test_one_run_in_detail(full_result: Path) -> None:
+    text = terminal.show_run(full_result, 1)
+
+    assert "status     ok" in text
+    assert "numactl --physcpubind=0-3" in text
+    assert "Intel MLC 3.9" in text
+    assert "--- output ---" in text
+
+    with pytest.raises(UserError, match="no run 999"):
+        terminal.show_run(full_result, 999)
+
+
+@pytest.mark.parametrize(
+    ("tool", "fixture", "said"),
+    [
+        ("stream", "stream_omp2", "triad "),
+        ("imb", "pingpong_default", "0 B in "),
+        ("fio", "jsonplus_randrw", "read "),
+        ("poke", "memory_1GB_write_fence", "median 604 ns"),
+        ("mlc", "memlat_0.1_six_runs", "up to "),
+    ],
+)
+def test_headlines_of_real_outputs(tool: str, fixture: str, said: str) -> None:
+    path = Path(__file__).parents[1] / "fixtures" / tool / f"{fixture}.out"
+
+    parsed = get_parser(tool).parse(path.read_text(), {})
+
+    assert said in terminal.headline(tool, parsed)
+    assert terminal.headline(tool, None) == "no numbers"
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.txt"
+    write_whole(path, "one")
+    write_whole(path, b"two")
+
+    assert path.read_bytes() == b"two"
+    assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
+    assert path.stat().st_mode & 0o444
