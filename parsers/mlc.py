@@ -240,7 +240,7 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    return bool(is_captured(text)) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
@@ -375,7 +375,7 @@ class _Reader:
         if match := _BANNER.match(line):
             version = _VERSION.search(match["note"])
             self.banner = ("memlat" if match["kernel"] else "mlc", version[1] if version else None)
-            self.section = None
+            self.section = self.said = None
         elif match := _COMMAND.match(line):
             run = self._run()
             if run.command is not None and not run.prompted:
@@ -395,7 +395,7 @@ class _Reader:
             self._forget_head()
             self.heading = heading
             self.prompt = ("memlat" if match[1].lower() == "memlat" else "mlc", match[2])
-            self.section = None
+            self.section = self.said = None
         else:
             return False
         return True
@@ -408,9 +408,11 @@ class _Reader:
                     run.facts["access"] = match[1].lower()
                 return True
         if _LOADED_HEAD.match(line):
+            said = self.said if self.section is None else None  # of an extract that begins below the title
             run = self._run("loaded_latency")
             if self.section != "loaded_latency" or run.measured("loaded_latency"):
                 self._begin("loaded_latency")
+                self.said = said
             self._columns_of_loaded(line)
             return True
         if match := _CPU_C2C.match(line):
@@ -446,7 +448,7 @@ class _Reader:
                 return True
         if match := _VERBOSE_CELL.match(line):
             self.cell = (int(match[1]), int(match[2]))
-        elif self.runs and (match := _TRAFFIC_LINE.match(line)):
+        elif match := _TRAFFIC_LINE.match(line):
             self.said = _traffic_word(match[1])
         elif self.runs and (match := _THREADS_LINE.match(line)):
             self.runs[-1].facts["hyperthreads"] = (

@@ -257,6 +257,14 @@ def test_traffic_is_what_the_text_or_the_options_say_or_missing(
     assert {row.get("traffic") for row in parsed.measurements.records()} == {traffic}
 
 
+def test_an_extract_keeps_the_traffic_line_above_its_table() -> None:
+    table = "Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t80.00\t 1500.0\n"
+    parsed = mlc.parse(f"Using Read-only traffic type\n{table}")
+    assert values(parsed, "latency", traffic="read") == [80.0]
+    twice = mlc.parse(f"Using Read-only traffic type\n{table}\n$ mlc --loaded_latency -W5\n{table}")
+    assert values(twice, "latency", traffic="1:1") == [80.0]
+
+
 def test_every_traffic_word_has_a_text_for_people() -> None:
     assert set(mlc.TRAFFIC.values()) | {"read", "triad"} == set(mlc.TRAFFIC_TEXT)
     assert len(set(mlc.TRAFFIC.values())) == len(mlc.TRAFFIC)
