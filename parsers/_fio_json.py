@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from parsers._fio_report import (
     KIB,
@@ -306,7 +306,8 @@ def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: i
     if factor != 1:
         edges = [(low * factor, high * factor) for low, high in edges]
     if edges:
-        job.bins.append((name, metric, *zip(*edges, strict=True), tuple(bins.values())))
+        lows, highs = zip(*edges, strict=True)
+        job.bins.append((name, metric, lows, highs, tuple(bins.values())))
 
 
 def _spread(deviation: float, samples: int | None) -> bool:
@@ -350,7 +351,7 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401
         yield path, float(value)
 
 
-def _number(value: object) -> bool:
+def _number(value: object) -> TypeGuard[int | float]:
     """Is this a figure? A minimum that never was one is printed as 2**64 - 1 by some versions."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value < 2**63
 

@@ -115,9 +115,9 @@ def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
     _four(job, name, "slat", take, used)
     _four(job, name, "clat", take, used)
     for _ in range(_PERCENTILES):
-        key, _, value = take.text().partition("=")
+        key, _, text = take.text().partition("=")
         if used and (which := percentile(key.rstrip("%"))):
-            rows.append((name, which, "clat", float(value) * NS["usec"]))
+            rows.append((name, which, "clat", float(text) * NS["usec"]))
     _four(job, name, "lat", take, used)
     low, high, share, mean, sd = (take.value() for _ in range(5))
     samples = take.value() if version == 5 else None
