@@ -119,7 +119,7 @@ class _FileReader(NodeReader):
             return None
         if not self._schema(root):
             return None
-        entries = self.mapping(root, "", FILE_KEYS)
+        entries = self.mapping(root, "", FILE_KEYS, _misplaced)
         head = self._head(entries, "")
         name = Experiment(title="", path=self.path, text="", sweeps=()).name
         title = head.title or name
@@ -217,7 +217,7 @@ class _FileReader(NodeReader):
         names: set[str] = set()
         for number, item in enumerate(self.items(node, "sweeps", "sweeps"), 1):
             path = f"sweeps[{number}]"
-            entries = self.mapping(item, path, SWEEP_KEYS)
+            entries = self.mapping(item, path, SWEEP_KEYS, _misplaced)
             if not isinstance(item, MappingNode):
                 continue
             name = ""
@@ -283,6 +283,13 @@ class _FileReader(NodeReader):
         )
         reader.together(sweep, node)
         return [sweep]
+
+
+def _misplaced(key: str) -> str:
+    """Return a hint for a key of a file or sweep that is a tool's option, or ""."""
+    if key == "place" or any(key in get_tool(name).options() for name in tool_names()):
+        return "options stand under `fixed`, or under `matrix` if they vary"
+    return "`sweeps` holds several sweeps" if key == "name" else ""
 
 
 def _repeats(value: Any) -> int:  # noqa: ANN401

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -198,10 +198,19 @@ class NodeReader:
         if len(self._mistakes) == MOST_MISTAKES:
             raise ExperimentError(self.mistakes)
 
-    def mapping(self, node: Node, key: str, allowed: Sequence[str] | None = None, hint: str = "") -> Entries:
-        """Return key → (key node, value node); what is no mapping, unknown or there twice is reported and left out."""
+    def mapping(
+        self,
+        node: Node,
+        key: str,
+        allowed: Sequence[str] | None = None,
+        elsewhere: Callable[[str], str] = lambda _: "",
+    ) -> Entries:
+        """Return key → (key node, value node); what is no mapping, unknown or there twice is reported and left out.
+
+        `elsewhere` says of an unknown key where it belongs, or "".
+        """
         if not isinstance(node, MappingNode):
-            self.wrong(node, key, f"{seen(node)} where `key: value` lines belong", hint)
+            self.wrong(node, key, f"{seen(node)} where `key: value` lines belong")
             return {}
         entries: Entries = {}
         for name_node, value in node.value:
@@ -222,7 +231,7 @@ class NodeReader:
                     name_node,
                     path,
                     "unknown key",
-                    nearest(name, allowed) or f"known here: {', '.join(allowed)}",
+                    elsewhere(name) or nearest(name, allowed) or f"known here: {', '.join(allowed)}",
                 )
             else:
                 entries[name] = (name_node, value)

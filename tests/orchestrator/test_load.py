@@ -255,6 +255,8 @@ order: listd
         ("schema: 1\ntool: fio\ntool: mlc", "3:1: tool: is there twice; the first is in line 2"),
         ("- fio", "1:1: a list where an experiment's keys belong | begin with `schema: 1`, `title: …` and `tool: …`"),
         ("just words", "1:1: 'just words' where an experiment's keys belong | begin with `schema: 1`, `title: …` and `tool: …`"),
+        (fio("iodepth: [1, 4]"), "3:1: iodepth: unknown key | options stand under `fixed`, or under `matrix` if they vary"),
+        (fio("sweeps: [{name: a, place: all}]"), "3:20: sweeps[1].place: unknown key | options stand under `fixed`, or under `matrix` if they vary"),
         (fio("title: true"), "3:8: title: true where a text belongs | put it in quotes"),
         (fio("? [a]\n: 1"), "3:3: a key that is not a word"),
         # settings
