@@ -651,7 +651,8 @@ static inline int64_t huge_bytes(const memory_t *memory)
         long kib;
         if (sscanf(line, "%lx-%lx ", &low, &high) == 2)
             inside = low < last && high > first;
-        else if (inside && (sscanf(line, "AnonHugePages: %ld", &kib) == 1 || sscanf(line, "Private_Hugetlb: %ld", &kib) == 1))
+        else if (inside && (sscanf(line, "AnonHugePages: %ld", &kib) == 1 ||
+                            sscanf(line, "Private_Hugetlb: %ld", &kib) == 1))
             sum += (int64_t)kib << 10;
     }
     fclose(file);

@@ -33,6 +33,7 @@ enum {
     CHUNK = 16384, /* loads between two readings of the clock: 0.3 % of their time if every one hits L1 */
     DEFAULT_BUFFER = 200000 << 10,
     DEFAULT_LOAD_BUFFER = 100000 << 10,
+    MOST_BY_DEFAULT = 2047u << 20,
     MAX_DELAYS = 4096,
 };
 
@@ -41,7 +42,7 @@ enum {
 /* Link the buffer into one cycle of pointers, one in every `stride` bytes. Ranges are visited in random order and
  * inside a range its pointers in random order, so that with 4 KiB pages few address translations are live at a
  * time; range 0 is one random cycle through everything. A pointer sits in a random word of its element: with
- * fixed positions a wide stride would use only some of the cache's sets. */
+ * fixed positions a wide stride would use only some of the caches' sets, and looked like 83 ns instead of 145. */
 static void **build_chase(char *buffer, size_t bytes, size_t stride, size_t range)
 {
     uint64_t seed = 1;
@@ -152,25 +153,34 @@ static void fill(memory_t *memory, int own_cpu)
         pin(own_cpu);
 }
 
-/* Latency buffer by default: 4 x the caches of its CPU and at least MLC's 200000 KiB; at most half of what is free. */
+static size_t chase_stride(void)
+{
+    return opt.stride && opt.mode != LOADED ? opt.stride : CHASE_STRIDE;
+}
+
+/* Latency buffer by default: the lines that the chase uses, one per stride, are 2 x the caches of its CPU. At least
+ * MLC's 200000 KiB; at most half of what is free, and 2 GiB: a virtual machine may show its host's whole cache. */
 static size_t latency_bytes(int cpu, int node)
 {
     if (opt.buffer)
         return opt.buffer;
     list_t one = {1, &cpu};
-    uint64_t want = 4 * last_level_caches(one), have = memory_available(node, PAGES_DEFAULT) / 2;
+    uint64_t want = 2 * last_level_caches(one) * (chase_stride() / LINE), have = memory_available(node, PAGES_DEFAULT) / 2;
+    want = want < MOST_BY_DEFAULT ? want : MOST_BY_DEFAULT;
     want = want > DEFAULT_BUFFER ? want : DEFAULT_BUFFER;
     want = want < have ? want : have;
     return want >> 20 << 20;
 }
 
-/* The same for each of n load threads and each of its two buffers: their sum counts against the caches. */
+/* A load thread's buffers by default: those of all n threads together 4 x their caches; each at least MLC's
+ * 100000 KiB; all together at most half of what is free, and 2 GiB for each thread. */
 static size_t load_bytes(list_t cpus, int node)
 {
     if (opt.buffer)
         return opt.buffer;
     uint64_t threads = cpus.count ? (uint64_t)cpus.count : 1;
     uint64_t want = 4 * last_level_caches(cpus) / threads, have = memory_available(node, PAGES_DEFAULT) / 4 / threads;
+    want = want < MOST_BY_DEFAULT ? want : MOST_BY_DEFAULT;
     want = want > DEFAULT_LOAD_BUFFER ? want : DEFAULT_LOAD_BUFFER;
     want = want < have ? want : have;
     return want >> 20 << 20;
@@ -184,7 +194,6 @@ typedef struct {
 
 static chased_t new_chase(int cpu, size_t bytes, int node)
 {
-    size_t stride = opt.stride && opt.mode != LOADED ? opt.stride : CHASE_STRIDE;
     chased_t chased;
     pin(cpu);
     choose_pages(bytes);
@@ -197,22 +206,23 @@ static chased_t new_chase(int cpu, size_t bytes, int node)
             refuse("-L: no huge pages: none are reserved in /proc/sys/vm/nr_hugepages and only %.0f of %.0f MiB became "
                    "transparent huge pages", (double)huge / 1048576, (double)bytes / 1048576);
     }
-    chased.position = build_chase(chased.memory.at, bytes, stride, opt.range);
+    chased.position = build_chase(chased.memory.at, bytes, chase_stride(), opt.range);
     return chased;
 }
 
 static void say_chase(const chased_t *chased, int cpu)
 {
-    size_t stride = opt.stride && opt.mode != LOADED ? opt.stride : CHASE_STRIDE;
     int64_t huge = huge_bytes(&chased->memory);
-    printf("# latency thread: CPU %d, random order, stride %zu bytes, ", cpu, stride);
+    list_t one = {1, &cpu};
+    printf("# latency thread: CPU %d, random order, stride %zu bytes, ", cpu, chase_stride());
     if (opt.range && opt.range < chased->memory.bytes)
         printf("in ranges of %zu KiB", opt.range >> 10);
     else
         printf("over the whole buffer");
     if (huge >= 0)
         printf("; %.0f of %.0f MiB in huge pages", (double)huge / 1048576, (double)chased->memory.bytes / 1048576);
-    putchar('\n');
+    printf("; %.0f MiB of lines are used, the last-level cache has %.0f MiB\n",
+           (double)(chased->memory.bytes / chase_stride() * LINE) / 1048576, (double)last_level_caches(one) / 1048576);
 }
 
 static latency_t idle_latency(int cpu, int node, size_t bytes, bool say)
@@ -650,7 +660,16 @@ static void do_idle_latency(void)
     latency_t latency = idle_latency(cpu, opt.node, bytes, true);
     printf("# %" PRIu64 " loads in %.2f s: median of 20 blocks; least %.2f ns, mean %.2f ns\n", latency.loads,
            latency.elapsed_ns * 1e-9, latency.least_ns, latency.mean_ns);
-    printf("Each iteration took %.1f base frequency clocks (\t%.1f\tns)\n", latency.median_ns / ns_per_tick, latency.median_ns);
+#if defined(ON_X86_64)
+    if (!ticks_are_ns) { /* the time stamp counter runs at the base frequency */
+        printf("Each iteration took %.1f base frequency clocks (\t%.1f\tns)\n", latency.median_ns / ns_per_tick,
+               latency.median_ns);
+        return;
+    }
+#endif
+    double turn_ns = ns_per_turn();
+    printf("# core clocks: turns of an empty loop, %.3f ns each\n", turn_ns);
+    printf("Each iteration took %.1f core clocks (\t%.1f\tns)\n", latency.median_ns / turn_ns, latency.median_ns);
 }
 
 static void do_latency_matrix(void)
@@ -904,8 +923,8 @@ static void usage(void)
          "  --idle_latency --loaded_latency --latency_matrix --bandwidth_matrix\n"
          "  --peak_injection_bandwidth --max_bandwidth --c2c_latency\n"
          "\n"
-         "  -b n   buffer in KiB, or with a suffix k, m, g; 4 x the last-level caches by default. Load threads have one\n"
-         "         each, and another where they write\n"
+         "  -b n   buffer in KiB, or with a suffix k, m, g; by default several times the last-level caches. Load\n"
+         "         threads have one each, and another where they write\n"
          "  -c n   latency thread (or c2c reader) on CPU n        -w n   c2c writer on CPU n\n"
          "  -k l   load threads on the CPUs of a list (0,2-5); by default every allowed CPU but the latency thread's\n"
          "  -X     one CPU of each core                           -a     c2c between every two allowed CPUs\n"

@@ -230,7 +230,8 @@ static void set_window(void)
 {
     uint64_t length = opt.window_length ? opt.window_length : opt.bytes;
     if (opt.window_offset > opt.bytes || length > opt.bytes - opt.window_offset)
-        refuse("--window: %" PRIu64 ":%" PRIu64 " does not lie inside %" PRIu64 " bytes", opt.window_offset, length, opt.bytes);
+        refuse("--window: %" PRIu64 ":%" PRIu64 " does not lie inside %" PRIu64 " bytes", opt.window_offset, length,
+               opt.bytes);
     if (opt.direct && opt.window_offset % opt.block)
         refuse("--window: with --direct its offset must be a multiple of --block");
     place.offset = opt.window_offset;
@@ -438,7 +439,8 @@ static void print_result(const char *op, samples_t *samples, uint64_t total_ns, 
     printf("   \"bytes\": %" PRIu64 ", \"block\": %" PRIu64 ", \"count\": %" PRIu64 ",\n",
            opt.target == FILES ? opt.files * opt.file_size : opt.bytes, opt.target == FILES ? opt.file_size : opt.block, n);
     if (opt.target == COMPUTE)
-        printf("   \"iterations\": %" PRIu64 ", \"ns_per_iteration\": %.6f,\n", opt.iterations, mean / (double)opt.iterations);
+        printf("   \"iterations\": %" PRIu64 ", \"ns_per_iteration\": %.6f,\n", opt.iterations,
+               mean / (double)opt.iterations);
     if (opt.target == FILES)
         printf("   \"files\": %" PRIu64 ", \"total_ns\": %" PRIu64 ",\n", opt.files, total_ns);
     printf("   \"mean_ns\": %.3f, \"sd_ns\": %.3f, \"min_ns\": %.3f, \"max_ns\": %.3f,\n", mean,
