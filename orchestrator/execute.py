@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from orchestrator import proof
-from orchestrator.model import Placement, Plan, PlannedRun, RunRecord, Status
+from orchestrator.model import Plan, PlannedRun, RunRecord, Status
 from orchestrator.process import Outcome, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
@@ -107,7 +107,7 @@ def execute(
                 break
             on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
             mark = secrets.token_hex(8)
-            witness = _Witness(run.placement)
+            witness = _Witness(run)
             started = datetime.datetime.now(datetime.UTC)
             try:
                 scratch.prepare(run.scratch, stop)
@@ -168,8 +168,9 @@ def execute(
 class _Witness:
     """Keeps the last look at a run: where its processes really were."""
 
-    def __init__(self, asked: Placement | None) -> None:
-        self._asked = asked
+    def __init__(self, run: PlannedRun) -> None:
+        self._asked = run.placement
+        self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
         self._processes: tuple[proof.Process, ...] = ()
         self._settled = False
 
@@ -177,7 +178,7 @@ class _Witness:
         """Look once; True if there is nothing more to wait for."""
         assert self._asked is not None
         self._processes = proof.look(pid)
-        self._settled = proof.settled(self._asked, self._processes) and not proof.mismatches(
+        self._settled = proof.settled(self._asked, self._processes, self._threads) and not proof.mismatches(
             self._asked, self._processes
         )
         return self._settled

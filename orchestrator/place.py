@@ -531,7 +531,9 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
                     f"remote memory: every NUMA node with memory ({format_cpulist(usable)}) is local to "
                     f"PUs {format_cpulist(taken)}"
                 )
-            farthest = min(others, key=lambda node: (-_distance(homes, node, topology), node))
+            # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own
+            with_cpus = {node.os_index for node in topology.numa_nodes if node.cpus}
+            farthest = min(others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n))
             return _Memory(relation="remote", membind=(farthest,))
     wanted = set(selector.numbers)
     known = {node.os_index: node for node in topology.numa_nodes}

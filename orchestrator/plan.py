@@ -13,7 +13,7 @@ from typing import Any
 
 from orchestrator.expand import expand, rounds
 from orchestrator.model import Experiment, Place, Placement, Plan, PlannedRun, Point, Skipped, Sweep
-from orchestrator.place import Unplaceable, resolve
+from orchestrator.place import Unplaceable, expand_each, resolve
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool
 from parsers.errors import UserError
 
@@ -43,6 +43,16 @@ class Learnt:
         return known if known is not None else max(0.1, estimate_s + self.overhead.get(point.tool, 0.0))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """A point that this machine can host, and how."""
+
+    point: Point
+    placement: Placement | None
+    command: Command
+    program: Program
+
+
 def make_plan(
     experiments: Sequence[Experiment],
     machine: Machine,
@@ -56,7 +66,7 @@ def make_plan(
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
     learnt = learnt or Learnt()
-    cells: list[tuple[Point, Placement | None, Command, Program]] = []
+    cells: list[_Cell] = []
     skipped: list[Skipped] = []
     sweeps: dict[str, Sweep] = {}
     for experiment in experiments:
@@ -84,10 +94,11 @@ def make_plan(
             f"{_labels(first.point)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
-    by_id = {cell[0].point_id: cell for cell in cells}
+    by_id = {cell.point.point_id: cell for cell in cells}
     runs = []
-    for point, repeat in rounds([cell[0] for cell in cells], sweeps, seed):
-        _, placement, command, program = by_id[point.point_id]
+    for point, repeat in rounds([cell.point for cell in cells], sweeps, seed):
+        cell = by_id[point.point_id]
+        command = cell.command
         asked = sweeps[point.sweep].timeout_s
         runs.append(
             PlannedRun(
@@ -97,73 +108,66 @@ def make_plan(
                 repeat=repeat,
                 argv=command.argv,
                 env=command.env,
-                placement=placement,
+                placement=cell.placement,
                 timeout_s=asked
                 if asked is not None
                 else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * command.estimate_s,
                 nominal_s=command.estimate_s,
                 estimate_s=learnt.wall_s(point, command.estimate_s),
-                program=program.name,
+                program=cell.program.name,
                 scratch=command.scratch,
                 writes=command.writes,
                 notes=command.notes,
             )
         )
-    return Plan(runs=tuple(runs), points=tuple(cell[0] for cell in cells), skipped=tuple(skipped), seed=seed)
+    return Plan(
+        runs=tuple(runs), points=tuple(cell.point for cell in cells), skipped=tuple(skipped), seed=seed
+    )
 
 
-def _cells(
-    point: Point, machine: Machine
-) -> list[tuple[Point, Placement | None, Command, Program] | Skipped]:
-    """Return the cells of a point: several where its place says `each …`, a Skipped where it cannot be hosted."""
+def _cells(point: Point, machine: Machine) -> list[_Cell | Skipped]:
+    """Return the cells of a point: several where its place says `each …`, a Skipped where one cannot be hosted."""
     tool = get_tool(point.tool)
     program = machine.programs.get(point.tool, f"{point.tool} was not looked for")
     if isinstance(program, str):
         return [Skipped(sweep=point.sweep, point=point.labels(), reason=program)]
     site = replace(machine.site, program=program)
+    place = point.place or tool.default_place(point.options)
     try:
-        placed = _placed(point, tool, site)
+        places = (None,) if place is None else expand_each(place, site.topology)
     except Unplaceable as error:
         return [Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))]
-    found: list[tuple[Point, Placement | None, Command, Program] | Skipped] = []
-    for cell, placement in placed:
-        try:
-            if placement is not None and not site.numactl:
+    return [_cell(_at(point, place, each), each, tool, site, machine) for each in places]
+
+
+def _at(point: Point, asked: Place | None, place: Place | None) -> Point:
+    """Return the point at one of the places that its own place stands for; its place is then what tells it apart."""
+    if place == asked:
+        return point
+    return replace(point, place=place, axes=point.axes if "place" in point.axes else (*point.axes, "place"))
+
+
+def _cell(
+    point: Point, place: Place | None, tool: ToolModule, site: Site, machine: Machine
+) -> _Cell | Skipped:
+    try:
+        placement = None
+        if place is not None:
+            threads, processes = tool.shape(point.options)
+            (placement,) = resolve(place, site.topology, threads=threads, processes=processes)
+            if not site.numactl:
                 raise Refused(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"
                 )
-            command = tool.command(cell, placement, site)
-            needed = sum(file.size_bytes for file in command.scratch)
-            if machine.free_scratch_bytes is not None and needed > machine.free_scratch_bytes:
-                raise Refused(
-                    f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {machine.free_scratch_bytes >> 20} MiB to give"
-                )
-            found.append((cell, placement, command, program))
-        except Refused as error:
-            found.append(Skipped(sweep=cell.sweep, point=cell.labels(), reason=str(error)))
-    return found
-
-
-def _placed(point: Point, tool: ToolModule, site: Site) -> list[tuple[Point, Placement | None]]:
-    place = point.place or tool.default_place(point.options)
-    if place is None:
-        return [(point, None)]
-    threads, processes = tool.shape(point.options)
-    placements = resolve(place, site.topology, threads=threads, processes=processes)
-    if len(placements) == 1 and placements[0].name == place.name:
-        return [(point, placements[0])]
-    axes = point.axes if "place" in point.axes else (*point.axes, "place")
-    return [
-        (
-            replace(
-                point,
-                axes=axes,
-                place=Place(name=p.name, cpus=place.cpus, memory=place.memory, spread=place.spread),
-            ),
-            p,
-        )
-        for p in placements
-    ]
+        command = tool.command(point, placement, site)
+        needed = sum(file.size_bytes for file in command.scratch)
+        if machine.free_scratch_bytes is not None and needed > machine.free_scratch_bytes:
+            raise Refused(
+                f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {machine.free_scratch_bytes >> 20} MiB to give"
+            )
+    except (Unplaceable, Refused) as error:
+        return Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))
+    return _Cell(point=point, placement=placement, command=command, program=site.program)
 
 
 def _labels(labels: Mapping[str, Any]) -> str:

@@ -69,9 +69,14 @@ def tool_processes(processes: Iterable[Process]) -> list[Process]:
     return [process for process in processes if process.name not in LAUNCHERS]
 
 
-def settled(asked: Placement, processes: Sequence[Process]) -> bool:
-    """Say whether there is already something to compare: no numactl is left, and every rank is there."""
-    return all(p.name != "numactl" for p in processes) and len(tool_processes(processes)) >= len(asked.groups)
+def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) -> bool:
+    """Say whether there is already all to compare: no numactl is left, every rank and each of its threads is there."""
+    workers = tool_processes(processes)
+    return (
+        all(p.name != "numactl" for p in processes)
+        and len(workers) >= len(asked.groups)
+        and sum(len(p.threads) for p in workers) >= threads * len(asked.groups)
+    )
 
 
 def mismatches(asked: Placement, processes: Sequence[Process]) -> list[str]:

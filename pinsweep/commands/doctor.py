@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07/ (then elsewhere: plan --topology node07/topology.xml)"
+    epilog="Example: pinsweep doctor; pinsweep doctor --capture node07 (then, elsewhere: plan --topology node07)"
 )
 @click.option(
     "--capture",
@@ -34,7 +34,7 @@ def command(capture: Path | None) -> int:
     topology = machine.read_topology()
     facts = machine.facts()
     if capture is not None:
-        _capture(capture, machine.lstopo_xml(), facts)
+        _capture(capture, machine.capture(), facts)
     click.secho("Machine", bold=True)
     for line in _describe(topology):
         click.echo(f"  {line}")
@@ -113,19 +113,11 @@ def _describe(topology: Topology) -> list[str]:
     return lines
 
 
-def _capture(folder: Path, xml: str | None, facts: object) -> None:
+def _capture(folder: Path, topology: str, facts: object) -> None:
     import json
 
-    from parsers.errors import UserError
+    from reports.files import write_whole
 
-    if xml is None:
-        raise UserError(
-            "--capture", "lstopo is not installed", "apt-get install hwloc-nox, or dnf install hwloc"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "topology.xml").write_text(xml, "utf-8")
-        (folder / "facts.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    except OSError as error:
-        raise UserError(str(folder), f"cannot be written: {error.strerror}") from error
-    click.echo(f"wrote  {folder}/topology.xml and facts.json", err=True)
+    write_whole(folder / "topology.json", topology)
+    write_whole(folder / "facts.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    click.echo(f"wrote  {folder}; elsewhere: pinsweep plan EXPERIMENT --topology {folder}", err=True)
