@@ -308,14 +308,17 @@ static void poke_compute(samples_t *samples)
         for (uint64_t i = 0; i < n; i++)
             sum += sin((double)i);
         __asm__ volatile("" : "+m"(sum));
-    } else {
+    } else if (opt.loop == LOOP_MULADD) {
         uint32_t d = 1;
         start = tick_begin();
-        for (uint32_t i = 1; i <= n; i++) {
-            if (opt.loop == LOOP_MULADD)
-                d = d * i + 1;
+        for (uint64_t i = 1; i <= n; i++) {
+            d = d * (uint32_t)i + 1;
             __asm__ volatile("" : "+r"(d)); /* each turn needs the one before */
         }
+    } else {
+        start = tick_begin();
+        for (uint64_t i = 0; i < n; i++)
+            __asm__ volatile("" : "+r"(i)); /* a loop that must not be left out */
     }
     end = tick_end();
     add_sample(samples, start, end);
