@@ -62,12 +62,13 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]], filled: Map
     counts = sorted(curves[first])
     n = filled.get(first)
     parts = []
-    if n is not None and sum(c > n for c in counts) >= 2:
+    alone = first == "local" or len(curves) == 1  # of several places, only local memory is spoken for
+    if n is not None and alone and sum(c > n for c in counts) >= 2:
         subject = f"{first} memory" if first in ("local", "remote") else "memory"
         parts.append(
             f"{fmt.spelled(n).capitalize()} {'thread fills' if n == 1 else 'threads fill'} {subject}"
         )
-    elif len(counts) >= 3 and n == counts[-1]:
+    elif len(counts) >= 3 and alone and n == counts[-1]:
         parts.append(f"{kernel} bandwidth still rises at {fmt.plural(counts[-1], 'thread')}")
     if "local" in curves and "remote" in curves:
         best = {place: max(curves[place].values(), key=lambda s: s.median) for place in ("local", "remote")}

@@ -16,6 +16,7 @@ A run is good if its status is ok and its output can be read; of several attempt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Cell, Metric, Parsed
 from parsers.text import decode
+from parsers.units import size_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -283,8 +285,40 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         skipped=tuple(skipped),
         missing=tuple(missing),
         planned=planned,
-        _good={tool: tuple(by_key.values()) for tool, by_key in chosen.items()},
+        _good=_ordered(chosen, tuple(experiments.values())),
     )
+
+
+def natural(value: object) -> tuple[int, float, str]:
+    """Sort key of an axis' values: numbers and sizes (4k before 32k) by what they are, words after them."""
+    try:
+        return (0, float(size_bytes(str(value))), "")
+    except ValueError:
+        return (1, 0.0, str(value))
+
+
+def _ordered(
+    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], experiments: Sequence[StoredExperiment]
+) -> dict[str, tuple[Run, ...]]:
+    """Undo the random order of the runs: files as given, sweeps as in the experiments' texts, cells by their axes."""
+    every = [run for by_key in chosen.values() for run in by_key.values()]
+    files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
+    texts = "\n".join(experiment.text for experiment in experiments)
+    named = {
+        name: re.search(rf"name:[ \"']*{re.escape(name)}\b", texts) for name in {r.point.sweep for r in every}
+    }
+    sweeps = {name: (match.start() if match else len(texts), name) for name, match in named.items()}
+
+    def key(run: Run) -> tuple[object, ...]:
+        values = [natural(value) for value in run.point.labels().values()]
+        return files[run.file], sweeps[run.point.sweep], values, run.record.point_id, run.record.repeat
+
+    return {
+        tool: tuple(sorted(by_key.values(), key=key))
+        for tool, by_key in sorted(
+            chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
+        )
+    }
 
 
 def _key(run: Run) -> tuple[str, str, int]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed
-from parsers.units import size_bytes
 from reports import derive, frames, naming
 from reports import format as fmt
 from reports.charts import _common as common
@@ -137,7 +136,7 @@ def _cells(runs: Sequence[Run]) -> list[str]:
     """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell."""
     cells = list(common.group(runs, lambda r: (r.host, r.record.point_id)).values())
     axes = list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
-    cells.sort(key=lambda members: [_order(members[0].point.labels().get(axis)) for axis in axes])
+    cells.sort(key=lambda members: [frames.natural(members[0].point.labels().get(axis)) for axis in axes])
     repeats = {len(members) for members in cells}
     names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
@@ -147,14 +146,6 @@ def _cells(runs: Sequence[Run]) -> list[str]:
         values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
     return [_cut(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
-
-
-def _order(value: object) -> tuple[int, float, str]:
-    """Sort numbers and sizes (4k before 32k) by what they are, words by their letters after them."""
-    try:
-        return (0, float(size_bytes(str(value))), "")
-    except ValueError:
-        return (1, 0.0, str(value))
 
 
 def _cell(runs: Sequence[Run]) -> str:

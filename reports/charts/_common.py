@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -149,6 +150,15 @@ def series_of(curves: Sequence[Curve], *, ordered: bool = False) -> list[Series]
     """Give each curve its colour, in order."""
     colours = vega.palette(len(curves), ordered=ordered)
     return [Series(name=c.name, colour=k, dashed=c.dashed) for c, k in zip(curves, colours, strict=True)]
+
+
+def segments(curves: Sequence[Curve], plot: Plot, factor: float) -> list[tuple[labels.Point, labels.Point]]:
+    """Return the strokes of the curves in px: what names should not lie on."""
+    return [
+        (plot.at(a, ya.median / factor), plot.at(b, yb.median / factor))
+        for line in curves
+        for (a, ya), (b, yb) in itertools.pairwise(line.points)
+    ]
 
 
 def cross_rows(xs: Iterable[float]) -> Rows:

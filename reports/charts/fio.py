@@ -262,7 +262,8 @@ def _panel(
 
 def _numbers(found: list[Cell], names: list[str]) -> Table:
     scale = fmt.scale_for([c.latency for c in found], "ns")
-    ordered = sorted(found, key=lambda c: (str(common.facet(c.run, names)), _rank(c), c.iodepth))
+    order = {of: i for i, of in enumerate(dict.fromkeys(common.facet(c.run, names) for c in found))}
+    ordered = sorted(found, key=lambda c: (order[common.facet(c.run, names)], _rank(c), c.iodepth))
     groups = common.group(
         ordered, lambda c: (common.facet(c.run, names), _series(c)[0], c.iodepth, c.numjobs, c.direction)
     )

@@ -212,11 +212,7 @@ def _rate_panel(lines: list[Curve], title: str) -> Panel:
                 data["rings"].append({"series": line.name, **at})
                 anchors.append((plot.at(at["x"], at["y"]), f"n½ {fmt.size(half)}"))
                 where.append(at)
-        segments = [
-            (plot.at(a, ya.median / scale.factor), plot.at(b, yb.median / scale.factor))
-            for line in drawn
-            for (a, ya), (b, yb) in zip(line.points, line.points[1:], strict=False)
-        ]
+        segments = common.segments(drawn, plot, scale.factor)
         bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
         rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]
         for place, at in zip(labels.near(anchors, segments, rings, bounds, 11.5), where, strict=True):

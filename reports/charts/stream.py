@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports import derive, findings, scales, vega
+from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
@@ -129,6 +129,8 @@ def _panel(
             "crosses": common.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
+        rings: list[tuple[labels.Point, str]] = []
+        where = []
         for place, line in enumerate(lines):
             one = line.medians.get(1.0)
             if place == 0 and one and len(line.points) > 1:
@@ -150,10 +152,17 @@ def _panel(
             if full is not None and len(line.points) >= 3 and full != line.points[-1][0] and place < 3:
                 at = {"x": full, "y": line.medians[full] / scale.factor}
                 data["rings"].append({"series": line.name, **at})
-                above = place == 0
-                data["notes"].append(
-                    {**at, "text": f"95 % at {full}", "dx": 2, "dy": -11 if above else 22, "align": "left"}
-                )
+                rings.append((plot.at(at["x"], at["y"]), f"95 % at {full}"))
+                where.append(at)
+        boxes = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in rings]
+        bounds = (0.0, -8.0, frame.plot_width, frame.plot_height - 4)
+        for at, (_, text), label in zip(
+            where,
+            rings,
+            labels.near(rings, common.segments(lines, plot, scale.factor), boxes, bounds, 11.5),
+            strict=True,
+        ):
+            data["notes"].append({**at, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align})
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
 
     title = common.facet_title(of, option_value)
@@ -179,9 +188,10 @@ def _numbers(runs: Sequence[Run], scale: fmt.Scale) -> Table:
         {place for by_place in cells.values() for place in by_place}, key=lambda p: (p != "local", p)
     )
     both = "local" in places and "remote" in places
+    order = list(dict.fromkeys(of for of, _, _ in cells))
     rows = []
     for (of, kernel, count), by_place in sorted(
-        cells.items(), key=lambda c: (str(c[0][0]), -_rank(c[0][1]), c[0][2])
+        cells.items(), key=lambda c: (order.index(c[0][0]), -_rank(c[0][1]), c[0][2])
     ):
         spreads = {place: derive.spread(values) for place, values in by_place.items()}
         ratio = (

@@ -220,7 +220,7 @@ def test_one_run_in_detail(full_result: Path) -> None:
     [
         ("stream", "stream_omp2", "triad "),
         ("imb", "pingpong_default", "0 B in "),
-        ("fio", "jsonplus_randrw", "read "),
+        ("fio", "jsonplus_randrw", "IOPS"),
         ("poke", "memory_1GB_write_fence", "median 604 ns"),
         ("mlc", "memlat_0.1_six_runs", "up to "),
     ],
@@ -245,3 +245,28 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_bytes() == b"two"
     assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
     assert path.stat().st_mode & 0o444
+
+
+def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
+    make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads, place in ((16, "remote"), (2, "remote"), (2, "local"), (16, "local")):
+        maker.add(
+            "s",
+            "stream",
+            {"threads": threads},
+            make.stream_text(9e3, threads),
+            axes=("place", "threads"),
+            place=place,
+        )
+
+    runs = frames.load([maker.write()]).good("stream")
+
+    assert [(r.place, r.options["threads"]) for r in runs] == [
+        ("local", 2),
+        ("local", 16),
+        ("remote", 2),
+        ("remote", 16),
+    ]
+    assert sorted(["32k", "4k", 128, "all", 8], key=frames.natural) == [8, 128, "4k", "32k", "all"]

@@ -1,0 +1,128 @@
+"""Titles claim what the data carries, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports import derive, findings
+from reports.derive import Bucket, Load, Spread, loaded_latency, pingpong
+
+
+def spread(value: float, n: int = 1, width: float = 0.0) -> Spread:
+    return Spread(value, value * (1 - width / 2), value * (1 + width / 2), n)
+
+
+def scaling(local: dict[int, float], remote: dict[int, float], n: int = 1, width: float = 0.0) -> str:
+    curves = {
+        name: {t: spread(v, n, width) for t, v in line.items()}
+        for name, line in (("local", local), ("remote", remote))
+        if line
+    }
+    return findings.scaling(
+        "Triad",
+        curves,
+        {name: derive.saturation({t: s.median for t, s in c.items()}) for name, c in curves.items()},
+    )
+
+
+FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
+
+
+@pytest.mark.parametrize(
+    ("local", "remote", "n", "width", "title"),
+    [
+        (
+            FULL,
+            {t: v * 0.85 for t, v in FULL.items()},
+            1,
+            0.0,
+            "Three threads fill local memory; remote costs 15 %",
+        ),
+        (FULL, {t: v * 0.95 for t, v in FULL.items()}, 1, 0.0, "Three threads fill local memory"),
+        (
+            FULL,
+            {t: v * 0.95 for t, v in FULL.items()},
+            5,
+            0.01,
+            "Three threads fill local memory; remote costs 5.0 %",
+        ),
+        (FULL, {t: v * 0.95 for t, v in FULL.items()}, 5, 0.2, "Three threads fill local memory"),
+        ({1: 10.0, 2: 20.0, 4: 40.0}, {}, 1, 0.0, "Triad bandwidth still rises at 4 threads"),
+        ({1: 10.0, 2: 20.0}, {}, 1, 0.0, "Triad bandwidth over threads"),
+        ({1: 10.0}, {1: 10.0}, 1, 0.0, "Triad bandwidth over threads"),
+    ],
+)
+def test_scaling(local: dict[int, float], remote: dict[int, float], n: int, width: float, title: str) -> None:
+    assert scaling(local, remote, n, width) == title
+
+
+def test_several_places_are_not_called_memory() -> None:
+    curves = {place: {t: spread(v) for t, v in FULL.items()} for place in ("node 0", "node 1")}
+
+    assert findings.scaling("Triad", curves, {"node 0": 3, "node 1": 3}) == "Triad bandwidth over threads"
+
+
+def test_loaded_latency() -> None:
+    idle = [Load(9000, 60, 1e9), Load(5000, 60, 1.1e9), Load(3000, 60, 1.2e9)]
+    doubling = loaded_latency([*idle, Load(100, 90, 15e9), Load(0, 200, 20e9)])
+    flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
+
+    assert findings.loaded_latency([doubling]) == "Memory gives 16 GB/s before latency doubles"
+    assert findings.loaded_latency([flat]) == "Latency did not double up to 20 GB/s"
+    assert findings.loaded_latency([flat, doubling]) == "Latency under load"
+    assert findings.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
+    assert findings.loaded_latency([]) == "Latency under load"
+
+
+def test_pingpong() -> None:
+    near, far = pingpong({0: 200.0, 8: 200.0, 2**20: 1e5}), pingpong({0: 520.0, 8: 520.0, 2**20: 2e5})
+
+    assert (
+        findings.pingpong({"same package": (near, spread(200)), "other package": (far, spread(520))})
+        == "Crossing the package costs 2.6 × in latency and 50 % of bandwidth"
+    )
+    scattered = {"same package": (near, spread(200, 2, 1.9)), "other package": (far, spread(520, 2, 1.9))}
+    assert findings.pingpong(scattered) == "Message passing: time and bandwidth"
+    assert findings.pingpong({}) == "Message passing: time and bandwidth"
+    assert findings.pingpong({"same cache": (near, None)}).startswith("A small message takes 200 ns")
+
+
+def test_iodepth() -> None:
+    def line(*values: float) -> dict[int, Spread]:
+        return {depth: spread(v) for depth, v in zip((1, 4, 8, 32), values, strict=False)}
+
+    assert (
+        findings.iodepth({"randread": line(20, 80, 150, 151)}, ("randread",))
+        == "Past depth 8 the storage gives no more reads, only more waiting"
+    )
+    assert (
+        findings.iodepth({"randread": line(20, 80, 150, 300)}, ("randread",))
+        == "More depth still gives more reads at 32"
+    )
+    assert (
+        findings.iodepth({"randwrite": line(150, 151, 150, 152)}, ("randread",))
+        == "Depth 1 gives all the I/Os there are; more depth only waits"
+    )
+    assert findings.iodepth({"randread": line(150, 300)}, ("randread",)) == "IOPS and latency over iodepth"
+    assert findings.iodepth({}, ()) == "IOPS and latency over iodepth"
+
+
+def test_tails_need_ten_thousand_samples() -> None:
+    few = [Bucket(100, 101, 999), Bucket(900, 901, 1)]
+
+    assert (
+        findings.tail("memory", derive.quantile(few, 0.5), derive.quantile(few, 0.999), 900, 1000)
+        == "Latency tails"
+    )
+    assert "over 3.1 × the median, the slowest of 100\u2009000 took 1.5 ms" in findings.tail(
+        "memory", 270, 840, 1.49e6, 100_000
+    )
+
+
+def test_matrix() -> None:
+    assert (
+        findings.matrix("Idle latency", [80.0, 81.0], [139.0, 140.0])
+        == "Idle latency: other nodes’ memory is at 1.7 × the own"
+    )
+    assert findings.matrix("Idle latency", [80.0], [81.0]) == "Idle latency between NUMA nodes"
+    assert findings.matrix("Idle latency", [80.0], []) == "Idle latency"
