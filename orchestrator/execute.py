@@ -19,7 +19,7 @@ from orchestrator.model import Plan, PlannedRun, RunRecord, Status
 from orchestrator.process import Outcome, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
-from orchestrator.tools import get_tool, text_to_parse
+from orchestrator.tools import get_tool, text_to_parse, verdict
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError
 from parsers.measurement import Parsed
@@ -215,7 +215,7 @@ def judge(
             reason + (_words(stderr, stdout) if outcome.exit_code or outcome.signal else str(error)),
             None,
         )
-    complaint = get_tool(run.tool).complaint(parsed, stdout, stderr, run.point)
+    complaint = verdict(parsed, stdout, stderr, run.point)
     if outcome.signal is not None:
         return (
             "failed",

@@ -69,16 +69,19 @@ def make_plan(
     cells: list[_Cell] = []
     skipped: list[Skipped] = []
     sweeps: dict[str, Sweep] = {}
+    versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
     for experiment in experiments:
         for sweep in experiment.sweeps:
             if sweep.name in sweeps:
                 raise UserError(
                     experiment.path,
                     f"a sweep named {sweep.name!r} is there already",
-                    "give each sweep of a result file a name of its own",
+                    "give the file or the sweep another name",
                 )
             sweeps[sweep.name] = sweep
-        points, unresolved = expand(experiment, machine.site.topology)
+        points, unresolved = expand(
+            experiment, machine.site.topology, root=machine.site.root, versions=versions
+        )
         skipped.extend(unresolved)
         for point in points:
             for outcome in _cells(point, machine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class Prepared:
 
 def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
     """Load, look around, plan. Raises UserError for every mistake before anything is started."""
-    loaded = tuple(load_experiment(path) for path in paths)
+    loaded = _told_apart([load_experiment(path) for path in paths])
     known = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
     if missing := sorted(set(wishes.only) - known):
         raise UserError(
@@ -57,6 +58,23 @@ def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
     )
     plan = make_plan(experiments, machine, seed=seed, learnt=timings.load(), strict=wishes.strict)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
+
+
+def _told_apart(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Put the file's name before the names of sweeps that several files share: `lab-memory/tails`."""
+    counts = Counter(sweep.name for experiment in experiments for sweep in experiment.sweeps)
+    return tuple(
+        dataclasses.replace(
+            experiment,
+            sweeps=tuple(
+                dataclasses.replace(sweep, name=f"{experiment.name}/{sweep.name}")
+                if counts[sweep.name] > 1
+                else sweep
+                for sweep in experiment.sweeps
+            ),
+        )
+        for experiment in experiments
+    )
 
 
 def _narrowed(experiment: Experiment, only: Sequence[str]) -> Experiment:

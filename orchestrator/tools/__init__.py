@@ -133,6 +133,9 @@ class ToolModule(Protocol):
     READS_STDERR: bool
     """Whether figures may be on standard error too: then both streams are parsed, standard output first."""
 
+    FATAL: tuple[str, ...]
+    """Flags of the parser that make an output no result."""
+
     INSTALL: str
     """One line: how to get the tool where it is missing."""
 
@@ -163,7 +166,7 @@ class ToolModule(Protocol):
     def version_argv(self, path: str) -> tuple[str, ...]: ...
 
     def complaint(self, parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
-        """Say why an output that could be read is still not a result (validation failed, wrong benchmark), or ""."""
+        """Say why an output without a fatal flag is still not what was asked for, or ""."""
         ...
 
 
@@ -183,3 +186,14 @@ def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:
     """Return what the tool's parser gets to read of a run's raw output."""
     data = stdout + b"\n" + stderr if get_tool(tool).READS_STDERR else stdout
     return data.decode("utf-8", "replace")
+
+
+def verdict(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
+    """Say why an output that could be read is no result, or "": a fatal flag, no figure at all, not what was asked for."""
+    tool = get_tool(point.tool)
+    for flag in parsed.flags:
+        if flag.id in tool.FATAL:
+            return flag.text
+    if not parsed.measurements.rows:
+        return "there are no figures in the output"
+    return tool.complaint(parsed, stdout, stderr, point)

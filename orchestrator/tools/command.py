@@ -21,6 +21,7 @@ from parsers.measurement import Parsed
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
 READS_STDERR = True
+FATAL: tuple[str, ...] = ()
 INSTALL = "the program is the first word of `command`"
 OPEN = True
 """Any other option is an axis of the user's own, for the placeholders."""
@@ -80,7 +81,7 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             if not parts:
                 found.append(("command", "is empty"))
             for word in parts:
-                fill(word, options)
+                fill(word, {**options, "place": ""})
         except KeyError as error:
             found.append(("command", f"no axis or option named {error.args[0]!r} for its placeholder"))
         except ValueError as error:
@@ -128,4 +129,5 @@ def version(text: str) -> str:  # noqa: ARG001
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+    """Every metric that the experiment names must be there."""
     return next((flag.text for flag in parsed.flags if flag.id.startswith("missing:")), "")

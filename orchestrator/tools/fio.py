@@ -28,6 +28,7 @@ from parsers.units import size_bytes
 PROGRAMS = ("fio",)
 KERNEL = ""
 READS_STDERR = False
+FATAL = ("job_error", "no_io")
 INSTALL = "apt-get install fio, or dnf install fio"
 
 READS = frozenset({"read", "randread"})
@@ -304,10 +305,4 @@ def version(text: str) -> str:
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
-    """A job with an error, or one that did no I/O at all, is no result."""
-    for flag in parsed.flags:
-        if flag.id == "job_error":
-            return flag.text
-    if not parsed.measurements.rows:
-        return "fio did no I/O"
     return ""

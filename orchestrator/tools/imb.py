@@ -18,6 +18,15 @@ from parsers.measurement import Parsed
 PROGRAMS = ("IMB-MPI1",)
 KERNEL = ""
 READS_STDERR = False
+FATAL = (
+    "invalid_benchmark_name",
+    "invalid_nprocs",
+    "out_of_mem",
+    "time_out",
+    "int_overflow",
+    "truncated",
+    "empty_table",
+)
 INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
 
 BENCHMARKS = (
@@ -137,17 +146,7 @@ def version(text: str) -> str:
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
-    """IMB exits with 0 after a misspelt name, too few processes or too little memory: look at what it printed."""
-    for flag in parsed.flags:
-        if flag.id in (
-            "invalid_benchmark_name",
-            "invalid_processes",
-            "out_of_mem",
-            "time_out",
-            "truncated",
-            "incomplete",
-        ):
-            return flag.text
+    """IMB exits with 0 after a misspelt name, having run everything: look at what it printed."""
     if parsed.facts.get("complete") is False:
         return "IMB did not come to its end"
     wanted = str(point.options.get("benchmark", "PingPong"))

@@ -20,6 +20,7 @@ from parsers.measurement import Parsed
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"
 READS_STDERR = False
+FATAL = ("invalid_argument", "hugepages_missing", "no_figures", "truncated", "non_finite")
 INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"
 
 MODES = (
@@ -181,11 +182,11 @@ def version(text: str) -> str:
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
-    """Fewer rows than delays, a refusal, or no figures at all are no result."""
-    for wanted in ("no_figures", "hugepages_missing", "invalid_argument", "truncated"):
-        for flag in parsed.flags:
-            if flag.id == wanted:
-                return flag.text
-    if not parsed.measurements.rows:
-        return "no figures in the output"
+    """A row for each delay that was asked for, no more and no fewer."""
+    asked = point.options.get("delays")
+    columns = parsed.measurements.columns
+    metric, delay = columns.index("metric"), columns.index("delay")
+    got = tuple(row[delay] for row in parsed.measurements.rows if row[metric] == "latency")
+    if asked is not None and got != tuple(asked):
+        return f"asked for {len(asked)} delays, got {len(got)} rows"
     return ""

@@ -15,6 +15,7 @@ from parsers.units import size_bytes
 PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
 KERNEL = "stream"
 READS_STDERR = False
+FATAL = ("validation_failed", "no_figures", "kernels_missing", "truncated", "non_finite", "threads_differ")
 INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
 
 ARRAYS = 3
@@ -149,7 +150,4 @@ def version(text: str) -> str:
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
-    for flag in parsed.flags:
-        if flag.id in ("validation_failed", "non_finite", "truncated"):
-            return flag.text
     return ""
