@@ -37,11 +37,14 @@ def spread(values: Sequence[float]) -> Spread:
 def differs(a: Spread, b: Spread) -> bool:
     """May a sentence say that a and b differ? A gate on what is claimed, not a test.
 
-    The medians must differ by more than 3 % and by more than the wider of the two spreads. With fewer than three
-    repeats a side the spread is not known and 10 % is asked instead.
+    The repeats of one side must all lie on one side of the other's, and the medians must differ by more than 3 %
+    and by more than the wider of the two spreads. With fewer than three repeats a side the spread is hardly known,
+    and 10 % is asked at least.
     """
+    if a.high >= b.low and b.high >= a.low:
+        return False
     if a.median == 0 or b.median == 0:
-        return a.median != b.median
+        return True
     change = abs(math.log(abs(b.median) / abs(a.median)))
     gate = max(0.10 if min(a.n, b.n) < 3 else 0.03, a.relative, b.relative)
     return change > math.log1p(gate)

@@ -54,11 +54,25 @@ def table(results: frames.Results, tool: str | None, shape: Literal["long", "wid
         parts.append(part.dropna(axis="columns", how="all"))
     if not parts:
         return pd.DataFrame(columns=["tool", "metric", "unit", "value"])
-    joined = pd.concat(parts, ignore_index=True)
+    joined = _whole(pd.concat(parts, ignore_index=True))
     if shape == "long":
         last = ["metric", "unit", "value"]
         joined = joined[[c for c in joined.columns if c not in last] + last]
     return joined
+
+
+def _whole(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give label columns of whole numbers that miss some (a disk has no job) whole numbers back."""
+    for column in frame.columns:
+        values = frame[column]
+        if (
+            column != "value"
+            and " [" not in str(column)
+            and values.dtype.kind == "f"
+            and (values.dropna() % 1 == 0).all()
+        ):
+            frame[column] = values.astype("Int64")
+    return frame
 
 
 def _with_units(frame: pd.DataFrame) -> pd.DataFrame:

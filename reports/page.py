@@ -381,7 +381,8 @@ def _methods(results: Results) -> Iterable[str]:
         "nothing is joined across a cell that was not run or has failed."
     )
     yield (
-        "A title claims a difference where the medians are further apart than 3 % and than the spread of the repeats; "
+        "A title claims a difference where the repeats do not overlap and the medians are further apart than 3 % and than "
+        "the spread of the repeats; "
         "with fewer than three repeats a side, further than 10 %."
     )
     tools = set(results.tools)

@@ -264,7 +264,9 @@ def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
     time = near[1].zero or near[1].small
     value, unit = fmt.split(time, "ns")
     context = f"{'0 B' if near[1].zero else '0 to 8 B'}, {near[0].name}"
-    if near is not far and near[1].small and far[1].small:
+    zeros = [next((y for size, y in line.points if size == 0), None) for line in (near[0], far[0])]
+    apart = zeros[0] is None or zeros[1] is None or derive.differs(zeros[0], zeros[1])
+    if near is not far and apart and near[1].small and far[1].small:
         context += f"; {far[0].name} {fmt.number(far[1].small / near[1].small, 2)} ×"
     return [KeyNumber(name="MPI, one way", value=value, unit=unit, context=context, rank=13)]
 

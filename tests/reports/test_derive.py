@@ -150,6 +150,9 @@ def test_differs_asks_more_of_few_or_scattered_repeats() -> None:
     assert not derive.differs(around(100, 2, 0.01), around(105, 2, 0.01))
     assert not derive.differs(around(100, 5, 0.2), around(110, 5, 0.01))
     assert not derive.differs(around(100, 2, 1.9), around(180, 2, 0.01))
+    assert not derive.differs(
+        Spread(0.225, 0.21, 0.24, 2), Spread(25.4, 0.2, 50.6, 2)
+    )  # one repeat of two was hit
 
 
 def test_normal_survival() -> None:

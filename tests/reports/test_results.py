@@ -155,6 +155,15 @@ def test_parquet_takes_all_tools_at_once(full_result: Path, shape: str) -> None:
     assert set(pd.read_parquet(io.BytesIO(data)).tool) == {"mlc", "stream", "imb", "fio", "poke", "command"}
 
 
+def test_whole_numbers_stay_whole_where_some_are_missing(full_result: Path) -> None:
+    text = export([full_result], "csv", "long")
+
+    assert isinstance(text, str)
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["tool"] == "fio"]
+    assert {row["iodepth"] for row in rows} == {"1", "4", "8", "32", "128"}
+    assert {row["job"] for row in rows} <= {"0", ""}
+
+
 def test_wide_names_units(full_result: Path) -> None:
     text = export([full_result], "csv", "wide", "stream")
 
