@@ -199,12 +199,13 @@ def _is_time(raw: str) -> bool:
 def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
     """Return the values that one written value stands for: several for a range, one otherwise.
 
-    A list is one value, a tuple: one process's own sweep. So is a range, for an option with an inner axis.
+    A list is one value, a tuple: one process's own sweep, in the order written; what stands there twice is measured
+    twice (MLC's delay 0 again at the end). So is a range, for an option with an inner axis.
 
     Raises QuantityError if it cannot be read, Unresolved if this machine does not have it.
     """
     if isinstance(raw, tuple):
-        return (tuple(_distinct(v for item in raw for v in _resolve_one(name, option, item, numbers))),)
+        return (tuple(v for item in raw for v in _resolve_one(name, option, item, numbers)),)
     values = _resolve_one(name, option, raw, numbers)
     return (values,) if option.inner else values
 
