@@ -14,13 +14,16 @@ from reports import format as fmt
 from reports.derive import LoadedLatency, PingPong, Spread, differs
 
 
-def loaded_latency(curves: Sequence[LoadedLatency]) -> str:
+def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     """Say "Memory gives 21 to 27 GB/s before latency doubles".
 
+    noise: the typical spread of one row's latency over the repeats, relative to its median.
+
     Said where every curve has four points or more and reaches twice its floor; else the peak or the subject alone.
+    Nothing is said of rows that scatter by more than a quarter.
     """
     doubles = [c.at_double for c in curves if c.reached_double and c.at_double]
-    if any(c.rows < 4 for c in curves):
+    if noise > 0.25 or any(c.rows < 4 for c in curves):
         return "Latency under load"
     if curves and len(doubles) == len(curves):
         scale = fmt.scale_to_largest(doubles, "B/s")

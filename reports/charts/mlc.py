@@ -172,6 +172,10 @@ def _loaded_figures(
     )
     drawn = tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items())
     several = len(traffics) > 1
+    scatter = [
+        r.latency.relative for curves in panels.values() for c in curves for r in c.rows if r.latency.n > 1
+    ]
+    noise = statistics.median(scatter) if scatter else 0.0
     threads = {r.parsed.facts.get("threads") for r in runs if r.parsed} - {None}
     notes = []
     if len(panels) > len(shown):
@@ -180,7 +184,7 @@ def _loaded_figures(
         notes.append(f"{fmt.plural(int(n), 'thread')} made the load.")
     figure = Figure(
         id=f"loaded-{sweep}",
-        title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves]),
+        title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves], noise),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
         "dashed past the peak, where more load moves fewer bytes. Bars: lowest to highest of the repeats.",
         panels=drawn,

@@ -70,6 +70,7 @@ def test_loaded_latency() -> None:
     assert findings.loaded_latency([doubling]) == "Memory gives 16 GB/s before latency doubles"
     assert findings.loaded_latency([flat]) == "Latency did not double up to 20 GB/s"
     assert findings.loaded_latency([flat, doubling]) == "Latency under load"
+    assert findings.loaded_latency([doubling], 0.4) == "Latency under load"
     assert findings.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
     assert findings.loaded_latency([]) == "Latency under load"
 
