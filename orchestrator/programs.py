@@ -46,15 +46,29 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
             )
         return _describe(tool, path)
     if asked != "kernel":
-        for name in module.PROGRAMS:
-            path = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent)) or ""
-            if path:
+        for path in _candidates(module.PROGRAMS):
+            if _holds(path, module.SIGNATURE):
                 return _describe(tool, path)
     if module.KERNEL:
         return _kernel(tool, elsewhere)
     if elsewhere:
         return Program(name=module.PROGRAMS[0], path=module.PROGRAMS[0])
     return f"{module.PROGRAMS[0]} is not installed ({module.INSTALL})"
+
+
+def _candidates(names: Iterable[str]) -> Iterable[str]:
+    """Yield the executables of these names on PATH and beside this Python, all of them, in that order."""
+    folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), str(Path(sys.executable).parent)]
+    for name in names:
+        yield from filter(None, (shutil.which(name, path=folder) for folder in folders))
+
+
+def _holds(path: str, signature: bytes) -> bool:
+    """Tell whether a file holds some bytes, in whatever case."""
+    try:
+        return signature.lower() in Path(path).read_bytes().lower()
+    except OSError:
+        return False
 
 
 def _kernel(tool: str, elsewhere: bool) -> Program | str:

@@ -130,6 +130,9 @@ class ToolModule(Protocol):
     KERNEL: str
     """The kernel of ours that does the work: alone if PROGRAMS is empty, else where none of them is found."""
 
+    SIGNATURE: bytes
+    """What the executable holds if it is the tool: other programs bear these names too (ImageMagick has a `stream`)."""
+
     READS_STDERR: bool
     """Whether figures may be on standard error too: then both streams are parsed, standard output first."""
 

@@ -22,6 +22,7 @@ PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
 READS_STDERR = True
 FATAL: tuple[str, ...] = ()
+SIGNATURE = b""
 INSTALL = "the program is the first word of `command`"
 OPEN = True
 """Any other option is an axis of the user's own, for the placeholders."""

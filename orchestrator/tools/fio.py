@@ -29,6 +29,7 @@ PROGRAMS = ("fio",)
 KERNEL = ""
 READS_STDERR = False
 FATAL = ("job_error", "no_io")
+SIGNATURE = b"fio-"
 INSTALL = "apt-get install fio, or dnf install fio"
 
 READS = frozenset({"read", "randread"})

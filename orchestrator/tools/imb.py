@@ -27,6 +27,7 @@ FATAL = (
     "truncated",
     "empty_table",
 )
+SIGNATURE = b"MPI Benchmarks"
 INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
 
 BENCHMARKS = (

@@ -15,6 +15,7 @@ PROGRAMS: tuple[str, ...] = ()
 KERNEL = "poke"
 READS_STDERR = False
 FATAL = ("truncated",)
+SIGNATURE = b""
 INSTALL = "comes with pinsweep; it needs a C compiler"
 
 TARGETS = ("null", "memory", "file", "compute", "files")

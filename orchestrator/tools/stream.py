@@ -16,6 +16,7 @@ PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
 KERNEL = "stream"
 READS_STDERR = False
 FATAL = ("validation_failed", "no_figures", "kernels_missing", "truncated", "non_finite", "threads_differ")
+SIGNATURE = b"STREAM version"
 INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
 
 ARRAYS = 3
@@ -85,9 +86,12 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
         notes = (*note, "pinsweep's kernel stands in for STREAM")
     else:
-        if fixed := sorted(set(given) - {"threads", "array_size"}) + (
-            ["array_size"] if given.get("array_size", "auto") != "auto" else []
-        ):
+        fixed = [
+            name
+            for name in ("array_size", "stores", "pages", "precision")
+            if given.get(name, "auto") != "auto"
+        ]
+        if fixed:
             raise Refused(
                 f"{site.program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
             )
