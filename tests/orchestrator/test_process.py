@@ -117,10 +117,13 @@ def test_waiting_costs_next_to_nothing() -> None:
 
 
 def test_only_bearers_of_the_mark_are_ended() -> None:
-    pid = os.spawnvpe(os.P_NOWAIT, "sleep", ["sleep", "30"], {**os.environ, MARK: "another"})
+    mark = f"another-{os.getpid()}"
+    pid = os.spawnvpe(os.P_NOWAIT, "sleep", ["sleep", "30"], {**os.environ, MARK: mark})
     try:
+        while not marked(mark):  # until the child has become `sleep`, its environment is ours
+            time.sleep(0.01)
         end_tree("not-the-mark")
-        assert marked("another") == [pid]
+        assert marked(mark) == [pid]
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
