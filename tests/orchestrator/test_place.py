@@ -160,7 +160,7 @@ def test_laws_of_placement(
         for g in placement.groups:
             assert set(g.membind) | set(g.interleave) <= usable
             assert bool(g.membind or g.interleave) == (memory != "any")
-            if memory == "local" and "nearest" not in placement.relation:
+            if memory == "local" and not re.search("nearest|mixed", placement.relation):
                 assert set(g.membind) == {home[cpu] for cpu in g.cpus}
             if memory == "remote":
                 assert not set(g.membind) & {home[cpu] for cpu in g.cpus}
