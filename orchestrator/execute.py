@@ -7,6 +7,7 @@ is on request. Nothing here decides what to run; the plan did.
 from __future__ import annotations
 
 import datetime
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,11 +16,14 @@ from itertools import count
 from typing import Any
 
 from orchestrator import proof
+from orchestrator.aside import aside
+from orchestrator.cpulist import format_cpulist
 from orchestrator.model import Plan, PlannedRun, RunRecord, Status
 from orchestrator.process import Outcome, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
 from orchestrator.tools import get_tool, text_to_parse, verdict
+from orchestrator.topology import Topology
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError
 from parsers.measurement import Parsed
@@ -54,6 +58,7 @@ class Summary:
     """What one call did."""
 
     counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call
+    allow_misplaced: bool = False
     done_before: int = 0
     failed_before: int = 0  # left as they are: no retry was asked for
     walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
@@ -61,20 +66,23 @@ class Summary:
 
     @property
     def failed(self) -> int:
-        return (
-            sum(n for status, n in self.counts.items() if status not in ("ok", "disturbed"))
-            + self.failed_before
-        )
+        borne = ("ok", "disturbed", *(("misplaced",) if self.allow_misplaced else ()))
+        return sum(n for status, n in self.counts.items() if status not in borne) + self.failed_before
 
 
-def pending(plan: Plan, result: ResultFile, *, retry_failed: bool) -> tuple[list[PlannedRun], int, int]:
-    """Return (the runs still to start, how many are done, how many failed before and are left alone)."""
+def pending(
+    plan: Plan, result: ResultFile, *, retry_failed: bool, allow_misplaced: bool = False
+) -> tuple[list[PlannedRun], int, int]:
+    """Return (the runs still to start, how many are done, how many failed before and are left alone).
+
+    A misplaced run has failed, unless that is allowed: then it is done.
+    """
     attempts = result.attempts()
     todo: list[PlannedRun] = []
     done = failed = 0
     for run in plan.runs:
         status = attempts.get(run.key, (0, ""))[1]
-        if status == "ok":
+        if status == "ok" or (status == "misplaced" and allow_misplaced):
             done += 1
         elif status in ("", "interrupted") or retry_failed:
             todo.append(run)
@@ -90,12 +98,18 @@ def execute(
     scratch: Scratch,
     stop: Stop,
     *,
+    topology: Topology,
     retry_failed: bool = False,
+    allow_misplaced: bool = False,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
-    """Start every pending run of the plan, in its order, until the end or a stop."""
-    todo, done, failed = pending(plan, result, retry_failed=retry_failed)
-    summary = Summary(done_before=done, failed_before=failed)
+    """Start every pending run of the plan, in its order, until the end or a stop.
+
+    While a run that is placed somewhere lasts, this process and the keeper stand aside on `topology`.
+    """
+    todo, done, failed = pending(plan, result, retry_failed=retry_failed, allow_misplaced=allow_misplaced)
+    summary = Summary(allow_misplaced=allow_misplaced, done_before=done, failed_before=failed)
+    mask = os.sched_getaffinity(0)
     attempts = result.attempts()
     last_use = _last_use(todo)
     left_s = sum(run.estimate_s for run in todo)
@@ -111,9 +125,11 @@ def execute(
             started = datetime.datetime.now(datetime.UTC)
             try:
                 scratch.prepare(run.scratch, stop)
+                away = aside(topology, run.placement, mask) if run.placement else frozenset[int]()
+                keeper.keep_to(away or mask)
                 keeper.watch(mark)
                 outcome = run_process(
-                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop,
+                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop, aside=away,
                     look=witness.look if run.placement else None,
                 )  # fmt: skip
                 keeper.watch("")
@@ -172,12 +188,14 @@ class _Witness:
         self._asked = run.placement
         self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
         self._processes: tuple[proof.Process, ...] = ()
+        self._own_cpus: frozenset[int] = frozenset()
         self._settled = False
 
     def look(self, pid: int) -> bool:
         """Look once; True if there is nothing more to wait for."""
         assert self._asked is not None
         self._processes = proof.look(pid)
+        self._own_cpus = frozenset(os.sched_getaffinity(0))
         self._settled = proof.settled(self._asked, self._processes, self._threads) and not proof.mismatches(
             self._asked, self._processes
         )
@@ -190,7 +208,9 @@ class _Witness:
         return proof.mismatches(self._asked, self._processes)
 
     def seen(self) -> dict[str, Any] | None:
-        return proof.as_json(self._processes) if proof.tool_processes(self._processes) else None
+        if not proof.tool_processes(self._processes):
+            return None
+        return {**proof.as_json(self._processes), "orchestrator": format_cpulist(self._own_cpus)}
 
 
 def judge(

@@ -14,11 +14,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, Self
+
+from orchestrator.aside import moved_aside
 
 MARK = "PINSWEEP_RUN"
 """Environment variable that every process of a run inherits."""
@@ -89,11 +91,13 @@ def run_process(
     timeout_s: float,
     stop: Stop,
     look: Callable[[int], bool] | None = None,
+    aside: Iterable[int] = (),
 ) -> Outcome:
     """Run `argv` to its end, to its timeout or to a stop; in the last two cases its whole tree is ended.
 
     `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
-    LOOKS times. For all the rest this process sleeps. Output goes to files in memory, never to a device that may be
+    LOOKS times. For all the rest this process sleeps, on the CPUs `aside` if there are any: the tool itself inherits
+    the mask that this process has when it is called. Output goes to files in memory, never to a device that may be
     under test.
     """
     with _spool() as stdout, _spool() as stderr:
@@ -118,7 +122,8 @@ def run_process(
             )
         pidfd = os.pidfd_open(process.pid)
         try:
-            ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look)
+            with moved_aside(aside):
+                ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look)
             if not ended:
                 end_tree(mark, process.pid)
             _, status, usage = os.wait4(process.pid, 0)

@@ -11,7 +11,7 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -187,6 +187,11 @@ class Keeper:
     def watch(self, mark: str) -> None:
         """Name the run that starts now; an empty mark: none is running."""
         os.write(self._write, f"{mark}\n".encode())
+
+    def keep_to(self, cpus: Iterable[int]) -> None:
+        """Let it wait on these CPUs from now on."""
+        with contextlib.suppress(OSError):  # none of them is left to us
+            os.sched_setaffinity(self.pid, cpus)
 
     def dismiss(self) -> None:
         """Let it go without doing anything."""

@@ -38,6 +38,7 @@ def run_experiments(
     argv: Sequence[str],
     seed: int | None = None,
     retry_failed: bool = False,
+    allow_misplaced: bool = False,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Finished:
@@ -79,7 +80,15 @@ def run_experiments(
         )
         _store_plan(result, session, prepared)
         summary = execute(
-            prepared.plan, result, session, scratch, stop, retry_failed=retry_failed, on_event=on_event
+            prepared.plan,
+            result,
+            session,
+            scratch,
+            stop,
+            topology=prepared.machine.site.topology,
+            retry_failed=retry_failed,
+            allow_misplaced=allow_misplaced,
+            on_event=on_event,
         )
         result.end_session(session, _now())
     timings.remember(prepared.plan.runs, summary.walls)

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
 )
 @click.option("--retry-failed", is_flag=True, help="Start failed and timed-out runs again.")
+@click.option(
+    "--allow-misplaced",
+    is_flag=True,
+    help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
+)
 @_options.scratch
 @_options.allow_write
 @_options.strict
@@ -36,6 +41,7 @@ def command(
     output: Path | None,
     seed: int | None,
     retry_failed: bool,
+    allow_misplaced: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
     strict: bool,
@@ -55,6 +61,7 @@ def command(
         argv=sys.argv[1:],
         seed=seed,
         retry_failed=retry_failed,
+        allow_misplaced=allow_misplaced,
         on_begin=_begin,
         on_event=_Progress(),
     )
