@@ -249,7 +249,7 @@ class RunRecord:
     argv: tuple[str, ...]
     env: Mapping[str, str]
     placement: Mapping[str, Any] | None  # asked
-    seen: Mapping[str, Any] | None  # read from /proc while it ran
+    seen: Mapping[str, Any] | None  # read from /proc while it ran; a captured text's file, sha256, reading
     program: str
     order_index: int
     started_utc: str

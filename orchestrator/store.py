@@ -238,24 +238,20 @@ class ResultFile:
     ) -> int:
         """Commit one ended run with its raw output; return its number. Either all of it is kept or nothing."""
         with self._transaction() as db:
-            cursor = db.execute(
-                "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
-                " order_index, started_utc, wall_s, exit_code, signal, usage, counters) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
-                    _json(list(record.argv)), _json(record.env), record.program,
-                    None if record.placement is None else _json(record.placement),
-                    None if record.seen is None else _json(record.seen),
-                    record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
-                    _json(record.usage), _json(counters),
-                ),
-            )  # fmt: skip
-            run_id = int(cursor.lastrowid or 0)
-            db.executemany(
-                "INSERT INTO output (run_id, stream, size_bytes, zlib) VALUES (?,?,?,?)",
-                [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
-            )
-        return run_id
+            return _insert_run(db, run, record, outputs, counters)
+
+    def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, Parsed]]) -> int:
+        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, what that says.
+
+        Returns how many there were.
+        """
+        count = 0
+        with self._transaction() as db:
+            for run, record, text, parsed in runs:
+                run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""}, {})
+                _insert_parsed(db, run_id, _how(record, run.point)[0], parsed)
+                count += 1
+        return count
 
     # --- reading -----------------------------------------------------------------------------------------
 
@@ -352,7 +348,8 @@ class ResultFile:
 
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
-        parser = get_parser(point.tool)
+        name, context = _how(record, point)
+        parser = get_parser(name)
         row = self._db.execute(
             "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", (record.run_id, parser.VERSION)
         ).fetchone()
@@ -360,17 +357,57 @@ class ResultFile:
             return _load_parsed(row[0])
         parsed = parser.parse(
             text_to_parse(point.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
-            point.options,
+            context,
         )
         try:
             with self._db:
-                self._db.execute(
-                    "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
-                    (record.run_id, parser.VERSION, _dump_parsed(parsed)),
-                )
+                _insert_parsed(self._db, record.run_id, name, parsed)
         except sqlite3.OperationalError:
             pass  # opened read-only, or the disk is full: a cache may be missing
         return parsed
+
+
+def _how(record: RunRecord, point: Point) -> tuple[str, Mapping[str, Any]]:
+    """Return (parser, context) for a run's output: the tool's own and the cell's options.
+
+    A captured text says the rest itself, in `record.seen["reading"]`: another parser, the part that is this run's.
+    """
+    reading = (record.seen or {}).get("reading") or {}
+    return str(reading.get("parser", point.tool)), {**point.options, **reading}
+
+
+def _insert_run(
+    db: sqlite3.Connection,
+    run: PlannedRun,
+    record: RunRecord,
+    outputs: Mapping[str, bytes],
+    counters: Mapping[str, Any],
+) -> int:
+    cursor = db.execute(
+        "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
+        " order_index, started_utc, wall_s, exit_code, signal, usage, counters) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
+            _json(list(record.argv)), _json(record.env), record.program,
+            None if record.placement is None else _json(record.placement),
+            None if record.seen is None else _json(record.seen),
+            record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
+            _json(record.usage), _json(counters),
+        ),
+    )  # fmt: skip
+    run_id = int(cursor.lastrowid or 0)
+    db.executemany(
+        "INSERT INTO output (run_id, stream, size_bytes, zlib) VALUES (?,?,?,?)",
+        [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
+    )
+    return run_id
+
+
+def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, parsed: Parsed) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
+        (run_id, get_parser(parser).VERSION, _dump_parsed(parsed)),
+    )
 
 
 def open_result(path: Path) -> ResultFile:

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import repeat
 from typing import Any, Final
 
@@ -71,8 +72,9 @@ def recognise(text: str) -> bool:
     )
 
 
-def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
-    """Read every report of the text. `context` is not needed: fio prints the options it ran with.
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
+    """Read every report of the text, or of one run only: with `document` and `group` in the context, the jobs of that
+    group of that document. (Groups run one after the other: `stonewall` begins one. Disks are of the whole document.)
 
     Raises ParseError if there is no report with a job in it.
     """
@@ -90,6 +92,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     if not any(report.jobs or report.groups for report in reports):
         raise _nothing(texts.clean(text), messages, reports)
     runs = _runs(reports)
+    if context and "group" in context and "document" in context:
+        runs = _of_group(runs, int(context["document"]), int(context["group"]))
     flags = list(_flags(runs, messages))
     return Parsed(tables=_tables(runs), flags=tuple(flags), facts=_facts(runs))
 
@@ -126,6 +130,21 @@ def _runs(reports: Sequence[Report]) -> list[list[Report]]:
         else:
             runs.append([report])
     return runs
+
+
+def _of_group(runs: Sequence[Sequence[Report]], document: int, group: int) -> list[list[Report]]:
+    """Leave only the jobs of one group of one document. Raises ParseError if there are none."""
+    chosen = [
+        replace(
+            report,
+            jobs=[job for job in report.jobs if (job.group or 0) == group],
+            groups=[item for item in report.groups if item[0] in (None, group)],
+        )
+        for report in (runs[document] if document < len(runs) else ())
+    ]
+    if not any(report.jobs for report in chosen):
+        raise ParseError("fio's output", f"no job of group {group} in its document {document}")
+    return [chosen]
 
 
 def _continues(before: Report, after: Report) -> bool:

@@ -352,7 +352,7 @@ class _Reader:
 
     def _command(self, run: _Run, line: str) -> None:
         run.command = line.strip()
-        run.options = _options(run.command)
+        run.options = command_options(run.command)
         if run.mode in SECTIONS and run.mode != "loaded_latency":
             self.section = run.mode  # for a matrix whose title is lost; a loaded table has a head of its own
 
@@ -705,7 +705,7 @@ def _run_row(index: int, run: _Run) -> tuple[Cell, ...]:
     return tuple(values.get(column) for column in _RUN_COLUMNS)
 
 
-def _options(command: str) -> dict[str, str]:
+def command_options(command: str) -> dict[str, str]:
     """Read MLC's own way of writing options: `--mode -W9 -l64 -X` is {"--mode": "", "W": "9", "l": "64", "X": ""}."""
     options: dict[str, str] = {}
     words = command.split()

@@ -17,6 +17,7 @@ from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.topology import Topology
 from parsers.errors import UserError
 from parsers.measurement import Parsed
+from parsers.text import decode
 from parsers.units import size_bytes
 
 Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
@@ -186,9 +187,9 @@ def get_tool(name: str) -> ToolModule:
 
 
 def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:
-    """Return what the tool's parser gets to read of a run's raw output."""
-    data = stdout + b"\n" + stderr if get_tool(tool).READS_STDERR else stdout
-    return data.decode("utf-8", "replace")
+    """Return what the tool's parser gets to read of a run's raw output. A captured text may be of a tool that is only read."""
+    both = tool in tool_names() and get_tool(tool).READS_STDERR
+    return decode(stdout + b"\n" + stderr if both else stdout)
 
 
 def verdict(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
