@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 import platform
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator import machine, timings
-from orchestrator.execute import Event, Summary, execute
+from orchestrator.execute import Event, Summary, execute, pending
 from orchestrator.model import Experiment
 from orchestrator.prepare import Prepared, Wishes, prepare
 from orchestrator.process import Stop
@@ -47,11 +48,10 @@ def run_experiments(
     The order's seed is the one given, else the file's own, else a new one; it is recorded. Raises UserError for
     every mistake before anything is started or written.
     """
-    if wishes.output is not None and wishes.output.exists() and wishes.output.stat().st_size:
-        with open_result(wishes.output) as known:
-            sessions = known.sessions()
-            seed = seed if seed is not None else sessions[0].seed if sessions else None
-    seed = seed if seed is not None else secrets.randbelow(2**31)
+    if seed is None:
+        seed = _seed_of(wishes.output)
+    if seed is None:
+        seed = secrets.randbelow(2**31)
     prepared = prepare(paths, wishes, seed=seed)
     path = wishes.output or Path(default_name(prepared.experiments))
     with open_scratch(prepared.scratch) as scratch, create_result(path) as result, Stop() as stop:
@@ -72,7 +72,7 @@ def run_experiments(
                     "version": p.version,
                     "sha256": p.sha256,
                     "stand_in": p.stand_in,
-                    **p.notes,
+                    **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
                 }
                 for tool, p in prepared.machine.programs.items()
                 if isinstance(p, Program)
@@ -93,6 +93,40 @@ def run_experiments(
         result.end_session(session, _now())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
+
+
+def plan_experiments(
+    paths: Sequence[Path], wishes: Wishes, *, seed: int | None = None
+) -> tuple[Prepared, int]:
+    """Return what `run_experiments` would do, and how many runs the result file holds already, which are left out.
+
+    The order's seed is the one given, else the file's own, else 0. Raises UserError as `run_experiments` does.
+    """
+    if seed is None:
+        seed = _seed_of(wishes.output) or 0
+    prepared = prepare(paths, wishes, seed=seed)
+    if wishes.output is None or not _holds_something(wishes.output):
+        return prepared, 0
+    with open_result(wishes.output) as known:
+        todo, done, failed = pending(prepared.plan, known, retry_failed=False)
+    left = {run.point.point_id for run in todo}
+    plan = dataclasses.replace(
+        prepared.plan, runs=tuple(todo), points=tuple(p for p in prepared.plan.points if p.point_id in left)
+    )
+    return dataclasses.replace(prepared, plan=plan), done + failed
+
+
+def _seed_of(path: Path | None) -> int | None:
+    """Return the seed of the first session of a result file; None if there is no file, or nothing in it."""
+    if path is None or not _holds_something(path):
+        return None
+    with open_result(path) as known:
+        sessions = known.sessions()
+    return sessions[0].seed if sessions else None
+
+
+def _holds_something(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     default="table",
     help="[default: table]",
 )
-@click.option("--seed", type=int, default=0, help="Seed of the order of the runs. [default: 0]")
+@click.option(
+    "--seed", type=int, help="Seed of the order of the runs. [default: the result file's own, else 0]"
+)
 @click.option(
     "-o",
     "--output",
@@ -45,7 +47,7 @@ def command(
     experiments: tuple[Path, ...],
     topology: str | None,
     form: str,
-    seed: int,
+    seed: int | None,
     output: Path | None,
     scratch: Path | None,
     allow_write: tuple[str, ...],
@@ -57,12 +59,13 @@ def command(
     What is skipped and why, what would be written, and how long it will take, come with it.
     """
     from orchestrator import plan as planning
-    from orchestrator.prepare import Wishes, prepare
+    from orchestrator.prepare import Wishes
+    from orchestrator.session import plan_experiments
 
     wishes = Wishes(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only
     )
-    prepared = prepare(experiments, wishes, seed=seed)
+    prepared, done = plan_experiments(experiments, wishes, seed=seed)
     if form == "json":
         import json
 
@@ -72,7 +75,7 @@ def command(
     else:
         _table(prepared.plan)
     if form != "json":
-        _summary(prepared.plan)
+        _summary(prepared.plan, done)
 
 
 def _table(plan: Plan) -> None:
@@ -88,7 +91,7 @@ def _table(plan: Plan) -> None:
             click.echo(f"  # {note}")
 
 
-def _summary(plan: Plan) -> None:
+def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
     import datetime
 
@@ -110,8 +113,9 @@ def _summary(plan: Plan) -> None:
         by_sweep[run.sweep] = by_sweep.get(run.sweep, 0.0) + run.estimate_s
     points = len({run.point.point_id for run in plan.runs})
     ends = datetime.datetime.now() + datetime.timedelta(seconds=total)  # noqa: DTZ005 (the user's own clock)
+    before = f"; {done} runs are in the result file already" if done else ""
     click.echo(
-        f"{points} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end at {ends:%H:%M}",
+        f"{points} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end at {ends:%H:%M}{before}",
         err=True,
     )
     for sweep, seconds in sorted(by_sweep.items(), key=lambda item: -item[1])[:5]:

@@ -86,6 +86,20 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
     assert len(statuses(tmp_path / "echo.db")) == 12
 
 
+def test_plan_leaves_out_what_the_result_file_holds(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("[1, 2, 3, 4]", "[1, 2]"))
+    pinsweep("run", "echo.yaml", "-o", "echo.db")
+    (tmp_path / "echo.yaml").write_text(ECHO)
+
+    plan = pinsweep("plan", "echo.yaml", "-o", "echo.db")
+
+    assert "6 runs are in the result file already" in plan.stderr
+    assert [line for line in plan.stdout.splitlines() if line.startswith("echo ")] == [
+        "echo  n=3  × 3",
+        "echo  n=4  × 3",
+    ]
+
+
 def test_a_changed_experiment_adds_its_cells(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO)
     pinsweep("run", "echo.yaml", "-o", "echo.db")
