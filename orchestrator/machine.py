@@ -19,11 +19,14 @@ from orchestrator.topology import (
     WANTED_FILES,
     Device,
     Topology,
+    disagreements,
     joined,
+    numactl_disagreements,
     topology_from_files,
     topology_from_text,
     topology_from_xml,
 )
+from parsers import numactl
 from parsers.errors import UserError
 
 TIMEOUT_S: Final = 30.0  # lstopo asks every PCI device and takes 2 s on the largest machines
@@ -46,6 +49,18 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     topology = joined(topology_from_xml(xml, "lstopo"), system) if xml else system
     status = _status(proc)
     return topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
+
+
+def contradictions() -> list[str]:
+    """Say where hwloc or numactl tell something else about this machine than the kernel; who is absent says nothing."""
+    system = topology_from_files(read_files(), read_devices())
+    found: list[str] = []
+    if xml := lstopo_xml():
+        found += disagreements(topology_from_xml(xml, "lstopo"), system)
+    hardware = _output(["numactl", "--hardware"], even_failed=True)
+    if hardware and numactl.recognise(hardware):
+        found += numactl_disagreements(numactl.parse(hardware), system)
+    return found
 
 
 def capture() -> str:
@@ -356,8 +371,10 @@ def _children(folder: Path) -> list[Path]:
         return []
 
 
-def _output(argv: Sequence[str], env: dict[str, str] | None = None) -> str | None:
-    """Return what a command prints, None if it is not there, fails or hangs."""
+def _output(
+    argv: Sequence[str], env: dict[str, str] | None = None, *, even_failed: bool = False
+) -> str | None:
+    """Return what a command prints, None if it is not there, hangs, or fails (unless `even_failed`)."""
     try:
         done = subprocess.run(
             argv,
@@ -371,4 +388,4 @@ def _output(argv: Sequence[str], env: dict[str, str] | None = None) -> str | Non
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 else None
+    return done.stdout if even_failed or done.returncode == 0 else None

@@ -24,6 +24,7 @@ from xml.parsers import expat
 
 from orchestrator.cpulist import LARGEST, format_cpulist, parse_cpulist, parse_mask, parse_ordered
 from parsers.errors import UserError
+from parsers.measurement import Cell, Parsed
 
 Cpus = frozenset[int]
 DEEPEST: Final = 100  # levels of XML; hwloc's own trees, PCI bridges included, stay below 30
@@ -514,6 +515,42 @@ def disagreements(described: Topology, system: Topology) -> list[str]:
     if ids[0] != ids[1]:
         found.append(f"NUMA nodes: hwloc has {format_cpulist(ids[0])}, the kernel {format_cpulist(ids[1])}")
     return found
+
+
+def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
+    """Say where `numactl --hardware`, as its parser read it, tells something else than the kernel (`system`)."""
+    if hardware.has("no_numa"):
+        return ["numactl says that there is no NUMA support here: it will place nothing"]
+    cpus: dict[int, set[int]] = {}
+    distances: dict[tuple[int, int], int] = {}
+    for row in hardware.measurements.records():
+        node = _whole(row["node"])
+        cpus.setdefault(node, set())
+        if row["metric"] == "distance":
+            distances[node, _whole(row["to"])] = _whole(row["value"])
+    for row in hardware.tables["cpus"].records():
+        cpus[_whole(row["node"])].add(_whole(row["cpu"]))
+    ours = {node.os_index: set(node.cpus) for node in system.numa_nodes}
+    found = []
+    if cpus.keys() != ours.keys():
+        found.append(f"NUMA nodes: numactl has {format_cpulist(cpus)}, the kernel {format_cpulist(ours)}")
+    found += [
+        f"numa_node {node}: numactl has CPUs {format_cpulist(cpus[node]) or 'none'}, "
+        f"the kernel {format_cpulist(ours[node]) or 'none'}"
+        for node in sorted(cpus.keys() & ours.keys())
+        if cpus[node] != ours[node]
+    ]
+    found += [
+        f"distance from {a} to {b}: numactl has {distances[a, b]}, the kernel {system.distances[a, b]}"
+        for a, b in sorted(distances.keys() & system.distances.keys())
+        if distances[a, b] != system.distances[a, b]
+    ]
+    return found
+
+
+def _whole(cell: Cell) -> int:
+    assert isinstance(cell, int | float)
+    return int(cell)
 
 
 # --- hwloc XML ---

@@ -42,6 +42,9 @@ def command(capture: Path | None) -> int:
         f"  {facts.get('cpu_model') or 'CPU model not readable'}, {facts.get('os')}, Linux {facts.get('kernel')}"
     )
 
+    for contradiction in machine.contradictions():
+        click.secho(f"  warn disagreement, {contradiction}", fg="yellow")
+
     click.secho("Tools", bold=True)
     missing = 0
     for tool, program in find_programs(name for name in tool_names() if name != "command").items():

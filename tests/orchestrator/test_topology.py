@@ -21,12 +21,14 @@ from orchestrator.topology import (
     disagreements,
     joined,
     name_kinds,
+    numactl_disagreements,
     topology_from_capture,
     topology_from_files,
     topology_from_synthetic,
     topology_from_text,
     topology_from_xml,
 )
+from parsers import numactl
 from parsers.errors import UserError
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "hwloc"
@@ -509,3 +511,41 @@ def test_a_description_that_is_none_is_refused_with_an_example(text: str, cause:
     assert caught.value.place == "--topology"
     assert cause in caught.value.cause
     assert "pack:2 [numa] core:10 pu:1" in caught.value.hint
+
+
+# --- what numactl says ---
+
+HARDWARE = """\
+available: 2 nodes (0-1)
+node 0 cpus: 0 1 4 5
+node 0 size: 709 MB
+node 0 free: 663 MB
+node 1 cpus: 2 3 6 7
+node 1 size: 754 MB
+node 1 free: 705 MB
+node distances:
+node   0   1 
+  0:  10  21 
+  1:  21  10 
+"""  # noqa: W291 (numactl 2.0.16 in the guest two-socket-smt)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (HARDWARE, []),
+        (HARDWARE.replace("0 1 4 5", "0 1 4"), ["numa_node 0: numactl has CPUs 0-1,4, the kernel 0-1,4-5"]),
+        (HARDWARE.replace("cpus: 2 3 6 7", "cpus:"), ["numa_node 1: numactl has CPUs none, the kernel 2-3,6-7"]),
+        (HARDWARE.replace("  10  21", "  10  31"), ["distance from 0 to 1: numactl has 31, the kernel 21"]),
+        (
+            "available: 1 nodes (0)\nnode 0 cpus: 0 1 4 5\nnode 0 size: 709 MB\nnode distances:\nnode   0 \n  0:  10 \n",
+            ["NUMA nodes: numactl has 0, the kernel 0-1"],
+        ),
+        (
+            "No NUMA support available on this system.\n",
+            ["numactl says that there is no NUMA support here: it will place nothing"],
+        ),
+    ],
+)  # fmt: skip
+def test_where_numactl_contradicts_the_kernel(text: str, said: list[str]) -> None:
+    assert numactl_disagreements(numactl.parse(text), fixture("two-socket-smt.json")) == said
