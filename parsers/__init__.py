@@ -5,6 +5,7 @@ A parser is found by its module's name; there is no list to edit.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ class Parser(Protocol):
     def parse(self, text: str, context: Mapping[str, Any] = ...) -> Parsed: ...
 
 
+@functools.cache
 def parser_names() -> tuple[str, ...]:
     """Return the names of all parsers, sorted."""
     names = (module.name for module in pkgutil.iter_modules(__path__))

@@ -7,6 +7,7 @@ found by its name; there is no list to edit. It provides what `ToolModule` names
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -174,6 +175,7 @@ class ToolModule(Protocol):
         ...
 
 
+@functools.cache
 def tool_names() -> tuple[str, ...]:
     """Return the names of all tools, sorted."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))

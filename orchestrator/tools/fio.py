@@ -134,8 +134,13 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
+@functools.cache
+def _aliases() -> Mapping[str, str]:
+    return {entry["alias"]: name for name, entry in _catalogue().items() if "alias" in entry}
+
+
 def _canonical(name: str) -> str:
-    return next((key for key, entry in _catalogue().items() if entry.get("alias") == name), name)
+    return _aliases().get(name, name)
 
 
 def seconds(text: str) -> float | None:

@@ -10,7 +10,7 @@ import click
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from orchestrator.model import Plan
+    from orchestrator.model import Plan, PlannedRun
 
 
 @click.command(
@@ -81,8 +81,11 @@ def command(
 def _table(plan: Plan) -> None:
     import shlex
 
+    repeats: dict[str, list[PlannedRun]] = {}
+    for run in plan.runs:
+        repeats.setdefault(run.point.point_id, []).append(run)
     for point in plan.points:
-        runs = [run for run in plan.runs if run.point.point_id == point.point_id]
+        runs = repeats[point.point_id]
         run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
         click.secho(f"{run.sweep}  {run.point.describe()}  × {len(runs)}", bold=True)
@@ -111,11 +114,11 @@ def _summary(plan: Plan, done: int) -> None:
     by_sweep: dict[str, float] = {}
     for run in plan.runs:
         by_sweep[run.sweep] = by_sweep.get(run.sweep, 0.0) + run.estimate_s
-    points = len({run.point.point_id for run in plan.runs})
     ends = datetime.datetime.now() + datetime.timedelta(seconds=total)  # noqa: DTZ005 (the user's own clock)
+    clock = "at %H:%M" if total < 12 * 3600 else "on %a %d %b at %H:%M"
     before = f"; {done} runs are in the result file already" if done else ""
     click.echo(
-        f"{points} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end at {ends:%H:%M}{before}",
+        f"{len(plan.points)} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end {ends:{clock}}{before}",
         err=True,
     )
     for sweep, seconds in sorted(by_sweep.items(), key=lambda item: -item[1])[:5]:
