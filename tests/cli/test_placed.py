@@ -1,0 +1,149 @@
+"""Where a run really was, from `pinsweep run` to the result file: proven, caught where it was elsewhere, kept off."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine import read_topology
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CPUS = sorted(os.sched_getaffinity(0))
+CORES = [core for core in read_topology().cores if set(core.cpus) & set(CPUS)]
+
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("numactl"), reason="numactl is not installed"),
+    pytest.mark.skipif(len(CORES) < 2, reason="one core: nothing to confuse it with"),
+]
+
+EXPERIMENT = """\
+schema: 1
+title: Somewhere
+tool: command
+fixed:
+  command: {command}
+  metrics: {{n: {{regex: "found ([0-9]+)"}}}}
+matrix: {{place: [pu {cpu}]}}
+repeats: 2
+"""
+
+
+def write(folder: Path, command: str, cpu: int = CPUS[0]) -> None:
+    (folder / "e.yaml").write_text(EXPERIMENT.format(command=json.dumps(command), cpu=cpu))
+
+
+def runs(path: Path, columns: str) -> list[tuple[Any, ...]]:
+    with sqlite3.connect(path) as db:
+        return db.execute(f"SELECT {columns} FROM run ORDER BY run_id").fetchall()
+
+
+REPINS = f"taskset -c {CPUS[-1]} sh -c 'sleep 0.4; echo found 7'"
+"""A wrapper that pins itself anew."""
+
+
+def test_a_run_that_was_elsewhere_fails_and_gives_no_figure(pinsweep: Cli, tmp_path: Path) -> None:
+    write(tmp_path, REPINS)
+
+    done = pinsweep("run", "e.yaml", "-o", "e.db")
+    again = pinsweep("run", "e.yaml", "-o", "e.db")
+    export = pinsweep("export", "e.db", "--format", "json")
+
+    assert (done.returncode, again.returncode) == (1, 1)
+    assert "misplaced: sh (" in done.stderr
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in done.stderr
+    assert "2 failed before and were left alone" in again.stderr
+    assert runs(tmp_path / "e.db", "status, exit_code") == [("misplaced", 0)] * 2
+    asked, seen = map(json.loads, runs(tmp_path / "e.db", "placement, seen")[0])
+    assert asked["groups"][0]["cpus"] == [CPUS[0]]
+    assert {process["cpus"] for process in seen["processes"]} == {str(CPUS[-1])}
+    assert "7.0" not in export.stdout
+
+
+def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    write(tmp_path, REPINS)
+
+    done = pinsweep("run", "e.yaml", "-o", "e.db", "--allow-misplaced")
+    again = pinsweep("run", "e.yaml", "-o", "e.db", "--allow-misplaced", "--retry-failed")
+    strict = pinsweep("run", "e.yaml", "-o", "e.db")
+
+    assert (done.returncode, again.returncode, strict.returncode) == (0, 0, 1)
+    assert "2 misplaced" in done.stderr
+    assert "nothing to do; 2 were done before" in again.stderr
+    assert runs(tmp_path / "e.db", "status, attempt") == [("misplaced", 1)] * 2
+
+
+def test_what_else_failed_is_not_forgiven(pinsweep: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "sh -c 'exit 3'")
+
+    assert pinsweep("run", "e.yaml", "-o", "e.db", "--allow-misplaced").returncode == 1
+
+
+WHO = """\
+#!/bin/sh
+# says where its parent (pinsweep), its parent's other child (the keeper) and itself may run
+sleep 0.4
+for pid in $PPID $(cat /proc/$PPID/task/$PPID/children); do
+    read -r name < /proc/$pid/comm
+    while read -r key value; do
+        [ "$key" = Cpus_allowed_list: ] && echo "$name $value"
+    done < /proc/$pid/status
+done
+echo found 1
+"""
+
+
+@pytest.mark.parametrize("core", CORES[:2], ids=lambda core: f"core {core.index}")
+def test_pinsweep_and_its_keeper_wait_on_other_cores(pinsweep: Cli, tmp_path: Path, core: Any) -> None:
+    cpu = min(set(core.cpus) & set(CPUS))
+    (tmp_path / "who").write_text(WHO)
+    (tmp_path / "who").chmod(0o755)
+    write(tmp_path, str(tmp_path / "who"), cpu)
+
+    done = pinsweep("run", "e.yaml", "-o", "e.db")
+
+    assert done.returncode == 0, done.stderr
+    shown = pinsweep("show", "e.db", "1", "--raw").stdout.split()
+    seen = dict(zip(shown[::2], map(parse_cpulist, shown[1::2]), strict=True))
+    (us,) = seen.keys() - {"pinsweep-keeper", "who", "found"}  # "pinsweep", or "python" started with -m
+    assert seen["who"] == {cpu}
+    assert seen[us].isdisjoint(core.cpus)
+    assert seen["pinsweep-keeper"] == seen[us]
+    (recorded,) = {json.loads(text)["orchestrator"] for (text,) in runs(tmp_path / "e.db", "seen")}
+    assert recorded == format_cpulist(seen[us])
+
+
+def test_where_all_is_measured_pinsweep_stays_where_it_is(pinsweep: Cli, tmp_path: Path) -> None:
+    write(tmp_path, "sh -c 'sleep 0.4; echo found 1'")
+    path = tmp_path / "e.yaml"
+    path.write_text(path.read_text().replace(f"pu {CPUS[0]}", "all"))
+
+    assert pinsweep("run", "e.yaml", "-o", "e.db").returncode == 0
+    (recorded,) = {json.loads(text)["orchestrator"] for (text,) in runs(tmp_path / "e.db", "seen")}
+    assert recorded == format_cpulist(CPUS)
+
+
+def test_cpus_that_were_taken_away_after_planning_are_a_failed_run(pinsweep: Cli, tmp_path: Path) -> None:
+    """A numactl of another mask than pinsweep planned with, as when a cpuset is narrowed during a sweep."""
+    shim = tmp_path / "bin" / "numactl"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec taskset -c {CPUS[-1]} {shutil.which("numactl")} "$@"\n')
+    shim.chmod(0o755)
+    write(tmp_path, "sh -c 'sleep 0.4; echo found 1'")
+
+    done = pinsweep("run", "e.yaml", "-o", "e.db", env={"PATH": f"{shim.parent}:{os.environ['PATH']}"})
+
+    assert done.returncode == 1
+    assert f"cpu argument {CPUS[0]} is out of range" in done.stderr
+    assert {status for (status,) in runs(tmp_path / "e.db", "status")} == {"failed"}
