@@ -528,7 +528,7 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
             others = usable - nodes
             if not others:
                 raise Unplaceable(
-                    f"remote memory: every NUMA node with memory ({format_cpulist(usable)}) is local to "
+                    f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
                     f"PUs {format_cpulist(taken)}"
                 )
             # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -68,7 +69,7 @@ def path_kind(path: str) -> str:
 
 
 def real_device(path: str) -> str:
-    """Return the real path of a device named with --allow-write. Raises UserError if it is none."""
+    """Return the real path of a device named with --allow-write. Raises UserError if it is none, or is in use."""
     real = os.path.realpath(path)
     if path_kind(real) not in ("block", "char"):
         raise UserError(
@@ -76,7 +77,25 @@ def real_device(path: str) -> str:
             f"{path} is not a device",
             "name the block device whose data may be lost, e.g. /dev/nvme1n1",
         )
+    if is_in_use(real):
+        raise UserError(
+            "--allow-write",
+            f"{path} is in use: it, or a part of it, is mounted, swap space, or part of a RAID or LVM",
+            "unmount it first; what a file system holds is not overwritten below it",
+        )
     return real
+
+
+def is_in_use(device: str) -> bool:
+    """Say whether the kernel has given a block device to somebody: a mount of it or of a partition, swap, RAID, LVM.
+
+    fio's own check reads /etc/mtab, and where there is none (containers, small systems) it writes to a mounted device.
+    """
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC))
+    except OSError as error:  # of others, such as no permission, the tool itself will say more
+        return error.errno == errno.EBUSY
+    return False
 
 
 def available_memory_bytes() -> int | None:
