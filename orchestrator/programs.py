@@ -2,7 +2,8 @@
 
 Looked for, in this order: PINSWEEP_<TOOL> in the environment, `~/.config/pinsweep/tools.yaml` (tool: path), PATH,
 the folder of this Python (where the `impi-rt` wheel puts IMB). Where MLC or STREAM is absent, a kernel stands in.
-`PINSWEEP_MLC=kernel` asks for the kernel although the tool is there.
+`PINSWEEP_MLC=kernel` asks for the kernel although the tool is there. PINSWEEP_MPIRUN, or `mpirun:` in tools.yaml,
+names the launcher for IMB; unset, the one that belongs to IMB's MPI library is found.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from orchestrator import mpi
 from orchestrator.tools import Program, get_tool
 from parsers.errors import PinsweepError, UserError
 
@@ -71,6 +73,14 @@ def _holds(path: str, signature: bytes) -> bool:
         return False
 
 
+def _texts(path: str) -> str:
+    """Return the texts in an executable, of those that cannot be asked for their version; empty if it cannot be read."""
+    try:
+        return "\n".join(text.decode() for text in re.findall(rb"[ -~]{4,}", Path(path).read_bytes()))
+    except OSError:
+        return ""
+
+
 def _kernel(tool: str, elsewhere: bool) -> Program | str:
     from orchestrator import kernels
 
@@ -86,16 +96,20 @@ def _kernel(tool: str, elsewhere: bool) -> Program | str:
     return Program(name=module.KERNEL, path=path, version=version, sha256=checksum(path), stand_in=stand_in)
 
 
-def _describe(tool: str, path: str) -> Program:
+def _describe(tool: str, path: str) -> Program | str:
     module = get_tool(tool)
     env: Mapping[str, str] = {}
     helpers: dict[str, str] = {}
     notes: dict[str, str] = {}
     if tool == "imb":
-        env, helpers, notes = _mpi(path)
+        found = mpi.find_mpi(path, os.environ.get("PINSWEEP_MPIRUN") or configured().get("mpirun", ""))
+        if isinstance(found, str):
+            return found
+        env, helpers, notes = found.env, {"mpirun": found.launcher}, {"mpi": found.name}
     if tool == "fio":
         notes["cmdhelp"] = " ".join(re.findall(r"^ *(\w+) *:", _ask((path, "--cmdhelp=all")), re.MULTILINE))
-    version = "" if tool in ("mlc", "stream") else module.version(_ask(module.version_argv(path), env))
+    argv = module.version_argv(path)
+    version = "" if tool in ("mlc", "stream") else module.version(_ask(argv, env) if argv else _texts(path))
     return Program(
         name=Path(path).name,
         path=path,
@@ -105,40 +119,6 @@ def _describe(tool: str, path: str) -> Program:
         helpers=helpers,
         notes=notes,
     )
-
-
-def _mpi(imb: str) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return (environment, helpers, notes) of the MPI library that belongs to an IMB binary."""
-    folder = Path(imb).parent
-    env: dict[str, str] = {}
-    own = folder / "mpiexec.hydra"
-    if own.exists():  # Intel MPI beside it: the wheel, or oneAPI
-        launcher = str(own)
-        library = folder.parent / "lib"
-        if (library / "libmpi.so.12").exists():
-            env = {
-                "LD_LIBRARY_PATH": ":".join(
-                    filter(None, [str(library), os.environ.get("LD_LIBRARY_PATH", "")])
-                )
-            }
-    else:
-        launcher = (
-            os.environ.get("PINSWEEP_MPIRUN") or shutil.which("mpirun") or shutil.which("mpiexec") or ""
-        )
-    if not launcher:
-        return env, {"mpirun": ""}, {}
-    text = _ask((launcher, "--version"), env)
-    flavour = next(
-        (
-            name
-            for name in ("Open MPI", "Intel(R) MPI", "MPICH", "HYDRA")
-            if name in text or name.lower() in text.lower()
-        ),
-        "",
-    )
-    match = re.search(r"(?:Open MPI\) |Version:? *|Open MPI )(\d[\w.]*)", text)
-    name = {"Intel(R) MPI": "Intel MPI", "HYDRA": "MPICH"}.get(flavour, flavour) or "unknown MPI"
-    return env, {"mpirun": launcher}, {"mpi": f"{name} {match[1]}" if match else name}
 
 
 @functools.cache

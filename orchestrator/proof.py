@@ -22,7 +22,16 @@ from orchestrator.cpulist import format_cpulist, parse_cpulist
 from orchestrator.model import Group, Placement
 
 LAUNCHERS: Final = frozenset(
-    {"mpirun", "mpiexec", "mpiexec.hydra", "hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy"}
+    {
+        "mpirun",
+        "mpirun.openmpi",
+        "mpirun.mpich",
+        "mpiexec",
+        "mpiexec.openmpi",
+        "mpiexec.mpich",
+        "mpiexec.hydra",
+    }
+    | {"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy"}
     | {"orterun", "orted", "prterun", "prte", "prted", "srun", "numactl"}
 )
 """What /proc calls processes that start the tool; it cuts names to 15 characters. A `numactl` has not yet become it."""
@@ -80,11 +89,12 @@ def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) ->
 
 
 def mismatches(asked: Placement, processes: Sequence[Process]) -> list[str]:
-    """Say where the processes are not as the placement says; [] if they are."""
+    """Say where the processes are not as the placement says; [] if they are.
+
+    Fewer processes than asked for are no mismatch: of two ranks that end, one ends first. `settled` tells.
+    """
     found: list[str] = []
     workers = tool_processes(processes)
-    if len(workers) < len(asked.groups):
-        found.append(f"asked for {len(asked.groups)} processes, saw {len(workers)}")
     if len(asked.groups) == 1:
         return found + [text for worker in workers for text in _against(asked.groups[0], worker)]
     for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):

@@ -143,9 +143,13 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
 def _nothing(text: str, reader: _Reader) -> ParseError:
     if reader.invalid_sizes:
         name, processes = reader.invalid_sizes[0]
-        hint = "was it started by another MPI's mpirun?" if processes == 1 else ""
+        why = (
+            ": its processes did not find each other, as under the mpirun of another MPI"
+            if processes == 1
+            else ""
+        )
         return ParseError(
-            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes", hint
+            "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{why}"
         )
     if reader.runs[-1].version:
         return ParseError(

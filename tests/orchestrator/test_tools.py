@@ -139,7 +139,10 @@ class TestImb:
 
         argv = build("imb", {}, Place(name="same package", cpus="same package"), program=mine, root=True).argv
 
-        assert argv[:5] == ("/usr/bin/mpirun", "--bind-to", "none", "--oversubscribe", "--allow-run-as-root")
+        assert argv[:6] == (
+            "/usr/bin/mpirun",
+            *("--host", "localhost:2", "--bind-to", "none", "--allow-run-as-root"),
+        )
 
     @pytest.mark.parametrize(
         ("option", "value"), [("msglog", 22 * 60), ("msglog", "a:b"), ("iter", "many"), ("off_cache", "all")]
