@@ -1,125 +1,492 @@
 """Take in output that was captured by hand, and make runs of it. I/O.
 
-A captured file becomes a cell of its own: its `source` is an axis, and what the text itself tells of the options
-(fio's job options, MLC's -W and -l) are options of the cell, so that reports group it as if it had been run here.
+Each text becomes a cell, or several where several commands printed it. What it tells of the options (fio's job options,
+MLC's -W and -l, STREAM's threads), what the user adds (`Wishes`), and nothing else makes the cell, so that reports group
+captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by `source`, their file, unless
+the user says that they are repeats.
 """
 
 from __future__ import annotations
 
 import datetime
 import hashlib
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from orchestrator.model import PlannedRun, Point, RunRecord
-from orchestrator.store import StoredExperiment, StoredPoint, create_result
-from parsers import get_parser, guess_parser
-from parsers.errors import ParseError, UserError
-from parsers.measurement import Parsed
+from orchestrator import captured as text_of
+from orchestrator.captured import typed
+from orchestrator.model import Place, PlannedRun, Point, RunRecord
+from orchestrator.sources import Source, sources
+from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, dump_parsed
+from orchestrator.topology import topology_from_xml
+from parsers import get_parser, guess_parser, parser_names, table
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.measurement import Cell, Parsed, Table
+from parsers.text import decode
 
-OPTION_FACT = "option."
-"""Facts of a parser whose name starts so are options of the run that printed the text."""
+MACHINE: Final = frozenset({"lscpu", "numactl", "hwloc"})
+"""What is printed about a machine, not by a run: facts of the session."""
+
+TABLE: Final = "table"
+
+_OURS: Final = frozenset(
+    {"file", "host", "session", "sweep", "point_id", "run_id", "relation", "program", "metric", "unit", "value", "source"}
+)  # fmt: skip
+"""Columns of every table that pinsweep fills itself."""
+
+_MAIN: Final = ("rw", "bs", "iodepth", "numjobs", "mode", "W", "l", "threads", "array_size", "benchmark", "np", "target", "bytes", "test")  # fmt: skip
+"""Options that tell a person which cell it is, in the order in which they are said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user says about the texts."""
+
+    tool: str | None = None  # None: guessed, text by text
+    axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
+    settings: Mapping[str, str] = field(default_factory=dict)  # of every cell
+    columns: str = ""  # of a plain table of the tool
+    command: str = ""  # the command line that printed it, as it was typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Captured:
-    """A file that was read: its bytes are kept as they are."""
+    """A text that was read: its bytes are kept as they are."""
 
     name: str
-    tool: str
+    tool: str  # a parser's name, or "hwloc"
     data: bytes
     parsed: Parsed
+    reading: Mapping[str, Any] = field(default_factory=dict)  # how, where not by the tool's own parser
 
 
-def read_texts(tool: str | None, names: Sequence[str]) -> list[Captured]:
-    """Read and parse every file; `-` is standard input. Raises UserError or ParseError naming the file."""
-    found = []
-    for name in names:
-        data = _read(name)
-        text = data.decode("utf-8", "replace")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A file that was not taken, and why. `failed`: the user asked for this very file; `missing`: there is none."""
+
+    name: str
+    reason: str
+    failed: bool
+    missing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What `store` did: runs that are new, runs that the file held already, what the user should know."""
+
+    added: int
+    known: int
+    notes: tuple[str, ...]
+    left: tuple[Left, ...]
+
+
+def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
+    """Read every text that the names stand for (files, folders, globs, archives, `-`), one at a time."""
+    for source in sources(names):
+        if source.problem:
+            yield Left(name=source.name, reason=source.problem, failed=source.named, missing=source.missing)
+            continue
         try:
-            chosen = tool or guess_parser(text)
-            found.append(
-                Captured(name=name, tool=chosen, data=data, parsed=get_parser(chosen).parse(text, {}))
-            )
+            yield _read(source, wishes)
         except ParseError as error:
-            raise ParseError(name, str(error), error.hint) from error
-    return found
+            reason = (
+                _said(error) if source.named else str(error)
+            )  # a hint for each of a hundred files helps nobody
+            yield Left(name=source.name, reason=reason, failed=source.named)
 
 
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
+def _said(error: PinsweepError) -> str:
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _read(source: Source, wishes: Wishes) -> Captured:
+    text = decode(source.data)
+    if wishes.columns:
+        tool = str(wishes.tool)
+        reading = {"parser": TABLE, "tool": tool, "columns": wishes.columns, "labels": _labels(tool, wishes)}
+        parsed = table.parse(text, reading)
+        return Captured(name=source.name, tool=tool, data=source.data, parsed=parsed, reading=reading)
+    if wishes.tool == "hwloc" or (wishes.tool is None and _is_hwloc(text)):
+        return Captured(name=source.name, tool="hwloc", data=source.data, parsed=_hwloc(text, source.name))
+    tool = wishes.tool or guess_parser(text)
+    return Captured(
+        name=source.name, tool=tool, data=source.data, parsed=get_parser(tool).parse(text, dict(wishes.settings))
+    )  # fmt: skip
+
+
+def _labels(tool: str, wishes: Wishes) -> dict[str, str | int | float]:
+    """Return the settings that are labels of the tool's rows, and those that follow from its options."""
+    known = get_parser(tool).LABELS
+    labels: dict[str, str | int | float] = {
+        name: typed(value) for name, value in wishes.settings.items() if name in known
+    }
+    if tool == "fio" and "direction" not in labels:
+        rw = wishes.settings.get("rw", "")
+        if rw.removeprefix("rand") in ("read", "write", "trim"):
+            labels["direction"] = rw.removeprefix("rand")
+    if tool == "mlc" and "traffic" not in labels and "W" in wishes.settings:
+        from parsers.mlc import traffic_of
+
+        if traffic := traffic_of({"W": wishes.settings["W"]}):
+            labels["traffic"] = traffic
+    return labels
+
+
+def _is_hwloc(text: str) -> bool:
+    return re.match(r"\s*(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE topology[^>]*>\s*)?<topology\b", text) is not None
+
+
+def _hwloc(text: str, name: str) -> Parsed:
     try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise UserError(name, f"cannot be read: {error.strerror}") from error
+        topology = topology_from_xml(text, name)
+    except UserError as error:
+        raise ParseError("hwloc's XML", error.cause, error.hint) from error
+    facts: dict[str, Cell] = dict(topology.numbers())
+    rows = tuple((start, end, float(d)) for (start, end), d in sorted(topology.distances.items()))
+    tables = {
+        "measurements": Table(columns=("metric", "unit", "value"), rows=()),
+        "distances": Table(columns=("node", "to", "distance"), rows=rows),
+    }
+    return Parsed(tables=tables, facts=facts)
 
 
-def store(captured: Sequence[Captured], path: Path, *, version: str) -> int:
-    """Keep the texts as runs of a result file; what is there already stays. Returns how many were new."""
+def wishes_from(
+    tool: str | None, axes: Sequence[str], settings: Sequence[str], columns: str, command: str
+) -> Wishes:
+    """Read what the user typed. Raises UserError for what cannot be meant."""
+    patterns = {}
+    for text in axes:
+        name, expression = _pair("--axis", text, '--axis "node=(n[0-9]+)"')
+        try:
+            patterns[name] = re.compile(expression)
+        except re.error as error:
+            raise UserError("--axis", f"{expression!r} is not a regular expression: {error}") from error
+        if patterns[name].groups > 1 and "value" not in patterns[name].groupindex:
+            raise UserError(
+                "--axis", f"{expression!r} has {patterns[name].groups} groups", "one group is the value; (?:…) is none"
+            )  # fmt: skip
+    given = dict(_pair("--set", text, "--set rw=randread") for text in settings)
+    if "repeat" in given:
+        raise UserError("--set", "all files cannot be the same repeat", '--axis "repeat=run([0-9]+)"')
+    if columns and not tool:
+        raise UserError("--tool", "a table does not say whose numbers it holds", "e.g. --tool stream")
+    if columns:
+        table.read_columns(columns, str(tool))
+    if tool is not None and tool != "hwloc" and tool not in parser_names():
+        get_parser(tool)  # raises
+    return Wishes(tool=tool, axes=patterns, settings=given, columns=columns, command=command)
+
+
+def _pair(option: str, text: str, example: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not value or not re.fullmatch(r"[A-Za-z_][\w-]*", name):
+        raise UserError(option, f"{text!r} is not NAME=VALUE", f"e.g. {example}")
+    if name in _OURS:
+        raise UserError(
+            option,
+            f"{name!r} is a column that pinsweep fills itself",
+            "take another name, e.g. node for a host",
+        )
+    return name, value.strip()
+
+
+# --- cells -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Item:
+    """One run to be: a text, or a part of one. Its bytes are compressed while they wait."""
+
+    file: str
+    label: str  # the file, and which part of it
+    tool: str
+    packed: bytes
+    dumped: bytes
+    program: str
+    version: str
+    stand_in: bool
+    argv: tuple[str, ...]
+    options: Mapping[str, Any]
+    place: str | None
+    repeat: int | None
+    added: tuple[str, ...]  # axes that the user named
+    reading: Mapping[str, Any]
+    digest: str
+
+    @property
+    def key(self) -> str:
+        """The same for texts that tell the same of their cell and are not said to be different repeats."""
+        return json.dumps(
+            [self.tool, dict(self.options), self.place, self.repeat], sort_keys=True, default=str
+        )
+
+
+def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str) -> Kept:
+    """Keep the texts as runs of a result file; what is there already stays.
+
+    Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
+    """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    points = [(item, _point(item)) for item in captured]
-    digest = hashlib.sha256("".join(sorted(point.point_id for _, point in points)).encode()).hexdigest()
+    runs: list[_Item] = []
+    machine: list[Captured] = []
+    left: list[Left] = []
+    notes: dict[str, int] = {}
+    for item in items:
+        if item.tool in MACHINE:
+            machine.append(item)
+            continue
+        try:
+            runs += _items(item, wishes, notes)
+        except (ParseError, UserError) as error:
+            left.append(Left(name=item.name, reason=_said(error), failed=True))
+    facts, topology = _machine(machine, notes)
+    if not (runs or facts or topology):
+        return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left))
+    with create_result(path) as result:
+        seen = {str(r.seen["digest"]) for r in result.runs() if r.seen and "digest" in r.seen}
+        fresh = list({item.digest: item for item in reversed(runs) if item.digest not in seen}.values())[::-1]
+        known = len(runs) - len(fresh)
+        if fresh or facts or topology:
+            cells = _cells(fresh, result, notes)
+            session = result.begin_session(
+                started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
+                host=str(facts.pop("hostname", "not recorded")), facts=facts, topology=topology, programs=_programs(fresh),
+            )  # fmt: skip
+            _add(result, session, cells, now)
+    said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
+    return Kept(added=len(fresh), known=known, notes=tuple(said), left=tuple(left))
+
+
+def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_Item]:
+    named, place, repeat = _from_name(item.name, wishes)
+    if item.reading:
+        columns = table.read_columns(wishes.columns, item.tool)
+        for cell in table.cells(decode(item.data), columns):
+            reading = {**item.reading, "rows": list(cell.rows), "pick": dict(cell.pick)}
+            yield _item(
+                item, item.data, table.parse(decode(item.data), reading), dict(cell.options), cell.place or place,
+                (named, repeat), reading, wishes, notes, item.name,
+            )  # fmt: skip
+        return
+    parser = get_parser(item.tool)
+    pieces = text_of.cut(item.tool, item.data, item.parsed)
+    found = False
+    for number, piece in enumerate(pieces, 1):
+        text = decode(piece)
+        whole = item.parsed if len(pieces) == 1 else parser.parse(text, dict(wishes.settings))
+        parts = text_of.parts(item.tool, whole)
+        for reading in parts:
+            parsed = parser.parse(text, {**wishes.settings, **reading}) if reading else whole
+            label = item.name + (f", part {number}" if len(pieces) > 1 else "")
+            label += f", {text_of.jobs_of(parsed)}" if reading else ""
+            if not parsed.measurements.rows:
+                if len(pieces) > 1 or len(parts) > 1:
+                    notes[f"{label}: no figures in it"] = 1
+                continue
+            found = True
+            options = text_of.told(item.tool, parsed)
+            yield _item(item, piece, parsed, options, place, (named, repeat), reading, wishes, notes, label)
+    if not found:
+        raise ParseError("", "there are no figures in it")
+
+
+def _item(
+    item: Captured,
+    data: bytes,
+    parsed: Parsed,
+    options: dict[str, Any],
+    place: str | None,
+    from_name: tuple[Mapping[str, Any], int | None],
+    reading: Mapping[str, Any],
+    wishes: Wishes,
+    notes: dict[str, int],
+    label: str,
+) -> _Item:
+    named, repeat = from_name
+    labels = get_parser(item.tool).LABELS if wishes.columns else ()
+    given: dict[str, Any] = {
+        n: typed(v) for n, v in wishes.settings.items() if n not in labels and n != "place"
+    }
+    given |= named
+    for name, value in given.items():
+        if name in options and str(options[name]) != str(value):
+            note = f"{label}: said to have {name}={value}, and the text says {name}={options[name]}: the text is believed"
+            notes[note] = notes.get(note, 0) + 1
+    digest = hashlib.sha256(data + json.dumps(reading, sort_keys=True).encode()).hexdigest()[:32]
+    argv = tuple(wishes.command.split()) or text_of.command_of(item.tool, data, parsed)
+    return _Item(
+        file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
+        program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
+        stand_in=parsed.has("stand_in"), argv=argv, options={**given, **options}, place=place, repeat=repeat,
+        added=(*(("place",) if place else ()), *given), reading=reading, digest=digest,
+    )  # fmt: skip
+
+
+def _from_name(name: str, wishes: Wishes) -> tuple[dict[str, Any], str | None, int | None]:
+    """Return (options, place, repeat) out of the file's name. Raises UserError if it does not hold an axis."""
+    found: dict[str, Any] = {}
+    for axis, pattern in wishes.axes.items():
+        match = pattern.search(name)
+        if not match:
+            raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
+        value = match["value"] if "value" in pattern.groupindex else match[pattern.groups]
+        found[axis] = typed((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
+    place = found.pop("place", None) or wishes.settings.get("place")
+    repeat = found.pop("repeat", None)
+    if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):
+        raise UserError("", f"--axis repeat: {repeat!r} is not a number")
+    return found, None if place is None else str(place), repeat
+
+
+def _cells(
+    items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
+) -> list[tuple[_Item, Point, int]]:
+    """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
+    groups: dict[str, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(item.key, []).append(item)
+    taken = set(result.attempts())
+    alike = [same for same in groups.values() if len(same) > 1 or (_point(same[0], ()).point_id, 1) in taken]
+    apart = {item.digest for same in alike for item in same}
+    if alike:
+        most = max(alike, key=len)
+        notes[
+            f"{sum(map(len, alike))} texts tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
+            'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
+        ] = 1
+    shown = _short_names([item.label for item in items if item.digest in apart])
+    labelled = [
+        replace(item, options={**item.options, "source": shown[item.label]}, added=(*item.added, "source"))
+        if item.digest in apart
+        else item
+        for item in items
+    ]
+    axes = _axes(labelled)
+    cells = [(item, _point(item, axes[item.tool])) for item in labelled]
+    numbers: dict[str, list[int]] = {}
+    for item, point in cells:
+        numbers.setdefault(point.point_id, []).append(item.repeat or 0)
+    return [
+        (item, point, sorted(numbers[point.point_id]).index(item.repeat or 0) + 1) for item, point in cells
+    ]
+
+
+def _short_names(labels: Sequence[str]) -> dict[str, str]:
+    """Return each name without what all have in common: folders, and the file if it is only one ("part 2")."""
+    files = {label.partition(", ")[0] for label in labels}
+    if len(files) < 2:
+        return {label: label.partition(", ")[2] or Path(label).name for label in labels}
+    folders = [file.split("/")[:-1] for file in files]
+    common = next(
+        (i for i, words in enumerate(zip(*folders, strict=False)) if len(set(words)) > 1),
+        min(map(len, folders)),
+    )
+    return {label: "/".join(label.split("/")[common:]) for label in labels}
+
+
+def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
+    """Return the options of each tool that tell its cells apart: what the user named, the main ones, what varies."""
+    out = {}
+    for tool in dict.fromkeys(item.tool for item in items):
+        own = [item for item in items if item.tool == tool]
+        names = list(dict.fromkeys(name for item in own for name in item.options))
+        varying = [n for n in names if len({str(item.options.get(n)) for item in own}) > 1]
+        added = [name for item in own for name in item.added]
+        main = [n for n in _MAIN if n in names]
+        out[tool] = tuple(dict.fromkeys([*added, *main, *varying]))
+    return out
+
+
+def _point(item: _Item, axes: tuple[str, ...]) -> Point:
+    place = None if item.place is None else Place(name=item.place, cpus="not recorded", memory="not recorded")
+    return Point(
+        sweep=f"captured-{item.tool}", tool=item.tool, options=dict(item.options), place=place,
+        axes=tuple(a for a in axes if a == "place" or a in item.options),
+    )  # fmt: skip
+
+
+def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Point, int]], now: str) -> None:
+    repeats: dict[str, int] = {}
+    for _, point, repeat in cells:
+        repeats[point.point_id] = max(repeat, repeats.get(point.point_id, 0))
+    digest = hashlib.sha256("".join(sorted(repeats)).encode()).hexdigest()
     experiment = StoredExperiment(
         sha256=digest, path="", title="Captured output", text="", about="taken in with `pinsweep parse`"
     )
-    with create_result(path) as result:
-        known = result.attempts()
-        session = result.begin_session(
-            started_utc=now, version=version, argv=["parse", *(item.name for item in captured)], seed=0,
-            host="not recorded", facts={}, topology="", programs=_programs(captured),
-        )  # fmt: skip
-        result.add_plan(
-            session, experiment,
-            [StoredPoint(point=point, sweep_title=f"Captured {point.tool} output", repeats=1, experiment=digest) for _, point in points],
-            [],
-        )  # fmt: skip
-        added = 0
-        for item, point in points:
-            if (point.point_id, 1) in known:
-                continue
-            record, planned = _record(item, point, session, now, added)
-            result.add_run(planned, record, {"stdout": item.data, "stderr": b""}, {})
-            added += 1
-        result.end_session(session, now)
-    return added
+    points = {point.point_id: point for _, point, _ in cells}
+    stored = [
+        StoredPoint(point=p, sweep_title=f"Captured {p.tool} output", repeats=repeats[key], experiment=digest)
+        for key, p in points.items()
+    ]
+    result.add_plan(session, experiment, stored, [])
+    first = len(result.runs())
+    result.add_captured(
+        (*_record(item, point, repeat, session, now, first + i), zlib.decompress(item.packed), item.dumped)
+        for i, (item, point, repeat) in enumerate(cells)
+    )
+    result.end_session(session, now)
 
 
-def _point(item: Captured) -> Point:
-    options: dict[str, Any] = {
-        name.removeprefix(OPTION_FACT): value
-        for name, value in item.parsed.facts.items()
-        if name.startswith(OPTION_FACT)
-    }
-    options["source"] = Path(item.name).name
-    options["sha256"] = hashlib.sha256(item.data).hexdigest()[:16]
-    axes = tuple(name for name in options if name != "sha256")
-    return Point(sweep=f"captured-{item.tool}", tool=item.tool, options=options, axes=axes)
-
-
-def _record(item: Captured, point: Point, session: int, now: str, index: int) -> tuple[RunRecord, PlannedRun]:
-    program = str(item.parsed.facts.get("program", item.tool))
+def _record(
+    item: _Item, point: Point, repeat: int, session: int, now: str, index: int
+) -> tuple[PlannedRun, RunRecord]:
     planned = PlannedRun(
-        sweep=point.sweep, tool=point.tool, point=point, repeat=1, argv=(), env={}, placement=None,
-        timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=program,
+        sweep=point.sweep, tool=point.tool, point=point, repeat=repeat, argv=item.argv, env={}, placement=None,
+        timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=item.program,
     )  # fmt: skip
+    seen: dict[str, Any] = {"file": item.label, "digest": item.digest}
+    if item.reading:
+        seen["reading"] = dict(item.reading)
     record = RunRecord(
-        run_id=0, point_id=point.point_id, repeat=1, attempt=1, status="ok", reason="", argv=(), env={}, placement=None,
-        seen=None, program=program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None, signal=None,
-        usage={}, session=session,
+        run_id=0, point_id=point.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=item.argv, env={},
+        placement=None, seen=seen, program=item.program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None,
+        signal=None, usage={}, session=session,
     )  # fmt: skip
-    return record, planned
+    return planned, record
 
 
-def _programs(captured: Sequence[Captured]) -> dict[str, dict[str, Any]]:
-    return {
-        item.tool: {
-            "name": item.parsed.facts.get("program", item.tool), "path": "", "sha256": "",
-            "version": item.parsed.facts.get("tool_version", ""), "stand_in": item.parsed.has("stand_in"),
-        }
-        for item in captured
-    }  # fmt: skip
+def _programs(items: Sequence[_Item]) -> dict[str, dict[str, Any]]:
+    """Return what made the numbers; the version only where all texts of a tool agree."""
+    out: dict[str, dict[str, Any]] = {}
+    for tool in dict.fromkeys(item.tool for item in items):
+        own = [item for item in items if item.tool == tool]
+        versions = {item.version for item in own}
+        out[tool] = {
+            "name": own[0].program, "path": "", "sha256": "", "version": versions.pop() if len(versions) == 1 else "",
+            "stand_in": all(item.stand_in for item in own),
+        }  # fmt: skip
+    return out
+
+
+def _machine(items: Sequence[Captured], notes: dict[str, int]) -> tuple[dict[str, Any], str]:
+    """Return (facts, hwloc XML) of the session out of texts about the machine. Texts about several machines tell nothing
+    of the one that ran: none is kept."""
+    topologies = {decode(item.data) for item in items if item.tool == "hwloc"}
+    if len(topologies) > 1:
+        notes[f"{len(topologies)} topologies, and nothing says which machine ran: none is kept"] = 1
+    facts: dict[str, Any] = {}
+    for tool in ("lscpu", "numactl"):
+        own = {json.dumps(f): f for item in items if item.tool == tool and (f := _facts(item))}
+        if len(own) > 1:
+            notes[
+                f"{len(own)} machines described by {tool}, and nothing says which one ran: none is kept"
+            ] = 1
+        elif own:
+            facts |= next(iter(own.values()))
+    return facts, topologies.pop() if len(topologies) == 1 else ""
+
+
+def _facts(item: Captured) -> dict[str, Any]:
+    said = item.parsed.facts
+    if item.tool == "lscpu":
+        known = {"cpu_model": "model_name", "architecture": "architecture", "hypervisor": "hypervisor_vendor"}
+        return {ours: said[theirs] for ours, theirs in known.items() if said.get(theirs)}
+    rows = [r for r in item.parsed.measurements.records() if r["metric"] == "distance"]
+    distances = [[r["node"], r["to"], r["value"]] for r in rows]
+    return {"numa_distances": distances} if distances else {}

@@ -240,16 +240,16 @@ class ResultFile:
         with self._transaction() as db:
             return _insert_run(db, run, record, outputs, counters)
 
-    def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, Parsed]]) -> int:
-        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, what that says.
+    def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, bytes]]) -> int:
+        """Commit runs that were captured elsewhere, all in one: run, record, what it printed, `dump_parsed` of what that says.
 
         Returns how many there were.
         """
         count = 0
         with self._transaction() as db:
-            for run, record, text, parsed in runs:
+            for run, record, text, dumped in runs:
                 run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""}, {})
-                _insert_parsed(db, run_id, _how(record, run.point)[0], parsed)
+                _insert_parsed(db, run_id, _how(record, run.point)[0], dumped)
                 count += 1
         return count
 
@@ -361,7 +361,7 @@ class ResultFile:
         )
         try:
             with self._db:
-                _insert_parsed(self._db, record.run_id, name, parsed)
+                _insert_parsed(self._db, record.run_id, name, dump_parsed(parsed))
         except sqlite3.OperationalError:
             pass  # opened read-only, or the disk is full: a cache may be missing
         return parsed
@@ -403,10 +403,10 @@ def _insert_run(
     return run_id
 
 
-def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, parsed: Parsed) -> None:
+def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: bytes) -> None:
     db.execute(
         "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
-        (run_id, get_parser(parser).VERSION, _dump_parsed(parsed)),
+        (run_id, get_parser(parser).VERSION, dumped),
     )
 
 
@@ -501,7 +501,8 @@ def _tuples(options: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
 
 
-def _dump_parsed(parsed: Parsed) -> bytes:
+def dump_parsed(parsed: Parsed) -> bytes:
+    """Return what `parsed` keeps of a run: JSON, compressed."""
     tables = {name: {"columns": t.columns, "rows": t.rows} for name, t in parsed.tables.items()}
     flags = [(flag.id, flag.text) for flag in parsed.flags]
     return zlib.compress(

@@ -3,41 +3,146 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pinsweep import __version__
 from pinsweep.commands import _options
 
+if TYPE_CHECKING:
+    from orchestrator.intake import Captured, Left, Wishes
+
 
 @click.command(
-    epilog="Example: pinsweep parse mlc lab/mlc.txt --format json; pinsweep parse logs/*.json -o old.db"
+    epilog='Example: pinsweep parse logs/ -o old.db --axis "node=(n[0-9]+)"; '
+    'pinsweep parse table stream.txt --tool stream --columns "threads, local:bandwidth[MB/s]" -o old.db'
 )
 @click.argument("words", metavar="[TOOL] FILE...", nargs=-1, required=True)
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", help="[default: table]"
-)
 @click.option(
     "-o",
     "--output",
     type=_options.FILE,
     metavar="RESULT",
-    help="Keep the files in this result file, as runs.",
+    help="Keep the texts in this result file, as runs.",
 )
-def command(words: tuple[str, ...], form: str, output: Path | None) -> None:
-    """Read output that was captured by hand; TOOL is guessed when it is not given, and - is standard input."""
-    from orchestrator.intake import read_texts, store
+@click.option(
+    "--axis", "axes", multiple=True, metavar="NAME=REGEX",
+    help="An axis out of the files' names: its group is the value. The names place and repeat say where and how often.",
+)  # fmt: skip
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of all cells that the text does not tell.",
+)
+@click.option("--columns", default="", help="With TOOL table: what each column holds; see docs/parsing.md.")
+@click.option("--tool", help="With TOOL table: whose numbers they are.")
+@click.option(
+    "--command",
+    "typed",
+    default="",
+    metavar="TEXT",
+    help="The command line that printed it, as it was typed.",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", help="[default: table]"
+)
+def command(
+    words: tuple[str, ...],
+    output: Path | None,
+    axes: tuple[str, ...],
+    settings: tuple[str, ...],
+    columns: str,
+    tool: str | None,
+    typed: str,
+    form: str,
+) -> int:
+    """Read output that was captured by hand: files, folders, globs, archives, - for standard input.
+
+    TOOL is guessed when it is not given. Without -o the numbers are printed; with it they are kept, and report,
+    show, export and audit work on them as on runs of pinsweep's own.
+    """
+    from orchestrator.intake import wishes_from
     from parsers import parser_names
 
-    tool, files = (words[0], words[1:]) if words[0] in parser_names() and len(words) > 1 else (None, words)
-    captured = read_texts(tool, files)
-    if output is not None:
-        added = store(captured, output, version=__version__)
-        click.echo(f"{added} of {len(captured)} taken into {output}", err=True)
-        return
+    named, files = (
+        (words[0], words[1:]) if words[0] in (*parser_names(), "hwloc") and len(words) > 1 else (None, words)
+    )
+    if columns and named != "table":
+        raise click.UsageError(
+            "--columns describes a table: pinsweep parse table FILE --tool TOOL --columns …"
+        )
+    if named == "table" and not columns:
+        raise click.UsageError(
+            'a table needs its columns: --tool stream --columns "threads, bandwidth[MB/s]"'
+        )
+    if tool and named not in (None, "table"):
+        raise click.UsageError(f"{named} and --tool {tool}: name the tool once")
+    if output is None and axes:
+        raise click.UsageError("--axis makes cells of a result file: name it with -o")
+    wishes = wishes_from(tool or named, axes, settings, columns, typed)
+    return _print(files, wishes, form) if output is None else _keep(files, wishes, output)
+
+
+def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
+    from orchestrator.intake import Left, read
     from reports.tables import parsed_text
 
-    for text in captured:
-        for flag in text.parsed.flags:
-            click.secho(f"{text.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
-    click.echo(parsed_text([(text.name, text.parsed) for text in captured], form), nl=False)
+    texts: list[Captured] = []
+    left: list[Left] = []
+    for item in read(files, wishes):
+        if isinstance(item, Left):
+            left.append(item)
+            continue
+        texts.append(item)
+        for flag in item.parsed.flags:
+            click.secho(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
+    if texts:
+        click.echo(parsed_text([(text.name, text.parsed) for text in texts], form), nl=False)
+    return _say(left, len(texts))
+
+
+def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
+    import shlex
+    from collections.abc import Iterator
+
+    from orchestrator.intake import Left, read, store
+
+    left: list[Left] = []
+    count = 0
+
+    def readable() -> Iterator[Captured]:
+        nonlocal count
+        for item in read(files, wishes):
+            if isinstance(item, Left):
+                left.append(item)
+            else:
+                count += 1
+                yield item
+
+    kept = store(readable(), output, wishes, version=__version__)
+    status = _say([*left, *kept.left], count - len(kept.left))
+    for note in kept.notes:
+        click.secho(f"note     {note}", fg="yellow", err=True)
+    if not kept.added and not kept.known:
+        click.echo("nothing was taken", err=True)
+        return status
+    before = f", {kept.known} were there already" if kept.known else ""
+    click.echo(f"{kept.added} runs out of {count} texts taken into {output}{before}", err=True)
+    if kept.added:
+        path = shlex.quote(str(output))
+        click.echo(f"next: pinsweep audit {path}, or pinsweep report {path} -o report.html", err=True)
+    return status
+
+
+def _say(left: list[Left], taken: int) -> int:
+    """Name what was not taken, and why. Return the exit status: 2 where a name is no file, 1 where a named file failed
+    or nothing at all was read."""
+    for item in left:
+        word, colour = ("error:", "red") if item.failed else ("skipped", "yellow")
+        click.secho(f"{word} {item.name}: {item.reason}", fg=colour, err=True)
+    if any(item.missing for item in left):
+        return 2
+    return 1 if any(item.failed for item in left) or not taken else 0

@@ -1,0 +1,280 @@
+"""A plain table, as reports and spreadsheets have them, whose columns somebody names: the numbers of a known tool.
+
+No text says by itself what its columns are, so nothing is recognised; the context does:
+
+    tool     whose numbers these are: a parser's name
+    columns  what each column holds, in order (below)
+    labels   {label: value} that hold for all rows ("kernel": "copy"), optional
+    pick     {"place": …, option: …}: only the columns with these settings, optional
+    rows     only these rows of the table, counted from 0, optional
+
+Columns stand between commas, each `[SETTING:]…NAME[.STATISTIC][\\[UNIT\\]]`, or `-` for one that is not read:
+
+    threads                     an option of the cell: each of its values is a cell
+    delay, message_size         a label of the tool's rows (parsers.<tool>.LABELS): rows of one cell
+    latency[ns]                 a metric of the tool (parsers.<tool>.METRICS), in the unit that the column has
+    iops.min                    another statistic than the usual one
+    local:bandwidth[MB/s]       measured at the place "local"
+    direction=write:lat[us]     with this label, or this option
+
+Cells are apart by `|`, by tabs, by two or more blanks or by single ones, whichever gives the most rows. Rows are the lines with
+as many cells as there are columns, and numbers where numbers are asked for; others are headings. What cannot be a number (`-`,
+`n/a`) is a missing row. The tables are those of the tool; of its facts and of how it ran nothing is known.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from parsers.errors import ParseError, UserError
+from parsers.measurement import Cell, Flag, Metric, Parsed, measurements
+from parsers.text import clean, first_line, number, scaled
+from parsers.units import size_bytes, to_base
+
+VERSION: Final = 1
+LABELS: Final[tuple[str, ...]] = ()
+METRICS: Final[Mapping[str, Metric]] = {}
+
+_COLUMN = re.compile(
+    r"(?P<settings>(?:[^\s:,\[\]]+:)*)(?P<name>[A-Za-z_]\w*)(?:\.(?P<statistic>[\w.>=]+))?(?:\[(?P<unit>[^\]]*)\])?"
+)
+_BETWEEN: Final = (r"\s*\|\s*", r"\s*\t\s*", r"\s{2,}", r"\s+")
+_LIKE_A_ROW = re.compile(r"[|\s]*[\d.]+(?:[|\s]+[\d.]+)+[|\s]*$")
+_COUNTED: Final = {"document": 0, "job": 0, "run": 1, "table": 0}
+"""Labels that count runs or tables of a text: a table is one of each."""
+
+_TOTALS: Final = ("iops", "bandwidth", "io_bytes", "total_ios", "runtime")
+"""fio's metrics of which there is one per run; of the others there is a distribution, and the mean is meant."""
+
+_ASKED: Final = frozenset({"runtime"})
+"""Metrics that are options too: as a bare name, what was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What one column of a table holds."""
+
+    name: str  # of an option, a label or a metric; "-": not read
+    kind: str  # "option" | "label" | "metric" | "skip"
+    factor: float = 1.0  # of a metric: to base units
+    statistic: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)  # settings that are labels of the tool's rows
+    pick: Mapping[str, str] = field(
+        default_factory=dict
+    )  # the other settings: "place" and options of the cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCell:
+    """One cell of an experiment: the options that its rows share, and where in the table they stand."""
+
+    options: Mapping[str, str | int | float]
+    place: str | None
+    pick: Mapping[str, str]
+    rows: tuple[int, ...]
+
+
+def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
+    """Never: a table does not say what it holds."""
+    return False
+
+
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
+    """Read the rows and columns that the context names into the tool's own table.
+
+    Raises ParseError if there are no such rows, UserError if the context does not describe them.
+    """
+    given = context or {}
+    if "tool" not in given or "columns" not in given:
+        raise ParseError(
+            "a table",
+            f"looked for the names of its columns, saw only the text: {first_line(text)}",
+            'pinsweep parse table FILE --tool stream --columns "threads, bandwidth[MB/s]"',
+        )
+    tool = str(given["tool"])
+    columns = read_columns(str(given["columns"]), tool)
+    lines, unread = _lines(text, columns)
+    if not lines:
+        raise ParseError(
+            "a table",
+            f"looked for rows of {len(columns)} columns with numbers in them, saw {first_line(text)}",
+            "name every column, in order; - for one that is not to be read",
+        )
+    labels = _parser(tool).LABELS
+    fixed = {**_usual(tool, columns), **given.get("labels", {})}
+    chosen = given.get("rows")
+    pick = given.get("pick", {})
+    rows: list[tuple[tuple[Cell, ...], str, float]] = []
+    missing = 0
+    for index, words in enumerate(lines):
+        if chosen is not None and index not in chosen:
+            continue
+        own = {
+            c.name: _label(c.name, word) for c, word in zip(columns, words, strict=True) if c.kind == "label"
+        }
+        for column, word in zip(columns, words, strict=True):
+            if column.kind != "metric" or dict(column.pick) != dict(pick):
+                continue
+            value = scaled(word, column.factor)
+            if value is None:
+                missing += 1
+                continue
+            known = {**fixed, **own, **column.labels, "row": index}
+            if column.statistic is not None:
+                known["statistic"] = column.statistic
+            rows.append((tuple(known.get(label) for label in labels), column.name, value))
+    flags = [Flag(id="from_table", text="read from a table: nothing but its columns tells how this was run")]
+    if missing:
+        flags.append(Flag(id="not_measured", text=f"{missing} of the table's cells hold no number"))
+    if unread:
+        flags.append(
+            Flag(
+                id="unread",
+                text=f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}",
+            )
+        )
+    return Parsed(
+        tables={"measurements": measurements(labels, _parser(tool).METRICS, rows)}, flags=tuple(flags)
+    )  # fmt: skip
+
+
+def cells(text: str, columns: Sequence[Column]) -> list[TableCell]:
+    """Return the cells of the experiment behind the table, in order of their first row."""
+    lines, _ = _lines(text, columns)
+    picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
+    found: dict[tuple[int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
+    for number_of_pick in range(len(picks)):
+        for index, words in enumerate(lines):
+            options = tuple(
+                (c.name, _option(word)) for c, word in zip(columns, words, strict=True) if c.kind == "option"
+            )
+            found.setdefault((number_of_pick, options), []).append(index)
+    out = []
+    for (chosen, options), rows in found.items():
+        pick = picks[chosen]
+        settings = {name: _option(value) for name, value in pick.items() if name != "place"}
+        out.append(
+            TableCell(
+                options={**dict(options), **settings},
+                place=pick.get("place"),
+                pick=pick,
+                rows=tuple(rows),
+            )
+        )
+    return out
+
+
+def read_columns(text: str, tool: str) -> tuple[Column, ...]:
+    """Read a description of columns. Raises UserError for what is none, with what the tool has."""
+    columns = tuple(_column(word.strip(), tool) for word in text.split(","))
+    if not any(column.kind == "metric" for column in columns):
+        known = ", ".join(f"{name}[{m.unit}]" for name, m in list(_parser(tool).METRICS.items())[:8])
+        raise UserError("--columns", "no column holds a measured number", f"metrics of {tool}: {known}")
+    return columns
+
+
+def _column(word: str, tool: str) -> Column:
+    if word in ("-", "_"):
+        return Column(name="-", kind="skip")
+    match = _COLUMN.fullmatch(word)
+    if not match:
+        raise UserError(
+            "--columns", f"{word!r} is not the description of a column", "e.g. threads, local:bandwidth[MB/s], iops.min, -"
+        )  # fmt: skip
+    parser = _parser(tool)
+    labels, pick = {}, {}
+    for setting in filter(None, match["settings"].split(":")):
+        name, equals, value = setting.partition("=")
+        if not equals:
+            pick["place"] = name
+        elif name in parser.LABELS:
+            labels[name] = value
+        else:
+            pick[name] = value
+    name = match["name"]
+    bare = match["unit"] is None and match["statistic"] is None
+    if name not in parser.METRICS or (bare and name in _ASKED):
+        if not bare or labels or pick:
+            near = difflib.get_close_matches(name, parser.METRICS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(parser.METRICS)}"
+            raise UserError("--columns", f"{tool} has no metric {name!r}", hint)
+        return Column(name=name, kind="label" if name in parser.LABELS else "option")
+    unit = match["unit"] or ""
+    factor, base = (0.01, "1") if unit == "%" else to_base(unit or "1")
+    wanted = parser.METRICS[name].unit
+    if base != wanted and not (wanted == "1/s" and not unit):
+        raise UserError(
+            "--columns", f"{word!r}: {name} is measured in {wanted}" + (f", not in {unit}" if unit else ""),
+            f"name the unit that the column has: {name}[{'MB/s' if wanted == 'B/s' else 'us' if wanted == 'ns' else wanted}]",
+        )  # fmt: skip
+    statistic = match["statistic"]
+    if "statistic" in parser.LABELS and statistic is None:
+        statistic = "total" if name in _TOTALS else "mean"
+    return Column(name=name, kind="metric", factor=factor, statistic=statistic, labels=labels, pick=pick)
+
+
+def _lines(text: str, columns: Sequence[Column]) -> tuple[list[list[str]], list[str]]:
+    """Return the words of each row, and the lines between them that look like rows and have other columns.
+
+    One way of telling cells apart holds for the whole table: that which gives the most rows.
+    """
+    body = [line.strip() for line in clean(text).split("\n")]
+    ways = [[_row(line, pattern, columns) for line in body] for pattern in _BETWEEN]
+    best = max(ways, key=lambda way: sum(words is not None for words in way))
+    at = [i for i, words in enumerate(best) if words is not None]
+    rows = [words for words in best if words is not None]
+    inside = body[at[0] : at[-1]] if at else []
+    odd = [line for line, words in zip(inside, best[at[0] :] if at else [], strict=False) if words is None]
+    return rows, [line for line in odd if _LIKE_A_ROW.match(line)]
+
+
+def _row(line: str, between: str, columns: Sequence[Column]) -> list[str] | None:
+    words = re.split(between, line.strip("|").strip() if "|" in between else line)
+    return words if len(words) == len(columns) and _is_row(words, columns) else None
+
+
+def _is_row(words: Sequence[str], columns: Sequence[Column]) -> bool:
+    metrics = [number(w) for c, w in zip(columns, words, strict=True) if c.kind == "metric"]
+    named = [w for c, w in zip(columns, words, strict=True) if c.kind in ("option", "label")]
+    ruled = all(re.fullmatch(r"[\s:=-]*", word) for word in words)
+    return not ruled and any(v is not None for v in metrics) and all(word.strip() for word in named)
+
+
+def _label(name: str, word: str) -> Cell:
+    if name == "message_size":
+        try:
+            return size_bytes(word)
+        except ValueError:
+            return word
+    return _option(word)
+
+
+def _option(word: str) -> str | int | float:
+    """`00050` is 50, `0.5` is 0.5, `4k` stays as it is written."""
+    if re.fullmatch(r"[+-]?\d{1,18}", word):
+        return int(word)
+    value = number(word)
+    return word if value is None or value - value != 0 else value
+
+
+def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Cell]:
+    """Return the labels that a table of the tool has if nobody says otherwise."""
+    labels = _parser(tool).LABELS
+    usual: dict[str, Cell] = {name: value for name, value in _COUNTED.items() if name in labels}
+    if tool == "stream":
+        usual["kernel"] = "triad"
+    if tool == "fio":
+        usual["name"] = "table"
+    if tool == "mlc" and any(c.name == "delay" for c in columns):
+        usual["section"] = "loaded_latency"
+    return usual
+
+
+def _parser(tool: str) -> Any:  # noqa: ANN401 (a parser module)
+    from parsers import get_parser
+
+    return get_parser(tool)
