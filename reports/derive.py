@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ def differs(a: Spread, b: Spread) -> bool:
         return True
     change = abs(math.log(abs(b.median) / abs(a.median)))
     gate = max(0.10 if min(a.n, b.n) < 3 else 0.03, a.relative, b.relative)
-    return change > math.log1p(gate)
+    return change > math.log1p(gate) + 1e-9  # at the gate itself, rounding must not decide
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------
@@ -74,6 +75,7 @@ class LoadedLatency:
     at_double: float | None  # B/s at 2 × unloaded; None if even the idlest row is slower than that
     reached_double: bool  # False: no row is slower than 2 × unloaded, `at_double` is then the peak
     collapse: float | None  # bandwidth at delay 0 ÷ peak
+    at_half_more: float | None = None  # B/s at 1.5 × unloaded
 
 
 def by_load(rows: Sequence[Load]) -> list[Load]:
@@ -87,21 +89,18 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     unloaded   median latency of the rows with bandwidth ≤ 10 % of the peak, if there are three or more;
                else the lowest latency
     peak       largest bandwidth, with its delay and its latency
-    at_double  largest bandwidth at which the latency is at most 2 × unloaded, between two rows interpolated
-               linearly in bandwidth along the curve in order of load
+    at_double  largest bandwidth at which the latency is at most 2 × unloaded (`bandwidth_within`);
+               at_half_more at 1.5 ×
     collapse   bandwidth at delay 0 ÷ peak: below 1 where more load moves fewer bytes
+
+    Source: measurement guide, 6. A knee by the largest distance from the chord lands on the peak in two of ten real
+    tables: it is not derived.
     """
     ordered = by_load(rows)
     peak = max(ordered, key=lambda r: r.bandwidth)
     idle = [r.latency for r in ordered if r.bandwidth <= 0.10 * peak.bandwidth]
     unloaded = statistics.median(idle) if len(idle) >= 3 else min(r.latency for r in ordered)
     limit = 2 * unloaded
-    within = [r.bandwidth for r in ordered if r.latency <= limit]
-    crossings = [
-        a.bandwidth + (limit - a.latency) / (b.latency - a.latency) * (b.bandwidth - a.bandwidth)
-        for a, b in itertools.pairwise(ordered)
-        if (a.latency - limit) * (b.latency - limit) < 0
-    ]
     full = [r.bandwidth for r in ordered if r.delay == 0]
     return LoadedLatency(
         rows=len(ordered),
@@ -110,10 +109,32 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
         peak=peak.bandwidth,
         peak_delay=peak.delay,
         latency_at_peak=peak.latency,
-        at_double=max([*within, *crossings], default=None),
+        at_double=bandwidth_within(ordered, limit),
+        at_half_more=bandwidth_within(ordered, 1.5 * unloaded),
         reached_double=any(r.latency > limit for r in ordered),
         collapse=full[0] / peak.bandwidth if full and peak.bandwidth else None,
     )
+
+
+def bandwidth_within(rows: Sequence[Load], limit: float) -> float | None:
+    """Return the largest bandwidth (B/s) at which the latency is at most `limit` (ns), between two rows interpolated linearly
+    in bandwidth along the curve in order of load. None if every row is slower than that."""
+    ordered = by_load(rows)
+    within = [r.bandwidth for r in ordered if r.latency <= limit]
+    crossings = [
+        a.bandwidth + (limit - a.latency) / (b.latency - a.latency) * (b.bandwidth - a.bandwidth)
+        for a, b in itertools.pairwise(ordered)
+        if (a.latency - limit) * (b.latency - limit) < 0
+    ]
+    return max([*within, *crossings], default=None)
+
+
+def lines_in_flight(bandwidth: float, latency: float, line: int = 64) -> float:
+    """Return bandwidth (B/s) × latency (ns) ÷ line (B): cache lines on their way, by Little's law.
+
+    Above cores × fill buffers (10 to 16 a core) the latency is not that of the traffic.
+    """
+    return bandwidth * latency * 1e-9 / line
 
 
 # --- scaling -----------------------------------------------------------------------------------------------
@@ -130,6 +151,16 @@ def saturation(curve: Mapping[int, float]) -> int | None:
 def ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
     """Return over[n] / under[n] for every n that both have (remote ÷ local, per thread count)."""
     return {n: over[n] / under[n] for n in sorted(over) if under.get(n)}
+
+
+def dram_peak(modules: str) -> float | None:
+    """Return the most that some memory modules can move (B/s), from how they are recorded: "2 × 32 GB DDR4 3200 MT/s, 14
+    slots empty" is 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
+
+    An upper bound: each module is taken for a channel of its own of 64 bits. None where the speed is not told.
+    """
+    found = re.findall(r"(\d+) × [^,]*?(\d{3,5}) (?:MT/s|MHz)", modules)
+    return sum(int(n) * int(rate) * 1e6 * 8 for n, rate in found) if found else None
 
 
 # --- message passing ---------------------------------------------------------------------------------------
@@ -186,6 +217,72 @@ def pingpong(times: Mapping[int, float]) -> PingPong:
     )
 
 
+class Branch(NamedTuple):
+    """t = α + n ÷ B over a range of message sizes n."""
+
+    start: int  # B: smallest size
+    end: int  # B: largest size
+    alpha: float  # ns
+    rate: float  # B/s
+    worst: float  # largest |fitted ÷ measured − 1|
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hockney:
+    """A curve of times fitted by one line and by two; which of them may be quoted."""
+
+    one: Branch
+    two: tuple[Branch, Branch] | None  # None: fewer than four sizes on a side
+
+    @property
+    def quotable(self) -> tuple[Branch, ...]:
+        """The single line if no size is off by more than 15 %, else the two branches."""
+        return (self.one,) if self.one.worst <= 0.15 or self.two is None else self.two
+
+
+def fit(times: Mapping[int, float]) -> Hockney | None:
+    """Fit t = α + n ÷ B (Hockney 1994) to message size (B) → one-way time (ns): over all sizes, and on each side of the best
+    break.
+
+    Least squares of the relative residuals, so that a message of 8 B weighs as much as one of 4 MB. The break has at least
+    four sizes on each side and the least sum of squares. None of fewer than four sizes.
+    """
+    sizes = [n for n in sorted(times) if times[n] > 0]
+    if len(sizes) < 4:
+        return None
+    one, _ = _branch(sizes, times)
+    splits = [(*_branch(sizes[:k], times), *_branch(sizes[k:], times)) for k in range(4, len(sizes) - 3)]
+    best = min(splits, key=lambda s: s[1] + s[3], default=None)
+    return Hockney(one=one, two=None if best is None else (best[0], best[2]))
+
+
+def _branch(sizes: Sequence[int], times: Mapping[int, float]) -> tuple[Branch, float]:
+    """Return the weighted least squares line (weights 1/t²) and its sum of squared relative residuals."""
+    weights = [times[n] ** -2 for n in sizes]
+    total = sum(weights)
+    mean_n = sum(w * n for w, n in zip(weights, sizes, strict=True)) / total
+    mean_t = sum(w * times[n] for w, n in zip(weights, sizes, strict=True)) / total
+    across = sum(w * (n - mean_n) ** 2 for w, n in zip(weights, sizes, strict=True))
+    along = sum(w * (n - mean_n) * (times[n] - mean_t) for w, n in zip(weights, sizes, strict=True))
+    slope = along / across if across else 0.0
+    alpha = mean_t - slope * mean_n
+    off = [(alpha + slope * n) / times[n] - 1 for n in sizes]
+    branch = Branch(sizes[0], sizes[-1], alpha, 1e9 / slope if slope > 0 else math.inf, max(map(abs, off)))
+    return branch, sum(r * r for r in off)
+
+
+def protocol_switches(times: Mapping[int, float]) -> list[int]:
+    """Return the sizes (B) at which a doubled message costs less than 1.25 × though the doubling before cost over 1.5 ×: there
+    the library changes its protocol (eager to rendezvous). Below, where latency rules, doubling costs nothing anyway."""
+    sizes = [n for n in sorted(times) if n > 0]
+    triples = zip(sizes, sizes[1:], sizes[2:], strict=False)
+    return [
+        c
+        for a, b, c in triples
+        if b == 2 * a and c == 2 * b and times[b] / times[a] > 1.5 and times[c] / times[b] < 1.25
+    ]
+
+
 # --- storage -----------------------------------------------------------------------------------------------
 
 
@@ -201,6 +298,30 @@ def little_ratio(parts: Sequence[tuple[float, float]], iodepth: int, numjobs: in
     """Return L ÷ (iodepth · numjobs). Real runs give 0.99 to 1.00; above 1.03 is impossible, below 0.9 the
     queue was not kept full."""
     return in_flight(parts) / (iodepth * numjobs)
+
+
+def within_slo(points: Iterable[tuple[float, float]], slo: float) -> float | None:
+    """Return the most IOPS (1/s) whose latency quantile is at most `slo` (ns), from the (IOPS, p99) of each depth.
+
+    On the envelope: the points in order of latency, each with the most IOPS so far; between two of them IOPS are interpolated
+    linearly over log(latency). None if even the fastest is slower.
+    """
+    envelope: list[tuple[float, float]] = []
+    for iops, latency in sorted(points, key=lambda p: (p[1], -p[0])):
+        envelope.append((max(iops, envelope[-1][0] if envelope else 0.0), latency))
+    if not envelope or envelope[0][1] > slo:
+        return None
+    below = [iops for iops, latency in envelope if latency <= slo]
+    for (a, low), (b, high) in itertools.pairwise(envelope):
+        if low <= slo < high:
+            return a + (b - a) * math.log(slo / low) / math.log(high / low)
+    return below[-1]
+
+
+def cpu_per_io(usr: float, sys: float, runtime: float, ios: float) -> float | None:
+    """Return (usr + sys) · run time ÷ I/Os: CPU time (ns) that one I/O costs. `usr` and `sys` are shares of the run time
+    (ns) summed over the processes. None without I/Os."""
+    return (usr + sys) * runtime / ios if ios else None
 
 
 # --- distributions -----------------------------------------------------------------------------------------
@@ -288,3 +409,75 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
         for i, n in sorted(counts.items())
         if n
     ]
+
+
+class Mode(NamedTuple):
+    """A peak of a distribution: its median, and the share of all samples that lie in it."""
+
+    at: float  # ns
+    share: float
+    low: float  # ns: the valley before it
+    high: float  # ns: the valley after it
+
+
+def modes(buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24) -> list[Mode]:
+    """Return the peaks that hold at least `least` of the samples, from low to high; a cache shows as a peak of its own, its
+    share is the hit rate.
+
+    The buckets are merged into logarithmic ones, `per_decade` to a decade. Neighbouring peaks are one where the valley between
+    them is above half of the lower one; what is smaller than `least` joins the peak across its higher valley. A mode reaches
+    from valley to valley, so the shares add up to 1.
+    """
+    merged = merge(buckets, per_decade)
+    if not merged:
+        return []
+    total = sum(b.n for b in merged)
+    index = [round(math.log10(b.low) * per_decade) for b in merged]
+    heights = [0] * (index[-1] - index[0] + 1)
+    for i, bucket in zip(index, merged, strict=True):
+        heights[i - index[0]] = bucket.n
+    # a bucket of one valley may be empty: peaks are cut at the lowest bucket between them
+    spans = _spans(heights)
+    while len(spans) > 1:
+        joins = [
+            (min(heights[a.stop - 1], heights[b.start]), i)
+            for i, (a, b) in enumerate(itertools.pairwise(spans))
+            if _one(heights, a, b)
+            or sum(heights[a.start : a.stop]) < least * total
+            or sum(heights[b.start : b.stop]) < least * total
+        ]
+        if not joins:
+            break
+        _, i = max(joins)
+        spans[i : i + 2] = [range(spans[i].start, spans[i + 1].stop)]
+    return [_mode(heights, span, index[0], per_decade, total) for span in spans]
+
+
+def _spans(heights: Sequence[int]) -> list[range]:
+    """Cut at every local minimum: one span per local maximum."""
+    cuts = [0]
+    for i in range(1, len(heights) - 1):
+        falling = heights[i] < heights[i - 1]
+        rising = next((h > heights[i] for h in heights[i + 1 :] if h != heights[i]), False)
+        if falling and rising:
+            cuts.append(i)
+    return [range(a, b) for a, b in itertools.pairwise([*cuts, len(heights)])]
+
+
+def _one(heights: Sequence[int], a: range, b: range) -> bool:
+    valley = min(heights[a.stop - 1], heights[b.start])
+    lower = min(max(heights[a.start : a.stop]), max(heights[b.start : b.stop]))
+    return valley > lower / 2
+
+
+def _mode(heights: Sequence[int], span: range, first: int, per_decade: int, total: int) -> Mode:
+    mass = sum(heights[span.start : span.stop])
+    seen = 0
+    middle = span.start
+    for i in span:
+        seen += heights[i]
+        if seen * 2 >= mass:
+            middle = i
+            break
+    edge = [10 ** ((i + first) / per_decade) for i in (span.start, middle + 0.5, span.stop)]
+    return Mode(edge[1], mass / total, edge[0], edge[2])
