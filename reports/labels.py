@@ -5,8 +5,9 @@ Widths are Inter's at regular weight, plus a tenth: labels are semibold, and the
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _WIDTHS = (
@@ -31,6 +32,7 @@ class Placed:
     dx: float
     dy: float
     align: str = "left"
+    cost: float = 0.0  # what it covers and how far it is: under 8, it touches nothing
 
 
 def column(heights: Sequence[float], *, gap: float, low: float, high: float) -> list[float]:
@@ -60,6 +62,16 @@ def column(heights: Sequence[float], *, gap: float, low: float, high: float) -> 
     return out
 
 
+def box_of(x: float, y: float, text: str, size: float = 12) -> tuple[float, float, float, float]:
+    """Return the box (left, top, right, bottom) of a text from its left end and its baseline."""
+    return (x, y - size * 0.8, x + text_width(text, size), y + size * 0.25)
+
+
+def upright(x: float, top: float, bottom: float) -> tuple[float, float, float, float]:
+    """Return the box of a whisker, less what `touch` adds on both sides."""
+    return (x + 3, top, x - 3, bottom)
+
+
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -70,6 +82,7 @@ def near(
     taken: Sequence[Box],
     bounds: Box,
     size: float = 12,
+    reaches: Sequence[float] = (1.0, 2.2, 3.6, 5.2),
 ) -> list[Placed]:
     """Put each name beside its anchor: of the places around it, the one that covers fewest lines and other labels.
 
@@ -86,14 +99,14 @@ def near(
     for index, ((x, y), text) in sorted(enumerate(anchors), key=lambda a: (a[1][0][1], a[0])):
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
         best: tuple[float, float, float, Box] | None = None
-        for reach in (1.0, 2.2, 3.6, 5.2):
+        for reach in reaches:
             for right, down in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1)):
                 dx = (-width / 2) + right * (width / 2 + 7 * (reach if not down else 1 + (reach - 1) * 0.6))
                 dy = size * 0.33 + down * (size * 0.95 * reach)
                 box = (x + dx, y + dy - ascent, x + dx + width, y + dy + descent)
                 outside = box[0] < bounds[0] or box[1] < bounds[1] or box[2] > bounds[2] or box[3] > bounds[3]
                 cost = 400.0 * outside + math.hypot(dx + width / 2, dy) * 0.1 + (reach - 1) * 4
-                cost += sum(60 for o in boxes if _overlap(box, o))
+                cost += sum(60 for o in boxes if touch(box, o))
                 cost += sum(
                     4 for a, b in inked if box[0] - 2 < a < box[2] + 2 and box[1] - 1 < b < box[3] + 1
                 )
@@ -101,9 +114,111 @@ def near(
                     best = (cost, dx, dy, box)
         assert best is not None
         boxes.append(best[3])
-        out.append(Placed(index=index, dx=round(best[1], 1), dy=round(best[2], 1)))
+        out.append(Placed(index=index, dx=round(best[1], 1), dy=round(best[2], 1), cost=best[0]))
     return sorted(out, key=lambda p: p.index)
 
 
-def _overlap(a: Box, b: Box) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A name placed beside a curve: its left end and baseline, and the point of the curve a hairline leads to, if any."""
+
+    x: float
+    y: float
+    lead: tuple[Point, Point] | None  # on the curve, at the name
+
+
+def along(
+    curves: Sequence[tuple[Sequence[Point], str]],
+    taken: Sequence[Box],
+    bounds: Box,
+    *,
+    prefer: float,
+    starts: Sequence[int] = (),
+    size: float = 12,
+) -> list[Named]:
+    """Put each name beside its own curve, wherever along it there is room: nearer to it than to any other curve.
+
+    Where no place touches its curve without doubt, the name moves off and a hairline leads back. Deterministic;
+    curves are served in the order given. `prefer` is the height (px) where names go if nothing else decides;
+    `starts` are the indexes of the points from which on a curve may be named.
+    """
+    dotted = [_dotted(points) for points, _ in curves]
+    boxes = list(taken)
+    out = []
+    for index, (_, text) in enumerate(curves):
+        own = dotted[index]
+        sides = _dotted(curves[index][0][starts[index] :]) if starts else own
+        others = [p for i, dots in enumerate(dotted) if i != index for p in dots]
+        every = [*own, *others]
+        width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
+        best: tuple[float, Box, Point, bool] | None = None
+        for reach in (7.0, 20.0, 36.0, 60.0):
+            places = [
+                (abs(box[3] - descent - prefer) * 0.04 + (reach - 7) * 0.8, rank, box, (x, y))
+                for rank, (x, y) in enumerate(sides[:: max(1, len(sides) // 40)])
+                for box in _around(x, y, width, ascent, descent, reach)
+                if box[0] >= bounds[0] and box[1] >= bounds[1] and box[2] <= bounds[2] and box[3] <= bounds[3]
+                if not any(touch(box, o) for o in boxes)
+            ]
+            for cost, _, box, at in sorted(places):
+                if best is not None and cost >= best[0]:
+                    break
+                left, top, right, bottom = box[0] - 3, box[1] - 3, box[2] + 3, box[3] + 3
+                cost += 5 * sum(left <= x <= right and top <= y <= bottom for x, y in every)
+                if best is not None and cost >= best[0]:
+                    continue
+                if reach == 7 and _gap(box, others) < _gap(box, own) + 4:
+                    cost += 40
+                if best is None or cost < best[0]:
+                    best = (cost, box, at, reach > 7)
+            if best is not None and best[0] < 20:
+                break
+        if best is None:  # no room at all: at the curve's middle, whatever it covers
+            x, y = sides[len(sides) // 2]
+            best = (0, (x, y - ascent, x + width, y + descent), (x, y), False)
+        _, box, (x, y), far = best
+        boxes.append(box)
+        to = (min(max(x, box[0] - 3), box[2] + 3), min(max(y, box[1]), box[3]))
+        out.append(
+            Named(
+                x=round(box[0], 1),
+                y=round(box[3] - descent, 1),
+                lead=((round(x, 1), round(y, 1)), (round(to[0], 1), round(to[1], 1))) if far else None,
+            )
+        )
+    return out
+
+
+def _around(x: float, y: float, width: float, ascent: float, descent: float, reach: float) -> Iterator[Box]:
+    """Yield the boxes of a text on the eight sides of a point, `reach` px away."""
+    for right, down in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1)):
+        aside = reach * (0.7 if right and down else 1)
+        left = x - width / 2 + right * (width / 2 + aside)
+        base = y + (ascent - descent) / 2 + down * ((ascent + descent) / 2 + aside)
+        yield (left, base - ascent, left + width, base + descent)
+
+
+def _dotted(points: Sequence[Point]) -> list[Point]:
+    """Return points about every 5 px along a line."""
+    dots = list(points[:1])
+    for p, q in itertools.pairwise(points):
+        n = max(1, min(250, round(math.dist(p, q) / 5)))
+        dots += [(p[0] + (q[0] - p[0]) * k / n, p[1] + (q[1] - p[1]) * k / n) for k in range(1, n + 1)]
+    kept = dots[:1]
+    for dot in dots[1:]:  # many short strokes weigh no more than a long one
+        if math.dist(dot, kept[-1]) >= 4:
+            kept.append(dot)
+    return kept
+
+
+def _gap(box: Box, points: Sequence[Point]) -> float:
+    """Return the distance (px) from a box to the nearest of some points; infinite without points."""
+    return min(
+        (math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3])) for x, y in points),
+        default=math.inf,
+    )
+
+
+def touch(a: Box, b: Box) -> bool:
+    """Are two texts so close that they read as one?"""
     return min(a[2], b[2]) - max(a[0], b[0]) > -8 and min(a[3], b[3]) - max(a[1], b[1]) > -2

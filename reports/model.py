@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from reports.derive import Spread
 from reports.frames import Results
 from reports.vega import Spec
 
@@ -77,6 +78,8 @@ class KeyNumber:
     unit: str
     context: str
     rank: int  # the six lowest are shown
+    repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
+    unsteady: bool = False  # so far apart that the value alone says little
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,7 @@ class AccessTime:
     median: float
     p999: float | None = None
     source: str = ""
+    repeats: Spread | None = None  # of the median, over the repeats (ns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

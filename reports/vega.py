@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -135,6 +136,45 @@ def _axis(channel: Spec, axis: Axis) -> None:
         channel["axis"]["labelExpr"] = (
             f"{json.dumps(marks, ensure_ascii=False)}[format(datum.value, '.12~g')]"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A point of a drawn chart that says its exact values: where it is in the picture (px), whose it is, what it says."""
+
+    x: float
+    y: float
+    series: str
+    text: str
+
+
+def told(spec: Spec) -> list[Told]:
+    """Return the points of a filled template whose rows have a `tip`, series by series in the order they are drawn."""
+    x, y = spec["encoding"]["x"]["scale"], spec["encoding"]["y"]["scale"]
+    first, last = x.get("range", [0, spec["width"]])
+    out: dict[str, list[Told]] = {}
+    for rows in spec["datasets"].values():
+        for row in rows:
+            if "tip" not in row:
+                continue
+            across = [_share(x, row[key]) * (last - first) + first for key in ("x", "x2") if key in row]
+            px = row["x_px"] if "x_px" in row else sum(across) / len(across)
+            py = (1 - _share(y, row["y"])) * spec["height"]
+            at = Told(
+                x=round(spec["padding"]["left"] + px, 1),
+                y=round(spec["padding"]["top"] + py, 1),
+                series=str(row.get("series", "")),
+                text=row["tip"],
+            )
+            out.setdefault(at.series, []).append(at)
+    return [point for points in out.values() for point in points]
+
+
+def _share(scale: Spec, value: float) -> float:
+    low, high = scale["domain"]
+    if scale["type"] == "log":
+        return math.log(value / low) / math.log(high / low)
+    return float((value - low) / (high - low))
 
 
 def draw(spec: Spec, uid: str, description: str) -> str:

@@ -11,6 +11,7 @@ from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, spread
 from reports.frames import Run
+from reports.model import KeyNumber
 from reports.naming import option_value, program_kind
 from reports.scales import Axis
 from reports.vega import Frame, Rows, Series
@@ -106,7 +107,13 @@ def curve(
     return Curve(name=name, points=points, label=label, dashed=dashed)
 
 
-def point_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) -> Rows:
+Tip = Callable[[float, Spread], str]
+"""Says a point's exact values: "8 threads · 23.1 GB/s (22.9–23.4)"."""
+
+
+def point_rows(
+    curves: Sequence[Curve], tested: Sequence[float], factor: float, tip: Tip | None = None
+) -> Rows:
     """Return the rows of lines and dots. A line breaks where a tested x is missing in it: it is never joined across."""
     rank = {x: i for i, x in enumerate(sorted(set(tested)))}
     rows = []
@@ -120,6 +127,7 @@ def point_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
                 {
                     "series": line.name, "x": x, "y": y.median / factor,
                     "order": order, "segment": segment, "dashed": line.dashed,
+                    **({"tip": tip(x, y)} if tip else {}),
                 }
             )  # fmt: skip
     return rows
@@ -222,6 +230,37 @@ def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
     if value.n == 1 or value.low == value.high:
         return text
     return f"{text} ({scale.number(value.low, digits)}–{scale.number(value.high, digits)})"
+
+
+STEADY, UNSTEADY = 0.05, 0.25
+"""Key numbers whose repeats lie within 5 % of the median stand alone; beyond 25 % the number is called unsteady."""
+
+
+def key_number(name: str, value: Spread, unit: str, context: str, rank: int) -> KeyNumber:
+    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying."""
+    text, scaled = fmt.split(value.median, unit)
+    repeats = ""
+    if value.n > 1 and value.relative > STEADY:
+        factor = fmt.scale_for([value.median], unit)
+        repeats = f"{factor.number(value.low)} to {factor.number(value.high)} {scaled}"
+    return KeyNumber(
+        name=name,
+        value=text,
+        unit=scaled,
+        context=context,
+        rank=rank,
+        repeats=repeats,
+        unsteady=value.n > 1 and value.relative > UNSTEADY,
+    )
+
+
+def exact(value: Spread, unit: str) -> str:
+    """Return "23.14 GB/s (22.9–23.4)": a number as it is read at a point."""
+    scale = fmt.scale_for([value.median], unit)
+    text = f"{fmt.quantity(value.median, unit, 4)}"
+    if value.n > 1 and value.low < value.high:
+        text += f" ({scale.number(value.low, 4)}–{scale.number(value.high, 4)})"
+    return text
 
 
 def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:

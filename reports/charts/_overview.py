@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from reports import findings, labels, scales, vega
 from reports import format as fmt
+from reports.charts import _common as common
 from reports.model import AccessTime, Figure, Table, panel
 from reports.vega import Frame, Rows, Spec
 
@@ -25,25 +26,41 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
 
     def build(width: int) -> Spec:
         x = scales.decades(
-            values, "Time for one access (log)", unit="ns", margin=1.9, most=6 if width > 400 else 3
+            values, "Time for one access (log)", unit="ns", margin=1.6, most=5 if width > 400 else 3
         )
         y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+        columns = [("Median", [_median(t) for t in shown])]
+        if any(t.p999 for t in shown) and width > 400:
+            columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
+        widths = [max(labels.text_width(text) for text in (head, *texts)) + 14 for head, texts in columns]
         frame = Frame(
             width=width,
-            height=14 + 27 * len(shown) + 44,
-            left=min(left, round(width * 0.55)),
-            right=56,
-            top=14,
+            height=30 + 27 * len(shown) + 44,
+            left=min(left, round(width * 0.5)),
+            right=round(sum(widths)) + 2,
+            top=30,
         )
+        ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
         data: dict[str, Rows] = {
             "rows": [
                 {
-                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": t.name,
-                    "text": fmt.quantity(t.median, "ns"),
+                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": t.name, "tip": _tip(t),
                 }
                 for i, t in enumerate(shown)
             ],
-            "tails": [{"series": t.group, "x": t.p999, "y": i + 0.5} for i, t in enumerate(shown) if t.p999],
+            "tails": [
+                {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}
+                for i, t in enumerate(shown)
+                if t.p999
+            ],
+            "medians": [{"y": i + 0.5, "text": text, "x_px": ends[0]} for i, text in enumerate(columns[0][1])],
+            "quantiles": [
+                {"y": i + 0.5, "text": text, "x_px": ends[1]}
+                for _, texts in columns[1:]
+                for i, text in enumerate(texts)
+                if text
+            ],
+            "heads": [{"text": head, "x_px": end} for (head, _), end in zip(columns, ends, strict=True)],
         }  # fmt: skip
         groups = list(dict.fromkeys(t.group for t in shown))
         series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
@@ -55,22 +72,44 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         id="overview",
         title=findings.overview([(t.name, t.median) for t in known]),
         sub="Time for one access, each row from the tool that measures it best."
-        + (" Dot: median; tick: 99.9 % are faster." if tails else ""),
+        + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
+        + (" Dot: median; line to the tick: 99.9 % are faster." if tails else ""),
         panels=(panel("", f"Access times on a log axis. {described}.", build),),
         numbers=(
             Table(
-                columns=("Access", "Median", "99.9 % under", "Measured by"),
+                columns=("Access", "Median", "Repeats", "99.9 % under", "Measured by"),
                 rows=tuple(
                     (
                         t.name,
                         fmt.quantity(t.median, "ns"),
+                        _repeats(t),
                         fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
                         t.source,
                     )
                     for t in known
                 ),
-                numeric=frozenset((1, 2)),
+                numeric=frozenset((1, 2, 3)),
             ),
         ),
         half=True,
     )
+
+
+def _unsteady(time: AccessTime) -> bool:
+    return time.repeats is not None and time.repeats.n > 1 and time.repeats.relative > common.UNSTEADY
+
+
+def _median(time: AccessTime) -> str:
+    return f"{'≈ ' if _unsteady(time) else ''}{fmt.quantity(time.median, 'ns')}"
+
+
+def _tip(time: AccessTime) -> str:
+    text = f"{time.name} · median {fmt.quantity(time.median, 'ns', 4)}"
+    return text + (f" · 99.9 % under {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
+
+
+def _repeats(time: AccessTime) -> str:
+    """Return "147 ns to 450 ns": the lowest and the highest repeat."""
+    if time.repeats is None or time.repeats.n < 2:
+        return fmt.NOTHING
+    return f"{fmt.quantity(time.repeats.low, 'ns')} to {fmt.quantity(time.repeats.high, 'ns')}"

@@ -109,7 +109,9 @@ def _curves_panel(
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
-            "points": common.point_rows(lines, tested, scale.factor),
+            "points": common.point_rows(
+                lines, tested, scale.factor, lambda v, s: f"{axis} {v:g} · {common.exact(s, unit)}"
+            ),
             "ranges": common.range_rows(lines, tested, scale.factor),
         }
         if len(lines) > 1:
@@ -173,6 +175,7 @@ def _rows_panel(metric: str, unit: str, pairs: list[tuple[Run, float]], names: S
                 {
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
                     "high": s.high / scale.factor, "name": name, "text": scale.number(s.median),
+                    "tip": f"{name} · {common.exact(s, unit)}",
                 }
                 for i, (name, s) in enumerate(shown)
             ]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reports import derive, findings, scales, vega
+from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
-from reports.vega import Frame, Spec
+from reports.vega import Frame, Rows, Spec
 
 SECTION = "Storage"
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
+_THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
 _SHORT = {"randread": "read", "randwrite": "write", "randrw": "mix", "readwrite": "mix", "rw": "mix"}
 
 
@@ -135,30 +137,65 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
     missing = common.group(lost, lambda r: common.facet(r, names))
     depths = sorted({cell.iodepth for cell in found} | {_depth(run) for run in lost})
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
-    drawn = {of: (_lines(m, known, "iops"), _lines(m, known, "latency")) for of, m in shown.items()}
+    quantiles = all(cell.p50 is not None for cell in found)
+    middle, word = ("p50", "Median latency") if quantiles else ("latency", "Mean latency")
+    drawn = {
+        of: {what: _lines(m, known, what) for what in ("iops", middle, "p99")} for of, m in shown.items()
+    }
     latencies = [
-        v for _, lines in drawn.values() for line in lines for _, y in line.points for v in (y.low, y.high)
+        v
+        for by_what in drawn.values()
+        for what in (middle, "p99")
+        for line in by_what[what]
+        for _, y in line.points
+        for v in (y.low, y.high)
     ]
     scale = fmt.scale_for(latencies, "ns")
     shared = scales.decades(  # one axis for all panels: what waits longer is seen to
-        [v / scale.factor for v in latencies], f"Mean latency, {scale.unit} (log scale)", margin=1.3
+        [v / scale.factor for v in latencies], f"{word}, {scale.unit} (log scale)", margin=1.3
     )
-    iops_panels, latency_panels = [], []
-    for of, (iops, latency) in drawn.items():
+    medians = [y.median for by in drawn.values() for line in by[middle] for _, y in line.points]
+    waits = scales.decades([v / scale.factor for v in medians], shared.title, margin=1.5)
+    rows: dict[str, list[Panel]] = {"iops": [], "latency": [], "p99": [], "tradeoff": []}
+    apart = len(shown) == 1  # one panel each for the median and 99 %; of several, thin lines in one
+    for of, lines in drawn.items():
         where = common.facet_title(of, option_value)
+        iops, delays, tails = lines["iops"], lines[middle], lines["p99"]
         values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
         values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
         rate = fmt.scale_to_largest(values, "IOPS")
-        word = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}[rate.unit]
-        axis = scales.from_zero([v / rate.factor for v in values], word)
-        title = f"{where}, IOPS" if where else "IOPS"
+        axis = scales.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
         crosses = [float(_depth(run)) for run in missing.get(of, ())]
-        iops_panels.append(_panel(title, iops, colours, depths, axis, rate.factor, "IOPS", crosses))
-        if latency:
-            title = f"{where}, latency" if where else "Latency"
-            latency_panels.append(
-                _panel(title, latency, colours, depths, shared, scale.factor, "ns", crosses)
+
+        def titled(text: str, where: str = where) -> str:
+            return f"{where}, {text}" if where else text[:1].upper() + text[1:]
+
+        def draw(
+            title: str, lines: list[Curve], y: scales.Axis, unit: str, thin: Sequence[Curve] = (),
+            factor: float = scale.factor, crosses: Sequence[float] = crosses,
+        ) -> Panel:  # fmt: skip
+            return _panel(title, lines, colours, depths, y, factor, unit, crosses, thin)
+
+        rows["iops"].append(draw(titled("IOPS"), iops, axis, "IOPS", factor=rate.factor))
+        if delays:
+            rows["latency"].append(draw(titled("latency"), delays, shared, "ns", () if apart else tails))
+            rows["tradeoff"].append(
+                _tradeoff(
+                    titled("latency over IOPS"),
+                    iops,
+                    delays,
+                    colours,
+                    axis,
+                    rate.factor,
+                    waits,
+                    scale.factor,
+                )
             )
+        if apart and tails:
+            y99 = shared.titled(f"99 % are faster, {scale.unit} (log scale)")
+            rows["p99"].append(draw(titled("latency, 99 %"), tails, y99, "ns"))
+    drawn_panels = tuple(p for of_row in rows.values() for p in of_row)
+    iops_panels = rows["iops"]
     first = next(iter(panels.values()))
     title = findings.iodepth(
         {line.name: {int(d): s for d, s in line.points} for line in _lines(first, known, "iops")},
@@ -188,6 +225,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
     sub = [
         f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
         f"Bars: {bars}.",
+        *(["Latency: the median; thin line: 99 % are faster."] if quantiles and not apart else []),
+        "Latency over IOPS: one point per iodepth; a curve that goes straight up only waits.",
     ]
     if any("," in name for name, _ in known):
         sub.append("Dashed: a mix, split into its reads and writes.")
@@ -201,20 +240,22 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
         id=f"fio-{sweep}",
         title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
-        panels=(*iops_panels, *latency_panels) if len(iops_panels) > 1 else tuple(p for pair in zip(iops_panels, latency_panels, strict=False) for p in pair) or tuple(iops_panels),
+        panels=drawn_panels,
         key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
         numbers=(_numbers(found, names),),
     )  # fmt: skip
 
 
 def _lines(members: list[Cell], known: list[tuple[str, str]], what: str) -> list[Curve]:
-    """Return one curve per series of the panel: IOPS, or latency in ns, over iodepth."""
+    """Return one curve per series of the panel over iodepth: "iops", or in ns the mean "latency", "p50", "p99"."""
     by_series = common.group(members, _series)
     lines = []
     for name, short in known:
         own = by_series.get((name, short), [])
         pairs = [
-            (float(c.iodepth), v) for c in own if (v := c.iops if what == "iops" else c.latency) is not None
+            (float(c.iodepth), v)
+            for c in own
+            if (v := {"iops": c.iops, "latency": c.latency, "p50": c.p50, "p99": c.p99}[what]) is not None
         ]
         line = common.curve(name, pairs, label=short, dashed="," in name)
         if what == "iops" and all(y.n == 1 for _, y in line.points):
@@ -233,8 +274,12 @@ def _panel(
     factor: float,
     unit: str,
     crosses: Sequence[float],
+    thin: Sequence[Curve] = (),
 ) -> Panel:
     x = scales.at_tested(depths, "iodepth per job (log)")
+
+    def tip(depth: float, value: derive.Spread) -> str:
+        return f"iodepth {depth:g} · {common.exact(value, unit)}"
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -242,7 +287,8 @@ def _panel(
         )
         plot = common.Plot(frame=frame, x=x, y=y)
         data = {
-            "points": common.point_rows(lines, depths, factor),
+            "points": common.point_rows(lines, depths, factor, tip),
+            "tails": common.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, 99 %"),
             "ranges": common.range_rows(lines, depths, factor),
             "crosses": common.cross_rows(crosses),
             **common.end_names(lines, plot, factor),
@@ -258,6 +304,87 @@ def _panel(
         for line in lines
     )
     return panel(title, f"{'IOPS' if unit == 'IOPS' else 'Latency'} by iodepth. {described}", build)
+
+
+def _tradeoff(
+    title: str,
+    iops: list[Curve],
+    delays: list[Curve],
+    colours: dict[str, str],
+    x: scales.Axis,
+    x_factor: float,
+    y: scales.Axis,
+    y_factor: float,
+) -> Panel:
+    """Latency over IOPS, joined in the order of iodepth; the depths stand at the points of the first curve."""
+    lines: list[tuple[Curve, list[tuple[float, derive.Spread, derive.Spread]]]] = []
+    for rate in iops:
+        waits = dict(next((line.points for line in delays if line.name == rate.name), ()))
+        lines.append((rate, [(depth, v, waits[depth]) for depth, v in rate.points if depth in waits]))
+    lines = [(rate, points) for rate, points in lines if points]
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=268, left=common.left_margin(y), right=20)
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
+        named: list[tuple[list[labels.Point], str]] = []
+        for rate, points in lines:
+            named.append(
+                (
+                    [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points],
+                    rate.label or rate.name,
+                )
+            )
+            data["points"] += [
+                {
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
+                    "segment": 0, "dashed": rate.dashed,
+                    "tip": f"iodepth {depth:g} · {common.exact(v, 'IOPS')} · {common.exact(w, 'ns')}",
+                }
+                for order, (depth, v, w) in enumerate(points)
+            ]  # fmt: skip
+        bounds = (2.0, -10.0, frame.plot_width + 18, frame.plot_height - 2)
+        strokes = [stroke for places, _ in named for stroke in itertools.pairwise(places)]
+        depths = [(at, f"{depth:g}") for at, (depth, _, _) in zip(named[0][0], lines[0][1], strict=True)]
+        boxes: list[labels.Box] = []
+        for place in labels.near(depths, strokes, (), bounds, 11.5, (1.0,)):
+            ((px, py), text), row = depths[place.index], data["points"][place.index]
+            box = labels.box_of(px + place.dx, py + place.dy, text, 11.5)
+            if place.cost < 6 and not any(labels.touch(box, other) for other in boxes):
+                boxes.append(box)
+                data["notes"].append(
+                    {
+                        "x": row["x"],
+                        "y": row["y"],
+                        "text": text,
+                        "dx": place.dx,
+                        "dy": place.dy,
+                        "align": "left",
+                    }
+                )
+        for name, (places, text), (rate, points) in zip(
+            labels.along(named, boxes, bounds, prefer=frame.plot_height * 0.3), named, lines, strict=True
+        ):
+            _, v, w = points[0]
+            (x0, y0) = places[0]
+            data["names"].append(
+                {
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "text": text,
+                    "dx": round(name.x - x0, 1), "dy": round(name.y - y0, 1), "align": "left",
+                }
+            )  # fmt: skip
+            if name.lead:
+                (x1, y1), (x2, y2) = name.lead
+                data["leads"].append({"series": rate.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+        series = [vega.Series(name=r.name, colour=colours[r.name], dashed=r.dashed) for r, _ in lines]
+        return vega.fill("tradeoff", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{rate.name}: {fmt.quantity(points[0][2].median, 'ns')} at {fmt.quantity(points[0][1].median, 'IOPS')}, "
+        f"{fmt.quantity(points[-1][2].median, 'ns')} at {fmt.quantity(points[-1][1].median, 'IOPS')}."
+        for rate, points in lines
+    )
+    return panel(title, f"Latency over IOPS, in the order of iodepth. {described}", build)
 
 
 def _numbers(found: list[Cell], names: list[str]) -> Table:
@@ -303,14 +430,15 @@ def _key_numbers(found: list[Cell]) -> list[KeyNumber]:
     reads = (
         [c for c in found if _kind(c) == "randread"] or [c for c in found if c.direction == "read"] or found
     )
-    best = max(reads, key=lambda c: c.iops)
-    value, unit = fmt.split(best.iops, "IOPS")
+    by_cell = common.group(reads, lambda c: (c.run.file, c.run.record.point_id, c.direction)).values()
+    same = max(by_cell, key=lambda m: derive.spread([c.iops for c in m]).median)
+    best = same[0]
     size = best.run.options.get("bs")
-    name = f"{block(size) if size else ''} {best.direction}s".strip().capitalize()
+    name = f"Storage, {block(size) if size else ''} {best.direction}s".replace("  ", " ")
     context = f"iodepth {best.iodepth}"
-    if best.latency:
-        context += f", {fmt.quantity(best.latency, 'ns')}"
-    return [KeyNumber(name=f"Storage, {name}", value=value, unit=unit, context=context, rank=14)]
+    if latencies := [c.latency for c in same if c.latency]:
+        context += f", {fmt.quantity(derive.spread(latencies).median, 'ns')}"
+    return [common.key_number(name, derive.spread([c.iops for c in same]), "IOPS", context, 14)]
 
 
 def _access_times(found: list[Cell]) -> list[AccessTime]:
@@ -323,7 +451,8 @@ def _access_times(found: list[Cell]) -> list[AccessTime]:
         AccessTime(
             name=f"{block(size) if size else ''} {kind}, iodepth 1".strip(),
             group="storage",
-            median=derive.spread([c.p50 or c.latency or 0.0 for c in same]).median,
+            median=(times := derive.spread([c.p50 or c.latency or 0.0 for c in same])).median,
+            repeats=times,
             source=program_name(same[0].run),
         )
         for (kind, size), same in groups.items()

@@ -130,7 +130,7 @@ def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
     y = scales.decades(
         [v / scale.factor for v in everything],
         f"{'One-way time' if one_way else 'Time'}, {scale.unit} (log scale)",
-        margin=1.5,
+        margin=max(1.5, (max(everything) / min(everything)) ** 0.13),  # room for the value below the slot
     )
     positive = [_positive(line) for line in lines]
     zero = {line.name: y0 for line in lines for size, y0 in line.points if size == 0}
@@ -145,9 +145,11 @@ def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y, x_start=start)
         data: dict[str, Rows] = {
-            "points": common.point_rows(positive, tested, scale.factor),
+            "points": common.point_rows(
+                positive, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {common.exact(v, 'ns')}"
+            ),
             "ranges": common.range_rows(positive, tested, scale.factor),
-            "zero": _zero_rows(zero, plot, scale),
+            "zero": _zero_rows(zero, plot, scale, positive),
             "slot": [{"text": "0"}] if zero else [],
             **common.end_names(positive, plot, scale.factor),
         }
@@ -163,20 +165,36 @@ def _positive(line: Curve) -> Curve:
     return Curve(name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0))
 
 
-def _zero_rows(zero: dict[str, derive.Spread], plot: common.Plot, scale: fmt.Scale) -> Rows:
-    """Dots in the slot, each with its value: above the upper one, below the lower one, the others without."""
+def _zero_rows(
+    zero: dict[str, derive.Spread], plot: common.Plot, scale: fmt.Scale, lines: list[Curve]
+) -> Rows:
+    """Dots in the slot. The value of the upper one stands above all ink near the slot, that of the lower one below it;
+    values within 5 % of each other are written once."""
     ranked = sorted(zero.items(), key=lambda z: z[1].median)
+    low, high = (scale.number(value.median) for _, value in (ranked[0], ranked[-1])) if ranked else ("", "")
+    close = bool(ranked) and ranked[-1][1].median < ranked[0][1].median * 1.05
+    texts = {0: f"{low if low == high else f'{low} to {high}'} {scale.unit}"} if close else {}
+    if not close:
+        texts = {0: f"{low} {scale.unit}", len(ranked) - 1: f"{high} {scale.unit}"}
+    reach = max((labels.text_width(text, 11.5) for text in texts.values()), default=0) + 12
+    ink = [
+        plot.at(x, value / scale.factor)
+        for line in lines
+        for x, y in line.points
+        for value in (y.low, y.median, y.high)
+    ]
+    beside = [y for x, y in ink if x <= reach]
     rows = []
     for rank, (name, value) in enumerate(ranked):
-        named = rank in (0, len(ranked) - 1)
-        below = (
-            rank == 0 and plot.at(plot.x.low, value.median / scale.factor)[1] < plot.frame.plot_height - 24
-        )
+        at = plot.at(plot.x.low, value.median / scale.factor)[1]
+        below = rank == 0
+        edge = max([*beside, at]) + 17 if below else min([*beside, at]) - 9
         rows.append(
             {
                 "series": name, "y": value.median / scale.factor, "low": value.low / scale.factor,
-                "high": value.high / scale.factor, "text": f"{scale.number(value.median)} {scale.unit}" if named else "",
-                "dx": -6, "dy": 18 if below else -10,
+                "high": value.high / scale.factor, "text": texts.get(rank, ""), "dx": -6,
+                "x_px": 12, "tip": f"0 B · {common.exact(value, 'ns')}",
+                "dy": round(min(edge, plot.frame.plot_height - 4) - at, 1),
             }
         )  # fmt: skip
     return rows
@@ -200,7 +218,9 @@ def _rate_panel(lines: list[Curve], title: str) -> Panel:
         plot = common.Plot(frame=frame, x=x, y=y)
         drawn = [line for line in lines if line.points]
         data: dict[str, Rows] = {
-            "points": common.point_rows(lines, tested, scale.factor),
+            "points": common.point_rows(
+                lines, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {common.exact(v, 'B/s')}"
+            ),
             "ranges": common.range_rows(lines, tested, scale.factor),
             **common.end_names(lines, plot, scale.factor),
             "rings": [], "notes": [],
@@ -261,25 +281,28 @@ def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
     if not known:
         return []
     near, far = known[0], known[-1]
-    time = near[1].zero or near[1].small
-    value, unit = fmt.split(time, "ns")
     context = f"{'0 B' if near[1].zero else '0 to 8 B'}, {near[0].name}"
     zeros = [next((y for size, y in line.points if size == 0), None) for line in (near[0], far[0])]
     apart = zeros[0] is None or zeros[1] is None or derive.differs(zeros[0], zeros[1])
     if near is not far and apart and near[1].small and far[1].small:
         context += f"; {far[0].name} {fmt.number(far[1].small / near[1].small, 2)} ×"
-    return [KeyNumber(name="MPI, one way", value=value, unit=unit, context=context, rank=13)]
+    small = [y for size, y in near[0].points if size <= 8]
+    time = zeros[0] or derive.Spread(
+        near[1].small or 0, min(y.low for y in small), max(y.high for y in small), small[0].n
+    )
+    return [common.key_number("MPI, one way", time, "ns", context, 13)]
 
 
 def _access_times(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[AccessTime]:
-    lines = {line.name: derived(line) for line in next(iter(panels.values()))}
+    lines = {line.name: (derived(line), line.points) for line in next(iter(panels.values()))}
     return [
         AccessTime(
             name=f"MPI 0 B, {common.shorten(name, 16)}",
             group="message passing",
             median=d.zero,
             source=program_name(runs[0]),
+            repeats=points[0][1],
         )
-        for name, d in lines.items()
+        for name, (d, points) in lines.items()
         if d.zero
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,10 +86,8 @@ def chapter(results: Results) -> Chapter:
     times = _idle_times(runs) or times
     if times:
         fastest = min(times, key=lambda t: t.median)
-        value, unit = fmt.split(fastest.median, "ns")
-        key_numbers.append(
-            KeyNumber(name="Memory, idle", value=value, unit=unit, context=fastest.source, rank=10)
-        )
+        spread = fastest.repeats or derive.spread([fastest.median])
+        key_numbers.append(common.key_number("Memory, idle", spread, "ns", fastest.source, 10))
     programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(
         tool="mlc",
@@ -191,12 +188,14 @@ def _loaded_figures(
         key=tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics) if several else (),
         numbers=(_loaded_numbers_table(panels, scale),),
         note=" ".join(notes),
+        half=len(panels) == 1,
     )
     tables = Figure(
         id=f"climb-{sweep}",
         title="Where latency starts to climb",
         sub="Latency by injection delay and mix, and what each curve offers; bandwidth at 2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
+        half=len(panels) == 1,  # beside its panel
     )
     return [figure, tables]
 
@@ -215,10 +214,8 @@ def _loaded_panel(
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 330, 300), left=common.left_margin(y))
         plot = common.Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {"points": [], "past": [], "ranges": []}
-        segments: list[tuple[labels.Point, labels.Point]] = []
-        anchors: list[tuple[labels.Point, str]] = []
-        ends: list[tuple[LoadCurve, Row]] = []
+        data: dict[str, Rows] = {"points": [], "past": [], "ranges": [], "names": [], "leads": []}
+        named: list[tuple[list[labels.Point], str]] = []
         for load in curves:
             peak = load.peak
             for name, rows in (("points", load.rows[: peak + 1]), ("past", load.rows[peak:])):
@@ -226,6 +223,7 @@ def _loaded_panel(
                     {
                         "series": load.name, "x": row.bandwidth.median / scale.factor, "y": row.latency.median,
                         "order": order, "segment": 0, "delay": row.delay,
+                        **({} if name == "past" and order == 0 else {"tip": _tip(row, scale)}),
                     }
                     for order, row in enumerate(rows)
                     if len(rows) > 1 or name == "points"
@@ -240,10 +238,7 @@ def _loaded_panel(
                 if row.latency.n > 1
             ]  # fmt: skip
             places = [plot.at(row.bandwidth.median / scale.factor, row.latency.median) for row in load.rows]
-            segments += list(itertools.pairwise(places))
-            _, at = min((place[1], peak + i) for i, place in enumerate(places[peak:]))  # the highest end
-            anchors.append((places[at], _short(load.traffic)))
-            ends.append((load, load.rows[at]))
+            named.append((places, _short(load.traffic)))
         notes, boxes = _floor_notes(floor, plot)
         data["notes"] = notes
         data["references"] = [
@@ -253,13 +248,29 @@ def _loaded_panel(
         ]
         bounds = (-8.0, -14.0, frame.plot_width + frame.right, frame.plot_height)
         if len(curves) > 1:
-            data["names"] = [
-                {
-                    "series": load.name, "x": row.bandwidth.median / scale.factor, "y": row.latency.median,
-                    "text": anchors[place.index][1], "dx": place.dx, "dy": place.dy, "align": place.align,
-                }
-                for place, (load, row) in zip(labels.near(anchors, segments, boxes, bounds), ends, strict=True)
-            ]  # fmt: skip
+            whiskers = [
+                labels.upright(px, plot.at(x.low, row.latency.high)[1], plot.at(x.low, row.latency.low)[1])
+                for load, (places, _) in zip(curves, named, strict=True)
+                for row, (px, _) in zip(load.rows, places, strict=True)
+                if row.latency.high > row.latency.low
+            ]
+            placed = labels.along(
+                named, [*boxes, *whiskers], bounds, prefer=0, starts=[load.peak for load in curves]
+            )
+            for load, at, (places, text) in zip(curves, placed, named, strict=True):
+                first = load.rows[0]
+                data["names"].append(
+                    {
+                        "series": load.name, "x": first.bandwidth.median / scale.factor, "y": first.latency.median,
+                        "text": text, "dx": round(at.x - places[0][0], 1), "dy": round(at.y - places[0][1], 1),
+                        "align": "left",
+                    }
+                )  # fmt: skip
+                if at.lead:
+                    (x1, y1), (x2, y2) = at.lead
+                    data["leads"].append(
+                        {"series": load.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2}
+                    )
         series = [vega.Series(name=load.name, colour=colours[load.traffic]) for load in curves]
         return vega.fill("loaded-latency", frame=frame, x=x, y=y, series=series, data=data)
 
@@ -269,6 +280,13 @@ def _loaded_panel(
         for load in curves
     )
     return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
+
+
+def _tip(row: Row, scale: fmt.Scale) -> str:
+    return (
+        f"delay {row.delay} · {common.spread_text(row.bandwidth, scale, 4)} {scale.unit} · "
+        f"{common.spread_text(row.latency, fmt.Scale(factor=1, unit='ns'), 4)} ns"
+    )
 
 
 def _short(traffic: str) -> str:
@@ -392,9 +410,8 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
 
 def _loaded_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[KeyNumber]:
     best = max((load for curves in panels.values() for load in curves), key=lambda c: c.offers.peak)
-    value, unit = fmt.split(best.offers.peak, "B/s")
     context = f"{best.name}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
-    return [KeyNumber(name="Memory, peak", value=value, unit=unit, context=context, rank=11)]
+    return [common.key_number("Memory, peak", best.rows[best.peak].bandwidth, "B/s", context, 11)]
 
 
 def _loaded_times(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[AccessTime]:
@@ -408,14 +425,28 @@ def _loaded_times(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve
             group="memory",
             median=best.offers.unloaded,
             source=f"least load; {program_name(runs[0])}",
+            repeats=_floor_repeats(best),
         )
     ]
+
+
+def _floor_repeats(load: LoadCurve) -> Spread:
+    """Return the floor with what the repeats of its rows say: of three idle rows or more the median of their lows and
+    of their highs, of fewer the lowest and highest of all, with the row of the lowest latency among them."""
+    idle = [r.latency for r in load.rows if r.bandwidth.median <= 0.10 * load.offers.peak]
+    if not load.offers.enough_idle_rows:
+        idle.append(min((r.latency for r in load.rows), key=lambda s: s.median))
+        low, high = min(s.low for s in idle), max(s.high for s in idle)
+    else:
+        low, high = statistics.median(s.low for s in idle), statistics.median(s.high for s in idle)
+    return Spread(load.offers.unloaded, low, high, max(s.n for s in idle))
 
 
 def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
     """Idle latency by place: what --idle_latency and the diagonal of the latency matrix say."""
     found: dict[str, list[float]] = {}
     named: dict[str, str] = {}
+    sources: dict[str, set[tuple[object, ...]]] = {}
     for run in runs:
         for record in run.records():
             if record["metric"] != "latency":
@@ -430,8 +461,15 @@ def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
                 continue
             found.setdefault(name, []).append(float(str(record["value"])))
             named[name] = program_name(run)
+            sources.setdefault(name, set()).add((run.where, record.get("from"), record.get("to")))
     return [
-        AccessTime(name=name, group="memory", median=statistics.median(values), source=named[name])
+        AccessTime(
+            name=name,
+            group="memory",
+            median=statistics.median(values),
+            source=named[name],
+            repeats=derive.spread(values) if len(sources[name]) == 1 else None,  # nodes are no repeats
+        )
         for name, values in found.items()
     ]
 

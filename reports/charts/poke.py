@@ -11,7 +11,7 @@ from parsers.units import size_bytes
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
-from reports.derive import Bucket
+from reports.derive import Bucket, Spread
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import program_name
@@ -34,6 +34,15 @@ class Distribution:
     deviation: float  # ns
     largest: float  # ns
     runs: tuple[Run, ...]
+    by_run: tuple[tuple[Bucket, ...], ...]  # the buckets of each repeat alone
+
+    def repeats(self, share: float) -> Spread | None:
+        """Return a quantile's spread over the repeats; its middle is that of all samples together."""
+        whole = derive.quantile(self.buckets, share)
+        each = [v for buckets in self.by_run if (v := derive.quantile(buckets, share)) is not None]
+        return (
+            None if whole is None else Spread(whole, min([*each, whole]), max([*each, whole]), len(self.runs))
+        )
 
     @property
     def n(self) -> int:
@@ -95,7 +104,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
         out.append(
             Distribution(
                 name=name, target=targets[name], buckets=together, mean=mean, deviation=deviation, largest=largest,
-                runs=tuple(run for run, _, _ in members),
+                runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
             )
         )  # fmt: skip
     return out
@@ -190,44 +199,39 @@ def _tail_panel(found: list[Distribution], subject: Distribution) -> Panel:
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
         plot = common.Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {"points": [], "normal": [], "notes": [], "names": []}
-        segments: list[tuple[labels.Point, labels.Point]] = []
-        anchors: list[tuple[labels.Point, str]] = []
-        where = []
+        data: dict[str, Rows] = {
+            "points": [],
+            "normal": _normal_rows(subject, plot),
+            "notes": [],
+            "names": [],
+            "leads": [],
+        }
+        named: list[tuple[list[labels.Point], str]] = []
         for d in found:
             points = _thinned(lines[d.name], plot)
-            data["points"] += [
-                {"series": d.name, "x": v, "y": p, "order": i, "segment": 0}
-                for i, (v, p) in enumerate(points)
-            ]
-            for (a, pa), (b, pb) in itertools.pairwise(points):
-                segments += [(plot.at(a, pa), plot.at(b, pa)), (plot.at(b, pa), plot.at(b, pb))]
-            share = math.sqrt(y.low)  # half way down, on the riser of the step that crosses it
-            at = (next((v for v, p in points if p <= share), points[-1][0]), max(share, points[-1][1]))
-            anchors.append((plot.at(*at), d.name))
-            where.append({"series": d.name, "x": at[0], "y": at[1], "text": d.name})
-        normal = _normal_rows(subject, plot)
-        data["normal"] = normal
-        segments += [
-            (plot.at(a["x"], a["y"]), plot.at(b["x"], b["y"])) for a, b in itertools.pairwise(normal)
-        ]
-        middle = min(normal, key=lambda r: abs(math.log(r["y"] / 0.1)), default=None)
-        if middle:
-            anchors.append((plot.at(middle["x"], middle["y"]), "normal, same mean and SD"))
+            data["points"] += _tail_rows(d.name, points, plot)
+            corners = [plot.at(*points[0])]
+            for (a, _), (b, pb) in itertools.pairwise(
+                points
+            ):  # down at a, then on to b: as the line is drawn
+                corners += [plot.at(a, pb), plot.at(b, pb)]
+            named.append((corners, d.name))
+        if data["normal"]:
+            named.append(([plot.at(r["x"], r["y"]) for r in data["normal"]], "normal, same mean and SD"))
         bounds = (2.0, 0.0, frame.plot_width + 10, frame.plot_height - 2)
-        placed = labels.near(anchors, segments, (), bounds)
-        data["names"] = [
-            {**at, "dx": place.dx, "dy": place.dy, "align": place.align}
-            for place, at in zip(placed, where, strict=False)
-        ]
-        if middle:
-            last = {
-                "text": anchors[-1][1],
-                "dx": placed[-1].dx,
-                "dy": placed[-1].dy,
-                "align": placed[-1].align,
-            }
-            data["notes"] = [{"x": middle["x"], "y": middle["y"], **last}]
+        for place, (corners, text) in zip(
+            labels.along(named, (), bounds, prefer=frame.plot_height * 0.45), named, strict=True
+        ):
+            of = next((d for d in found if d.name == text), None)
+            start = lines[of.name][0] if of else (data["normal"][0]["x"], data["normal"][0]["y"])
+            at = {"x": start[0], "y": start[1]} | ({"series": of.name} if of else {})
+            dx, dy = place.x - corners[0][0], place.y - corners[0][1]
+            data["names" if of else "notes"].append(
+                {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
+            )
+            if of and place.lead:
+                (x1, y1), (x2, y2) = place.lead
+                data["leads"].append({"series": of.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
@@ -246,6 +250,29 @@ def _thinned(points: list[tuple[float, float]], plot: common.Plot) -> list[tuple
         if abs(ax - bx) > 1.2 or abs(ay - by) > 1.2:
             kept.append(point)
     return [*kept, *points[-1:]] if len(points) > 1 else kept
+
+
+def _tail_rows(name: str, points: list[tuple[float, float]], plot: common.Plot) -> Rows:
+    """The points of a tail; some 12 px apart they say their values under the pointer."""
+    rows: Rows = []
+    last = (-99.0, -99.0)
+    for order, (value, share) in enumerate(points):
+        row = {"series": name, "x": value, "y": share, "order": order, "segment": 0}
+        x, y = plot.at(value, share)
+        if order and abs(x - last[0]) + abs(y - last[1]) >= 12:
+            last = (x, y)
+            row["tip"] = f"{_percent_below(share)} under {fmt.quantity(value, 'ns', 4)}"
+        rows.append(row)
+    return rows
+
+
+def _percent_below(share: float) -> str:
+    """`_percent_below(0.00123)` is "99.877 %": as many digits as the rest has significant ones, two."""
+    return f"{100 * (1 - share):.{max(0, math.ceil(-math.log10(share)) - 1)}f} %"
+
+
+def _bucket_tip(bucket: Bucket) -> str:
+    return f"{fmt.quantity(bucket.low, 'ns')} to {fmt.quantity(bucket.high, 'ns')} · {fmt.plural(bucket.n, 'access', 'accesses')}"
 
 
 def _normal_rows(d: Distribution, plot: common.Plot) -> Rows:
@@ -295,7 +322,14 @@ def _histogram_panel(d: Distribution) -> Panel:
             )  # fmt: skip
         data: dict[str, Rows] = {
             "bars": [
-                {"series": d.name, "x": max(b.low, x.low), "x2": min(b.high, x.high), "y": b.n, "base": floor}
+                {
+                    "series": d.name,
+                    "x": max(b.low, x.low),
+                    "x2": min(b.high, x.high),
+                    "y": b.n,
+                    "base": floor,
+                    "tip": _bucket_tip(b),
+                }
                 for b in buckets
                 if b.high > x.low
             ],
@@ -373,12 +407,11 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
 
 def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     subject = _subject(found)
-    p999, median = derive.quantile(subject.buckets, 0.999), derive.quantile(subject.buckets, 0.5)
+    p999, median = subject.repeats(0.999), derive.quantile(subject.buckets, 0.5)
     if p999 is None:
         return []
-    value, unit = fmt.split(p999, "ns")
     context = f"{subject.name}; median {fmt.quantity(median, 'ns')}"
-    return [KeyNumber(name="99.9 % of accesses", value=value, unit=unit, context=context, rank=15)]
+    return [common.key_number("99.9 % of accesses", p999, "ns", context, 15)]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:
@@ -391,7 +424,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             times.append(
                 AccessTime(
                     name=common.shorten(name, 26), group=group, median=median, p999=derive.quantile(d.buckets, 0.999),
-                    source=program_name(d.runs[0]),
+                    source=program_name(d.runs[0]), repeats=d.repeats(0.5),
                 )
             )  # fmt: skip
     return times

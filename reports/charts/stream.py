@@ -123,7 +123,9 @@ def _panel(
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y)
         data = {
-            "points": common.point_rows(lines, tested, scale.factor),
+            "points": common.point_rows(
+                lines, tested, scale.factor, lambda n, v: f"{fmt.plural(int(n), 'thread')} · {common.exact(v, 'B/s')}"
+            ),
             "ranges": common.range_rows(lines, tested, scale.factor),
             **common.end_names(lines, plot, scale.factor),
             "crosses": common.cross_rows(lost),
@@ -225,8 +227,7 @@ def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
 ) -> list[KeyNumber]:
     best = max((c for lines in panels.values() for c in lines), key=lambda c: max(c.medians.values()))
-    at, top = max(best.medians.items(), key=lambda m: m[1])
-    value, unit = fmt.split(top, "B/s")
+    at, top = max(best.points, key=lambda p: p[1].median)
     context = fmt.plural(int(at), "thread")
     lines = {c.name: c for c in next(iter(panels.values()))}
     if {"local", "remote"} <= set(lines):
@@ -235,8 +236,4 @@ def _key_numbers(
     elif best.name not in ("all", ""):
         context += f", {best.name}"
     name = "Triad, stand-in" if runs[0].stand_in else "STREAM Triad"
-    return [
-        KeyNumber(
-            name=name.replace("Triad", kernel.capitalize()), value=value, unit=unit, context=context, rank=12
-        )
-    ]
+    return [common.key_number(name.replace("Triad", kernel.capitalize()), top, "B/s", context, 12)]
