@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,19 @@ from reports.model import Figure, Panel
 _EXCERPT = 3000  # characters of output per run
 
 
-def render_report(paths: Iterable[Path], out: Path, *, static: bool = True) -> Path:
+_DARK = (
+    "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
+    "--soft:#1B1F25;--rule:#323840;--s1:#79B4F7;--s2:#EF9357;--s3:#9BF0CF;--s4:#D76BA9;--o1:#4380EE;--o2:#8481B8;"
+    "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--link:#8EC1FA"
+)
+"""The dark theme: in report.css twice, for who prefers it and for who switches to it."""
+
+
+def render_report(paths: Iterable[Path], out: Path, *, static: bool = False) -> Path:
     """Write the report of some result files to `out` and return it.
 
-    The same results give the same bytes. With `static=False` the page also carries its charts as Vega-Lite
-    specifications, in a block of JSON (`pinsweep-charts`), for an editor or a runtime to take up.
+    The same results give the same bytes. `static` leaves out the script that shows exact values under the pointer
+    and by arrow keys, singles out series, copies tables and switches the theme.
 
     Raises UserError for files that are no results, for an `out` that cannot be written, and where vl-convert is
     not installed.
@@ -32,20 +40,20 @@ def render_report(paths: Iterable[Path], out: Path, *, static: bool = True) -> P
     return out
 
 
-def html(built: page.Page, *, static: bool = True) -> str:
-    """Return the page as HTML."""
+def html(built: page.Page, *, static: bool = False) -> str:
+    """Return the page as HTML. Its policy allows its one style sheet and its one script by their hashes."""
     import jinja2
     from markupsafe import Markup
 
-    style = resources.files("reports").joinpath("templates/report.css").read_text(encoding="utf-8")
-    style = "\n".join(line.strip() for line in style.splitlines() if line.strip())
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    specs: dict[str, Any] = {}
+    font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
+    style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
+    script = "" if static else _lines("report.js")
+    points: dict[str, Any] = {}
 
     def draw(panel: Panel, uid: str, width: str) -> Markup:
         spec = panel.wide if width == "wide" else panel.narrow
-        if not static and width == "wide":
-            specs[uid] = spec
+        if told := vega.told(spec):
+            points[uid] = _points(told)
         return Markup(vega.draw(spec, uid, _plain(panel.description)))  # svg.tidy escapes
 
     environment = jinja2.Environment(
@@ -64,22 +72,52 @@ def html(built: page.Page, *, static: bool = True) -> str:
 
     environment.globals["figure_number"] = figure_number
     environment.globals["anchor"] = anchor
-    body = environment.get_template("base.html.j2").render(
+    policy = [
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        "font-src data:",
+        *([] if static else [f"script-src '{_hash(script)}'"]),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return environment.get_template("base.html.j2").render(
         page=built,
         style=Markup(style),
-        csp=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+        script=Markup(script),
+        points=lambda: Markup(script_json(points)),  # called last: drawing fills it
+        csp="; ".join(policy),
         templates={
             name.removesuffix(".html.j2")
             for name in environment.list_templates()
             if name.endswith(".html.j2")
         },
     )
-    if static:
-        return body
-    block = script_json({"config": vega.theme(), "charts": specs})
-    return body.replace(
-        "</body>", f'<script type="application/json" id="pinsweep-charts">{block}</script>\n</body>'
-    )
+
+
+def _points(told: Sequence[vega.Told]) -> dict[str, Any]:
+    """Return the points of a picture for report.js: each is [x, y, index of its series, index of its text]."""
+    series = list(dict.fromkeys(_plain(p.series) for p in told))
+    texts = list(dict.fromkeys(_plain(p.text) for p in told))
+    at = {text: i for i, text in enumerate(texts)}
+    return {
+        "series": series,
+        "texts": texts,
+        "points": [[p.x, p.y, series.index(_plain(p.series)), at[_plain(p.text)]] for p in told],
+    }
+
+
+def _resource(name: str) -> bytes:
+    return resources.files("reports").joinpath(name).read_bytes()
+
+
+def _lines(name: str) -> str:
+    """Return a file of the templates without indentation and empty lines."""
+    text = _resource(f"templates/{name}").decode("utf-8")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)

@@ -18,9 +18,12 @@ from pinsweep.commands import _options
     metavar="FILE",
     help="The page. [default: the result's name with .html]",
 )
-def command(results: tuple[Path, ...], output: Path | None) -> None:
-    """Draw RESULT... as one HTML page that needs no network and no script."""
+@click.option(
+    "--static", is_flag=True, help="Leave out the script: no exact values under the pointer, no copying."
+)
+def command(results: tuple[Path, ...], output: Path | None, static: bool) -> None:
+    """Draw RESULT... as one HTML page that needs no network, and reads without scripts."""
     from reports.render import render_report
 
-    path = render_report(results, output or results[0].with_suffix(".html"))
+    path = render_report(results, output or results[0].with_suffix(".html"), static=static)
     click.echo(f"report  {path}", err=True)
