@@ -51,7 +51,7 @@ LEAST_RATIO: Final = Fraction(11, 10)
 LARGEST: Final = 2**62
 LONGEST: Final = 100  # characters
 
-_NUMBER = r"\d+(?:\.\d+)?"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _LITERAL = re.compile(rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?")
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _PRODUCT = re.compile(rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)")

@@ -6,6 +6,8 @@ one and mean the other (fio's "KB/s" before 3.0, IMB's "Mbytes/sec" before 2018)
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import Final
 
 BASE_UNITS: Final = ("ns", "B", "B/s", "1/s")
@@ -25,6 +27,11 @@ _TIMES = {
     "sec": 1e9,
     "min": 60e9,
 }
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtp])(i?b|i)?|b)?", re.ASCII | re.IGNORECASE)
+
+LARGEST_SIZE: Final = 2**63 - 1
+"""Bytes: what Linux can count in a file."""
 
 
 def to_base(unit: str) -> tuple[float, str]:
@@ -51,21 +58,16 @@ def to_base(unit: str) -> tuple[float, str]:
 def size_bytes(text: str) -> int:
     """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are bytes.
 
-    Raises ValueError if `text` is no size.
+    Exact, whatever the size. Raises ValueError if `text` is no size, no whole number of bytes, or beyond LARGEST_SIZE.
     """
-    stripped = text.strip()
-    digits = stripped.rstrip("BbIiKkMmGgTtPp")
-    suffix = stripped[len(digits) :]
-    number = float(digits)  # ValueError says what it saw
-    lowered = suffix.lower()
-    if lowered in ("", "b"):
-        factor = 1.0
-    else:
-        power = "kmgtp".find(lowered[0]) + 1
-        if power == 0 or lowered[1:] not in ("", "b", "ib", "i"):
-            raise ValueError(f"could not convert {text!r} to a size")
-        factor = float(1000**power if lowered[1:] == "b" else 1024**power)
-    value = number * factor
-    if value < 0 or value != int(value):
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"could not convert {text!r} to a size")
+    number, prefix, rest = match.groups()
+    power = " kmgtp".index(prefix.lower()) if prefix else 0
+    value = Fraction(number) * (1000 if (rest or "").lower() == "b" else 1024) ** power
+    if value.denominator != 1:
         raise ValueError(f"{text!r} is not a whole number of bytes")
+    if value > LARGEST_SIZE:
+        raise ValueError(f"{text!r} is larger than any file can be")
     return int(value)
