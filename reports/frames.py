@@ -2,7 +2,8 @@
 
 A row is one number of one good run, in long form:
 
-    file, host, session   where it was measured; `session` counts from 1 in its file
+    file, host, session   where it was measured: the file by the end of its path that no other file has;
+                          `session` counts from 1 in its file
     sweep, point_id       the sweep's name; the cell, the same on every machine
     run_id, repeat        the run in its file; the repeat of the cell, from 1
     place, relation       where it ran: the axis value of the experiment; "local", "remote", "same cache", …
@@ -16,10 +17,12 @@ A run is good if its status is ok and its output can be read; of several attempt
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import Point, RunRecord, Skipped
@@ -232,14 +235,14 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     skipped: list[tuple[str, Skipped]] = []
     missing: list[tuple[str, Point, int]] = []
     planned = 0
-    listed = list(dict.fromkeys(paths))
+    listed = list({path.resolve(): path for path in paths}.values())
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
-    for path in listed:
+    for path, file in zip(listed, short_names(listed), strict=True):
         with open_result(path) as result:
             sessions = {session.session: session for session in result.sessions()}
             points = {stored.point.point_id: stored for stored in result.points()}
-            machines += [Machine(file=path.name, session=session) for session in sessions.values()]
+            machines += [Machine(file=file, session=session) for session in sessions.values()]
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
             skipped += [(host, item) for item in result.skipped()]
@@ -264,7 +267,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                 )
                 runs.append(
                     Run(
-                        file=path.name, session=sessions[record.session], point=stored.point, where=sessions[record.session].host,
+                        file=file, session=sessions[record.session], point=stored.point, where=sessions[record.session].host,
                         sweep_title=stored.sweep_title, record=record, parsed=parsed, unreadable=unreadable,
                         stdout=stdout, stderr=stderr,
                     )
@@ -289,12 +292,27 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     )
 
 
+def short_names(paths: Sequence[Path]) -> list[str]:
+    """Return for each file the shortest end of its path that no other one has: "r.db", or "n001/r.db" and "n002/r.db".
+
+    The files are different ones; a name tells one from all others, so that runs may be grouped by it.
+    """
+    ends = [[path.absolute().parts[-n:] for n in range(1, len(path.absolute().parts) + 1)] for path in paths]
+    shared = Counter(end for own in ends for end in own)
+    return [str(PurePath(*next(end for end in own if shared[end] == 1))) for own in ends]
+
+
 def natural(value: object) -> tuple[int, float, str]:
     """Sort key of an axis' values: numbers and sizes (4k before 32k) by what they are, words after them."""
-    try:
-        return (0, float(size_bytes(str(value))), "")
-    except ValueError:
-        return (1, 0.0, str(value))
+    text = str(value)
+    for read in (float, size_bytes):
+        try:
+            number = float(read(text))
+        except (ValueError, OverflowError):
+            continue
+        if math.isfinite(number):
+            return (0, number, "")
+    return (1, 0.0, text)
 
 
 def _ordered(

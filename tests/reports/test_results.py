@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from parsers import get_parser
 from parsers.errors import UserError
@@ -119,6 +121,55 @@ def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
 def test_no_files_is_a_mistake() -> None:
     with pytest.raises(UserError, match="no result file"):
         frames.load([])
+
+
+def test_gathered_files_of_one_name_are_kept_apart(make: Any, tmp_path: Path) -> None:
+    """As `scp` leaves them, one folder a host; the same cell and repeat in each."""
+    paths = [tmp_path / host / "r.db" for host in ("n001", "n002")] + [tmp_path / "other.db"]
+    for rate, path in enumerate(paths, 9):
+        maker = make.Maker(path, host="localhost")
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate * 1e3, 1), axes=("threads",)).write()
+
+    results = frames.load(paths)
+    text = export(paths, "csv", "wide", "stream")
+
+    assert [run.file for run in results.good("stream")] == ["n001/r.db", "n002/r.db", "other.db"]
+    assert len({run.where for run in results.good("stream")}) == 3
+    assert [machine.file for machine in results.machines] == ["n001/r.db", "n002/r.db", "other.db"]
+    assert isinstance(text, str)
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["kernel"] == "triad"]
+    assert [(row["file"], float(row["bandwidth [B/s]"])) for row in rows] == [
+        ("n001/r.db", 9e9),
+        ("n002/r.db", 10e9),
+        ("other.db", 11e9),
+    ]
+
+
+def test_a_file_given_twice_counts_once(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make.Maker(tmp_path / "a.db").add("s", "stream", {}, make.stream_text(9e3, 1)).write()
+    monkeypatch.chdir(tmp_path)
+
+    results = frames.load([path, Path("a.db")])
+
+    assert results.planned == 1
+    assert [run.file for run in results.runs] == ["a.db"]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "r.db"]), min_size=1, max_size=4).map(lambda p: Path("/", *p)),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_a_files_name_is_the_shortest_end_of_its_path_that_no_other_has(paths: list[Path]) -> None:
+    names = frames.short_names(paths)
+
+    assert len(set(names)) == len(paths)
+    for path, name in zip(paths, names, strict=True):
+        shorter = name.partition("/")[2] if not name.startswith("/") else name[1:]
+        assert str(path).endswith(name)
+        assert not shorter or any(f"{other}".endswith(f"/{shorter}") for other in paths if other != path)
 
 
 # --- export ------------------------------------------------------------------------------------------------
@@ -279,3 +330,17 @@ def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
         ("remote", 16),
     ]
     assert sorted(["32k", "4k", 128, "all", 8], key=frames.natural) == [8, 128, "4k", "32k", "all"]
+
+
+@given(st.text() | st.from_regex(r"[-+]?[0-9.]{1,5}(e[0-9]{1,4})?[kmgtp]?i?b?", fullmatch=True))
+@example("inf")
+@example("-infinity")
+@example("nan")
+@example("1e400")
+@example("1e308p")
+def test_any_text_has_its_place_among_the_values_of_an_axis(text: str) -> None:
+    values: list[object] = [text, 0.5, 2, "10", "4k", "all"]
+
+    ordered = sorted(values, key=frames.natural)
+
+    assert [value for value in ordered if value is not text] == [0.5, 2, "10", "4k", "all"]
