@@ -378,16 +378,21 @@ static inline __attribute__((always_inline)) void make_traffic(worker_t *worker,
     }
 }
 
+static void need_buffer(memory_t *memory, int cpu)
+{
+    if (memory->at) /* of the mix before */
+        return;
+    *memory = get_memory(load.bytes, pages, load.node);
+    fill(memory, cpu);
+}
+
 static void *work(void *argument)
 {
     worker_t *worker = argument;
     pin(worker->cpu); /* before its memory is touched: first touch is local unless a policy says otherwise */
-    worker->reads = get_memory(load.bytes, pages, load.node);
-    fill(&worker->reads, worker->cpu);
-    if (load.mix->writes + load.mix->streams) {
-        worker->writes = get_memory(load.bytes, pages, load.node);
-        fill(&worker->writes, worker->cpu);
-    }
+    need_buffer(&worker->reads, worker->cpu);
+    if (load.mix->writes + load.mix->streams)
+        need_buffer(&worker->writes, worker->cpu);
     pthread_barrier_wait(&load.ready);
     switch (load.mix->option) {
 #define AS_CASE(option, words, reads, writes, streams, repeat, two)       \
@@ -396,32 +401,35 @@ static void *work(void *argument)
         break;
         MIXES(AS_CASE)
     }
-    free_memory(&worker->reads);
-    free_memory(&worker->writes);
     return NULL;
 }
 
+/* Threads for one mix. Until free_load the next mix, of the same CPUs, bytes and node, finds their buffers filled. */
 static void start_load(list_t cpus, const mix_t *mix, size_t bytes, int node)
 {
     load.stride = opt.stride ? opt.stride : LINE;
     load.bytes = bytes;
     load.mix = mix;
     load.node = node;
-    load.count = cpus.count;
     if (mix->streams && !HAVE_STREAM_LINE)
         refuse("no non-temporal stores on this architecture");
     if (bytes / load.stride < 4)
         refuse("-b: a buffer of %zu bytes is too small for a stride of %zu", bytes, load.stride);
-    choose_pages(2 * bytes * (size_t)cpus.count);
-    need_memory((mix->writes + mix->streams ? 2 : 1) * bytes * (size_t)cpus.count, node, pages);
-    load.workers = aligned_alloc(128, (size_t)cpus.count * sizeof *load.workers);
-    if (!load.workers)
-        refuse("out of memory");
-    memset(load.workers, 0, (size_t)cpus.count * sizeof *load.workers);
+    if (!load.workers) {
+        load.count = cpus.count;
+        load.workers = aligned_alloc(128, (size_t)cpus.count * sizeof *load.workers);
+        if (!load.workers)
+            refuse("out of memory");
+        memset(load.workers, 0, (size_t)cpus.count * sizeof *load.workers);
+        choose_pages(2 * bytes * (size_t)cpus.count);
+    }
+    size_t missing = !load.workers[0].reads.at + (mix->writes + mix->streams && !load.workers[0].writes.at);
+    need_memory(missing * bytes * (size_t)cpus.count, node, pages);
     atomic_store(&load.stop, false);
     pthread_barrier_init(&load.ready, NULL, (unsigned)cpus.count + 1);
     for (int i = 0; i < cpus.count; i++) {
         load.workers[i].cpu = cpus.at[i];
+        atomic_store(&load.workers[i].lines, 0);
         int error = pthread_create(&load.workers[i].thread, NULL, work, &load.workers[i]);
         if (error)
             refuse("cannot start load thread %d: %s", i, strerror(error));
@@ -435,7 +443,16 @@ static void stop_load(void)
     for (int i = 0; i < load.count; i++)
         pthread_join(load.workers[i].thread, NULL);
     pthread_barrier_destroy(&load.ready);
+}
+
+static void free_load(void)
+{
+    for (int i = 0; i < load.count; i++) {
+        free_memory(&load.workers[i].reads);
+        free_memory(&load.workers[i].writes);
+    }
     free(load.workers);
+    load.workers = NULL;
 }
 
 static uint64_t lines_so_far(void)
@@ -456,13 +473,13 @@ static double measure_load(double for_s)
     return (double)lines * LINE / (double)(now_ns() - start) * 1e3;
 }
 
-static double bandwidth(list_t cpus, const mix_t *mix, int node)
+static double bandwidth(list_t cpus, const mix_t *mix, size_t bytes, int node)
 {
     atomic_store(&load.delay, 0);
-    start_load(cpus, mix, load_bytes(cpus, node), node);
+    start_load(cpus, mix, bytes, node);
     double result = measure_load(opt.seconds);
     stop_load();
-    return result;
+    return result; /* its buffers wait for the next mix, or for free_load */
 }
 
 /* ---- cache to cache ---------------------------------------------------------------------------------------- */
@@ -706,7 +723,8 @@ static void do_bandwidth_matrix(void)
             continue;
         printf("%8d\t", nodes.at[i]);
         for (int j = 0; j < nodes.count; j++) {
-            printf("%.1f\t", bandwidth(cpus, mix, nodes.at[j]));
+            printf("%.1f\t", bandwidth(cpus, mix, load_bytes(cpus, nodes.at[j]), nodes.at[j]));
+            free_load();
             fflush(stdout);
         }
         putchar('\n');
@@ -725,6 +743,7 @@ static void do_peak(bool maximum)
 {
     static const uint32_t rates[] = {0, 2, 8, 15, 50};
     list_t cpus = load_cpus(-1);
+    size_t bytes = load_bytes(cpus, -1); /* once: what is free is less when the first buffers are there */
     puts(maximum ? "Measuring Maximum Memory Bandwidths for the system\nWill take several minutes to complete as multiple "
                    "injection rates will be tried to get the best bandwidth"
                  : "Measuring Peak Injection Memory Bandwidths for the system");
@@ -737,12 +756,12 @@ static void do_peak(bool maximum)
         if (mix->streams && !HAVE_STREAM_LINE)
             continue;
         if (!maximum) {
-            printf("%s\t%.1f\t\n", peaks[i].label, bandwidth(cpus, mix, -1));
+            printf("%s\t%.1f\t\n", peaks[i].label, bandwidth(cpus, mix, bytes, -1));
             continue;
         }
         double best = 0;
         atomic_store(&load.delay, 0);
-        start_load(cpus, mix, load_bytes(cpus, -1), -1);
+        start_load(cpus, mix, bytes, -1);
         for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
             atomic_store(&load.delay, rates[k]);
             best = fmax(best, measure_load(opt.seconds / (sizeof rates / sizeof *rates)));
@@ -825,6 +844,7 @@ static void do_loaded_latency(void)
         printf(" %05" PRIu32 "\t%6.2f\t%9.1f\n", delays[i], latency.mean_ns, load_mb + own_mb);
     }
     stop_load();
+    free_load();
     free_memory(&chased.memory);
 }
 

@@ -16,6 +16,7 @@ from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
 from orchestrator.tools import Command, Option, Refused, Site
 from parsers.measurement import Parsed
+from parsers.units import size_bytes
 
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"
@@ -58,6 +59,9 @@ DEFAULT_DELAYS = (
 
 _TRAFFIC = ("R", *map(str, (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)))
 _SECONDS_PER_POINT = 2.0  # MLC's own default of -t
+_FIRST_TOUCH_B_S = (
+    0.5e9  # a cautious guess, for the estimate only: 0.4 to 2 GB/s a thread on a virtual server
+)
 
 
 def options() -> Mapping[str, Option]:
@@ -73,13 +77,13 @@ def options() -> Mapping[str, Option]:
             help="injection delays, measured by one process in this order (-g)",
         ),
         "d": Option(kind="int", low=0, high=1_000_000, help="one injection delay"),
-        "l": Option(kind="int", low=64, high=1 << 20, help="stride in bytes"),
+        "l": Option(kind="int", low=64, high=1 << 18, help="stride in bytes, a multiple of 64"),
         "W": Option(
             kind="word",
             choices=_TRAFFIC,
             help="traffic type: R read only, 2-5 with ordinary stores, 6-10 with non-temporal stores",
         ),
-        "b": Option(kind="text", help="buffer per thread in KiB, or with suffix k, m, g"),
+        "b": Option(kind="text", help="buffer per thread in KiB, or a size (200m, 8 x LLC)"),
         "t": Option(kind="seconds", low=0.05, high=3600, help="seconds per point"),
         "e": Option(kind="flag", help="leave the prefetchers as they are"),
         "r": Option(kind="flag", help="random access for the latency thread"),
@@ -88,18 +92,63 @@ def options() -> Mapping[str, Option]:
     }
 
 
+_EFFECT: Mapping[str, frozenset[str]] = {
+    "loaded_latency": frozenset({"delays", "d", "l", "W", "b", "t", "e", "r", "X", "L"}),
+    "idle_latency": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
+    "latency_matrix": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
+    "bandwidth_matrix": frozenset({"l", "W", "b", "t", "e", "X", "L"}),
+    "peak_injection_bandwidth": frozenset({"l", "b", "t", "e", "X", "L"}),
+    "max_bandwidth": frozenset({"l", "b", "t", "e", "X", "L"}),
+    "c2c_latency": frozenset({"t", "e", "r", "X"}),
+}
+"""The options that change what a mode measures. memlat refuses the others; MLC ignores them, or prints no figures."""
+
+_WHY = {
+    "delays": "belongs to loaded_latency, not to {mode}",
+    "d": "belongs to loaded_latency, not to {mode}",
+    "W": "has no effect on {mode}: it measures {what}",
+    "r": "has no effect on {mode}: there is no latency thread",
+    "b": "has no effect on {mode}: what is handed over fits into the caches",
+    "l": "has no effect on {mode}: what is handed over fits into the caches",
+    "L": "has no effect on {mode}: what is handed over fits into the caches",
+}
+
+
 def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = []
-    mode = options.get("mode")
+    mode = str(options.get("mode"))
     if "delays" in options and "d" in options:
         found.append(("d", "is one of the delays; give delays or d"))
-    if mode != "loaded_latency":
+    if mode in _EFFECT:
         found += [
-            (name, f"belongs to loaded_latency, not to {mode}") for name in ("delays", "d") if name in options
+            (name, why.format(mode=mode, what="ratios of its own" if "bandwidth" in mode else "reads"))
+            for name, why in _WHY.items()
+            if name in options and options[name] is not False and name not in _EFFECT[mode]
         ]
-    if "W" in options and mode in ("idle_latency", "latency_matrix", "c2c_latency"):
-        found.append(("W", f"has no effect on {mode}: it measures reads"))
+    stride, buffer = options.get("l"), None
+    if isinstance(stride, int) and stride % 64:
+        found.append(("l", f"{stride} is not a multiple of 64 bytes, the lines that are counted"))
+    if "b" in options:
+        buffer = _buffer_bytes(options["b"])
+        if buffer is None or buffer % 1024:
+            found.append(
+                ("b", f"{options['b']!r} is neither a number of KiB nor a size in whole KiB (200m, 8 x LLC)")
+            )
+        elif buffer < 4 * max(1024, stride if isinstance(stride, int) else 0):
+            found.append(("b", f"{options['b']!r} is too small: four strides, and 4 KiB, are the least"))
     return found
+
+
+def _buffer_bytes(value: Any) -> int | None:  # noqa: ANN401
+    """Return the bytes of `b`: KiB as MLC counts them, or a size with a suffix; None if it is neither."""
+    try:
+        return int(value) * 1024
+    except ValueError:
+        pass
+    try:
+        return size_bytes(str(value))
+    except ValueError:
+        return None
 
 
 def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001
@@ -123,8 +172,10 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         notes = () if official else ("memlat, a kernel of pinsweep, stands in for MLC",)
     argv = [site.program.path, f"--{mode}"]
     prefix: tuple[str, ...] = ()
+    threads = site.topology.numbers().get("pus", 1)
     if placement is not None:
         group = placement.groups[0]
+        threads = len(group.cpus)
         prefix = numactl(group, site.numactl)
         argv.append(f"-c{group.cpus[0]}")
         if mode == "loaded_latency":
@@ -146,27 +197,57 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     traffic = str(given.get("W", ""))
     if traffic:
         argv.append("-R" if traffic == "R" else f"-W{traffic}")
-    argv += [f"-{letter}{given[letter]}" for letter in ("l", "b", "t") if letter in given]
+    if "b" in given:  # in KiB: not every version of MLC knows suffixes
+        argv.append(f"-b{(_buffer_bytes(given['b']) or 0) >> 10}")
+    argv += [f"-{letter}{given[letter]}" for letter in ("l", "t") if letter in given]
     argv += [f"-{letter}" for letter in ("e", "r", "X", "L") if given.get(letter)]
     return Command(
         argv=(*prefix, *argv),
-        estimate_s=_estimate(mode, given, len(delays), site),
+        estimate_s=_estimate(mode, given, len(delays), threads, site),
         scratch=scratch,
         notes=notes,
     )
 
 
-def _estimate(mode: str, given: Mapping[str, Any], delays: int, site: Site) -> float:
-    """MLC takes -t seconds per point after a start of some seconds; a matrix has a point per pair of nodes."""
+def _estimate(mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site) -> float:
+    """MLC takes -t seconds per point after a start of some seconds; a matrix has a point per pair of nodes.
+
+    memlat's own buffers grow with the caches, and the kernel needs its time to give that memory out.
+    """
     point_s = float(given.get("t", _SECONDS_PER_POINT))
     nodes = max(1, site.topology.numbers().get("numa_nodes", 1))
-    points = {
-        "loaded_latency": delays,
-        "latency_matrix": nodes**2,
-        "bandwidth_matrix": nodes**2,
-        "c2c_latency": 2 * nodes,
-    }.get(mode, 5)
-    return 2.0 + points * (point_s + 0.2)
+    points, fills = {
+        "loaded_latency": (delays, 1),
+        "latency_matrix": (nodes**2, nodes**2),
+        "bandwidth_matrix": (nodes**2, nodes**2),
+        "c2c_latency": (2 * nodes, 0),
+        "idle_latency": (1, 1),
+    }.get(mode, (5, 1))
+    start_s = 2.0
+    if site.program.stand_in:
+        latency, load = _memlat_bytes(given, threads, site)
+        start_s = (
+            0.2
+            + fills
+            * (
+                (latency if mode in ("loaded_latency", "idle_latency", "latency_matrix") else 0)
+                + (0 if mode in ("idle_latency", "latency_matrix") else 2 * load)
+            )
+            / _FIRST_TOUCH_B_S
+        )
+    return start_s + points * (point_s * 1.1 + 0.05)
+
+
+def _memlat_bytes(given: Mapping[str, Any], threads: int, site: Site) -> tuple[int, int]:
+    """Return (latency thread's buffer, each load thread's) as memlat sizes them where -b does not."""
+    if asked := _buffer_bytes(given["b"]) if "b" in given else None:
+        return asked, asked
+    caches = site.topology.numbers().get("LLC", 0)
+    stride = int(given.get("l", 256)) if given["mode"] != "loaded_latency" else 256
+    packages = max(1, len(site.topology.packages))
+    latency = min(max(2 * caches * stride // 64, 200_000 << 10), 2 << 30)
+    load = min(max(4 * caches * packages // max(1, threads), 100_000 << 10), 2 << 30)
+    return latency, load
 
 
 def version_argv(path: str) -> tuple[str, ...]:

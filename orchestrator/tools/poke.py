@@ -19,6 +19,9 @@ SIGNATURE = b""
 INSTALL = "comes with pinsweep; it needs a C compiler"
 
 TARGETS = ("null", "memory", "file", "compute", "files")
+FILE_BLOCK = 4096
+"""Bytes of one access to a file, where no block is given and the file is that large."""
+
 MEMORY_SHARE = 0.7
 """Of the available memory a probe may take: beyond it, swapping is what would be measured."""
 
@@ -34,39 +37,99 @@ def options() -> Mapping[str, Option]:
         "bytes": Option(kind="size", low=0, help="size of the array or file; 0 is the same as target null"),
         "op": Option(kind="word", choices=("read", "write", "write+fence"), help="what one access does"),
         "count": Option(kind="int", low=1, high=100_000_000, help="timed accesses"),
-        "block": Option(kind="size", low=1, help="bytes per access; 1 in memory, 4096 in files if not given"),
+        "block": Option(
+            kind="size", low=1, high=1 << 30, help="bytes per access; 1 in memory, 4096 in files if not given"
+        ),
         "direct": Option(kind="flag", help="O_DIRECT: past the page cache"),
         "fsync": Option(kind="flag", help="fdatasync after each write"),
-        "window": Option(kind="size", low=1, help="access only the first bytes of the file"),
+        "window": Option(kind="size", low=1, help="access only the first bytes of the array or file"),
         "loop": Option(kind="word", choices=("empty", "muladd", "sine"), help="what target compute computes"),
+        "iterations": Option(
+            kind="int", low=1, high=4_000_000_000, help="turns of the loop in one sample; 1000 if not given"
+        ),
         "files": Option(
             kind="int", low=1, high=1_000_000, help="how many files target files writes and reads back"
         ),
-        "file_size": Option(kind="size", low=1, help="bytes of each of them"),
+        "file_size": Option(kind="size", low=1, high=1 << 30, help="bytes of each of them"),
         "pages": Option(kind="word", choices=("default", "4k", "thp", "hugetlb"), help="pages of the array"),
+        "largest": Option(
+            kind="int",
+            low=0,
+            high=1_000_000,
+            help="how many of the longest samples are listed; 1000 if not given",
+        ),
         "seed": Option(kind="int", low=0, help="of the random positions"),
     }
 
 
+_EFFECT: Mapping[str, tuple[str, ...]] = {
+    "bytes": ("memory", "file"),
+    "op": ("memory", "file"),
+    "count": ("memory", "file", "null", "compute"),
+    "block": ("memory", "file"),
+    "direct": ("file",),
+    "fsync": ("file", "files"),
+    "window": ("memory", "file"),
+    "pages": ("memory",),
+    "loop": ("compute",),
+    "iterations": ("compute",),
+    "files": ("files",),
+    "file_size": ("files",),
+}
+"""The targets that an option has an effect on. `null`, the zero of an axis of targets, takes what memory and file take."""
+
+_NEEDS = {"memory": ("bytes",), "file": ("bytes",), "files": ("files", "file_size")}
+
+
 def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    target = options.get("target")
-    needs = {"memory": ("bytes",), "file": ("bytes",), "files": ("files", "file_size")}
+    target = str(options.get("target"))
     found = [
-        (name, f"is needed for target {target}") for name in needs.get(str(target), ()) if name not in options
+        (name, f"is needed for target {target}") for name in _NEEDS.get(target, ()) if name not in options
     ]
-    only = {
-        "direct": ("file",),
-        "window": ("file",),
-        "loop": ("compute",),
-        "files": ("files",),
-        "file_size": ("files",),
-    }
-    found += [
-        (name, f"belongs to target {targets[0]}, not to {target}")
-        for name, targets in only.items()
-        if name in options and target not in targets
-    ]
+    for name, targets in _EFFECT.items():
+        if name not in options or options[name] is False or target not in TARGETS or target in targets:
+            continue
+        of_an_axis = target == "null" and not {"memory", "file"}.isdisjoint(targets)
+        if of_an_axis and (name != "bytes" or _size(options[name]) == 0):
+            continue
+        found.append((name, f"belongs to target {' or '.join(targets)}, not to {target}"))
+    if target == "file":
+        found += _file_problems(options)
+    size, block = _size(options.get("bytes")), _size(options.get("block"))
+    if target in ("memory", "file") and size:
+        window = _size(options.get("window"))
+        if window is not None and window > size:
+            found.append(("window", f"is larger than what it is a part of: {window} of {size} bytes"))
+        reach = min(size, window) if window else size
+        if block is not None and block > reach:
+            found.append(("block", f"one access of {block} bytes does not fit into {reach}"))
     return found
+
+
+def _file_problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    found = []
+    op = str(options.get("op", "read"))
+    if op == "write+fence":
+        found.append(("op", "write+fence is for memory; a file is waited for with fsync"))
+    if options.get("fsync") and op == "read":
+        found.append(("fsync", "has no effect on reads; set op: write"))
+    size, block = _size(options.get("bytes")), _size(options.get("block"))
+    if options.get("direct") and size:
+        if block is not None and block % 512:
+            found.append(("block", f"with direct a multiple of 512, most often 4096; not {block}"))
+        reach = min(size, _size(options.get("window")) or size)
+        if block is None and reach < FILE_BLOCK:
+            found.append(
+                ("direct", f"moves whole blocks, and {reach} bytes are less than one of {FILE_BLOCK}")
+            )
+    return found
+
+
+def _size(value: Any) -> int | None:  # noqa: ANN401
+    try:
+        return None if value is None else size_bytes(str(value))
+    except ValueError:  # reported by its Option, or left to the machine (`4 x LLC`)
+        return None
 
 
 def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001
@@ -99,9 +162,8 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         path = f"{site.scratch}/poke-{size}.dat"
         scratch = (ScratchFile(path=path, size_bytes=size),)
         writes = (Write(path=path, kind="scratch", size_bytes=size),)
-        argv += [f"--file={path}", f"--block={given.get('block', 4096 if size >= 4096 else 1)}"]
-        if "window" in given:
-            argv.append(f"--window=0:{min(size, size_bytes(str(given['window'])))}")
+        reach = min(size, size_bytes(str(given.get("window", size))))
+        argv += [f"--file={path}", f"--block={given.get('block', FILE_BLOCK if reach >= FILE_BLOCK else 1)}"]
     elif target == "files":
         path = f"{site.scratch}/files"
         total = int(given["files"]) * size_bytes(str(given["file_size"]))
@@ -112,15 +174,31 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         argv.append(f"--block={given['block']}")
     if target in ("memory", "file"):
         argv.append(f"--bytes={size}")
-    if target in ("memory", "file") and "op" in given:
-        argv.append(f"--op={given['op']}")
-    argv += [f"--{name}={given[name]}" for name in ("count", "loop", "pages", "seed") if name in given]
-    argv += [f"--{name}" for name in ("direct", "fsync") if given.get(name)]
-    per_access_s = {"file": 20e-6, "files": 0.0}.get(target, 1e-6) * (
-        200 if given.get("fsync") or given.get("direct") else 1
+        argv += [f"--window=0:{size_bytes(str(given['window']))}"] if "window" in given else []
+        argv += [f"--op={given['op']}"] if "op" in given else []
+    argv += [
+        f"--{name}={given[name]}"
+        for name in ("count", "loop", "iterations", "pages", "largest", "seed")
+        if name in given and (name != "pages" or target == "memory")
+    ]
+    argv += [f"--{name}" for name in ("direct", "fsync") if given.get(name) and target != "null"]
+    return Command(
+        argv=tuple(argv), estimate_s=_estimate(target, given, size), scratch=scratch, writes=writes
     )
-    seconds = 0.5 + int(given.get("count", 100_000)) * per_access_s + size / 1e9
-    return Command(argv=tuple(argv), estimate_s=seconds, scratch=scratch, writes=writes)
+
+
+def _estimate(target: str, given: Mapping[str, Any], size: int) -> float:
+    """Seconds: the samples, what is written before them, and half a second for the timer and the JSON."""
+    synced_s = 4e-3 if given.get("fsync") or given.get("direct") else 0.0
+    count = int(given.get("count", 100_000))
+    if target == "files":
+        files = int(given["files"])
+        return 0.5 + files * (60e-6 + synced_s + 2 * size_bytes(str(given["file_size"])) / 1e9)
+    if target == "compute":
+        turn_s = {"empty": 0.5e-9, "muladd": 1.5e-9, "sine": 20e-9}[str(given.get("loop", "empty"))]
+        return 0.5 + count * int(given.get("iterations", 1000)) * turn_s
+    access_s = 20e-6 + synced_s if target == "file" else 1e-6
+    return 0.5 + count * access_s + size / 1e9
 
 
 def version_argv(path: str) -> tuple[str, ...]:
