@@ -8,8 +8,8 @@
 counted from 0 in the order of the text.
 
 A regular expression is searched line by line, every match counts; group `value`, else group 1, is the number. Only a
-pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. One thing no pattern is protected from is its own
-backtracking, so a repeat of a repeat, `(a+)+`, is refused (`problems`).
+pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. Backtracking can take longer than anybody lives:
+what gives itself away, a repeat inside a repeat, `(a+)+`, is refused (`problems`); the rest gets LONGEST_S of CPU time.
 
 A JSON path is keys with dots between, `[0]` or `[-1]` for one element, `[*]` for all, `["any key"]` for keys with dots
 or blanks. JSON is looked for in the whole text, then from each line that begins with { or [ (documents one after the
@@ -24,8 +24,14 @@ from __future__ import annotations
 import difflib
 import functools
 import json
+import math
 import re
+import signal
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from re import _constants as ops  # type: ignore[attr-defined] # what re.compile itself reads patterns with
+from re import _parser as patterns  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from parsers import text as texts
@@ -44,9 +50,11 @@ _STEP = re.compile(
     r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)"""
 )
 _WHOLE_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\n|\(\?[a-zA-Z]*[sm]|\n")
-_NESTED_REPEAT = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\d*\})[?]?\)(?:[*+]|\{\d+,\})")
 _DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
+
+LONGEST_S: Final = 5.0
+"""CPU time of one metric's search in one text. A sound pattern reads a megabyte in some milliseconds."""
 
 Path = tuple[str | int | None, ...]
 """Steps into a JSON value: a key, an index, None for every element."""
@@ -105,9 +113,41 @@ def _wrong_regex(pattern: object) -> str:
         return f"has a regular expression that does not compile: {error}"
     if not compiled.groups:
         return f"needs a group around the number in its regular expression: {pattern!r}, such as 'rate: ([\\d.]+)'"
-    if found := _NESTED_REPEAT.search(pattern):
-        return f"repeats a repeat in its regular expression ({found[0]!r} at character {found.start() + 1}), which can take forever"
+    if _repeats_a_repeat(patterns.parse(pattern)):
+        return (
+            f"repeats a repeat in its regular expression, which can take forever: {pattern!r}; "
+            "a possessive repeat inside, as in (\\d++,)+, gives nothing back and is safe"
+        )
     return ""
+
+
+def _repeats_a_repeat(tree: Any, *, repeated: bool = False) -> bool:  # noqa: ANN401 (re has no types for it)
+    """Tell whether a parsed pattern has a repeat of several lengths inside one without end, where both may be tried again.
+
+    A node is (operator, argument); what it holds are lists of nodes, inside the argument. Possessive repeats and
+    atomic groups are matched once: nothing around them makes them try again.
+    """
+    for operator, argument in tree:
+        inside = repeated
+        if operator in (ops.MAX_REPEAT, ops.MIN_REPEAT):
+            low, high, _ = argument
+            if repeated and high > max(low, 1):
+                return True
+            inside = repeated or high is ops.MAXREPEAT
+        elif operator in (ops.POSSESSIVE_REPEAT, ops.ATOMIC_GROUP, ops.ASSERT, ops.ASSERT_NOT):
+            inside = False
+        if any(_repeats_a_repeat(part, repeated=inside) for part in _parts(argument)):
+            return True
+    return False
+
+
+def _parts(argument: object) -> Iterator[Any]:
+    """Yield the lists of nodes in a node's argument: that of a group, each of a branch's."""
+    if isinstance(argument, patterns.SubPattern):
+        yield argument
+    elif isinstance(argument, tuple | list):
+        for item in argument:
+            yield from _parts(item)
 
 
 def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
@@ -140,7 +180,8 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     for name, spec in specs.items():
         if "regex" in spec:
             # The raw text is for patterns that name what the cleaning takes off (indentation, "> ").
-            words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
+            with _limited(f"metrics.{name}", spec["regex"]):
+                words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
         else:
             words = [value for document in documents for value in _walk(document, path(spec["json"]))]
         factor, _ = to_base(spec.get("unit", ""))
@@ -169,6 +210,26 @@ def _matches(pattern: str, text: str) -> list[str]:
     group: str | int = "value" if "value" in compiled.groupindex else 1
     parts = [text] if _WHOLE_TEXT.search(pattern) else text.split("\n")
     return [found[group] for part in parts for found in compiled.finditer(part) if found[group] is not None]
+
+
+@contextmanager
+def _limited(place: str, pattern: str) -> Iterator[None]:
+    """Give a search LONGEST_S of CPU time. Raises ParseError beyond it. Only the main thread has a clock to be woken by."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        cause = f"its regular expression {pattern!r} found no end in {LONGEST_S:g} s"
+        raise ParseError(place, cause, "name less of the line, or use possessive repeats (\\w++)")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 @functools.lru_cache(maxsize=256)
@@ -217,17 +278,27 @@ def _walk(value: Any, steps: Path) -> Iterator[object]:  # noqa: ANN401 (JSON)
 
 
 def _documents(text: str) -> list[object]:
-    """Return the JSON values of a text: the whole text, or every one that begins at the beginning of a line."""
+    """Return the JSON values of a text: the whole text, or every one that begins at the beginning of a line.
+
+    Raises ParseError if one is nested too deeply for Python's own reader.
+    """
+    try:
+        return _decoded(text)
+    except RecursionError as error:
+        raise ParseError("the program's output", "JSON that is nested too deeply to read") from error
+
+
+def _decoded(text: str) -> list[object]:
     try:
         return [_DECODER.decode(text)]
-    except json.JSONDecodeError:
+    except ValueError:  # no JSON; or whole numbers with more digits than Python reads
         pass
     found: list[object] = []
     at = 0
     while match := _DOCUMENT.search(text, at):
         try:
             value, at = _DECODER.raw_decode(text, match.end())
-        except json.JSONDecodeError:
+        except ValueError:
             at = match.end() + 1
         else:
             found.append(value)
@@ -237,7 +308,10 @@ def _documents(text: str) -> list[object]:
 def _number(word: object) -> float | None:
     if isinstance(word, str):
         return texts.number(word)
-    return float(word) if isinstance(word, int | float) and not isinstance(word, bool) else None
+    try:
+        return float(word) if isinstance(word, int | float) and not isinstance(word, bool) else None
+    except OverflowError:  # a whole number beyond 1e308
+        return math.inf
 
 
 def _sought(spec: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -137,6 +138,11 @@ def test_lines_and_texts() -> None:
         ({"m": {"regex": "a+"}}, "needs a group"),
         ({"m": {"regex": r"(a+)+b"}}, "repeats a repeat"),
         ({"m": {"regex": r"((?:\d*)*)x"}}, "repeats a repeat"),
+        ({"m": {"regex": r"(\w+\s?)*: (?P<value>\d+)"}}, "repeats a repeat"),
+        ({"m": {"regex": r"(?:x|(?:\w{1,9}y|z))+ (\d)"}}, "repeats a repeat"),
+        ({"m": {"regex": r"(?:a(?:b(?:c+?))*?d)* (\d)"}}, "repeats a repeat"),
+        ({"m": {"regex": r"(x)(?(1)(?:a+)+|b) (\d)"}}, "repeats a repeat"),
+        ({"m": {"regex": r"(?=(?:a+)+b)(\w)"}}, "repeats a repeat"),
         ({"m": {"json": "a[x]"}}, "from character 2 on"),
         ({"m": {"regex": "(a)", "unit": 3}}, "not a text"),
         ({"m": {"regex": "(a)", "better": "more"}}, "higher, lower, neither"),
@@ -151,11 +157,39 @@ def test_mistakes_in_metrics_are_said(metrics: dict[str, Any], said: str) -> Non
             command.parse("a", {"metrics": metrics})
 
 
+def test_a_search_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ways to read each letter, and no repeat inside the repeat: 2**60 ways to fail."""
+    monkeypatch.setattr(command, "LONGEST_S", 0.1)
+
+    with pytest.raises(ParseError, match=r"metrics\.m: .*found no end in 0\.1 s"):
+        rows("a" * 60, m={"regex": r"(?:\w|a\b|\wa)*: (\d+)"})
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert rows("a: 5", m={"regex": r"a: (\d)"}) == [(0, "m", "", 5.0)]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, 'x\n{"a": ' * 50_000])
+def test_json_beyond_all_depth_is_said(text: str) -> None:
+    with pytest.raises(ParseError, match=r"nested too deeply|no metric was found"):
+        rows(text, a={"json": "a"})
+
+
+def test_numbers_beyond_all_sizes_are_left_out() -> None:
+    parsed = command.parse(f"[1, 1{'0' * 400}]", {"metrics": {"a": {"json": "[*]"}}})
+
+    assert [row[-1] for row in parsed.measurements.rows] == [1.0]
+    assert [flag.id for flag in parsed.flags] == ["not_finite"]
+    with pytest.raises(ParseError, match="no metric was found"):
+        rows("1" * 5000, a={"json": "[*]"})
+
+
 def test_sound_metrics_have_no_problem() -> None:
     sound = {
-        "a": {"regex": r"(\d+,)+(?P<value>\d+)", "unit": "us", "better": "lower", "text": "time"},
+        "a": {"regex": r"(\d++,)+(?P<value>\d+)", "unit": "us", "better": "lower", "text": "time"},
         "b-2.c": {"json": "a[*].b"},
         "d": {"regex": r"(\w\+)+"},
+        "e": {"regex": r"(?:\S+\s+){3}(?P<value>\d+)"},
+        "f": {"regex": r"(?:(?>\w+)\s?)*: (?=(?:x)*)([+*]+)"},
+        "g": {"regex": r"[(a+)+] ([\d.]+)"},
     }
 
     assert command.problems(sound) == []
