@@ -253,7 +253,7 @@ def _target(
             total = size_bytes(size)
         except ValueError as error:
             raise Refused(f"size={size} is no size a scratch file can have: {error}") from error
-        path = f"{site.scratch}/fio-{size}.dat"
+        path = f"{site.scratch}/fio-{total}.dat"  # by its bytes: 256M, 256m and 268435456 are one file
         files = int(given.get("nrfiles", 1))
         if files > 1:
             raise Refused("nrfiles needs a folder of files; a cell works on one scratch file")

@@ -24,6 +24,9 @@ BYTES_PER_ELEMENT = {"double": 8, "float": 4}
 SMALLEST_ARRAY = 10_000_000
 """Elements: STREAM's own default, enough clock ticks per loop on any machine."""
 
+_COMPILED_IN = {"array_size": "auto", "stores": "auto", "pages": "default", "precision": "double"}
+"""What a binary of the user's has compiled in, and the value that asks for nothing else."""
+
 _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate only
 
 
@@ -86,11 +89,9 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
         notes = (*note, "pinsweep's kernel stands in for STREAM")
     else:
-        fixed = [
-            name
-            for name in ("array_size", "stores", "pages", "precision")
-            if given.get(name, "auto") != "auto"
-        ]
+        fixed = [name for name, usual in _COMPILED_IN.items() if given.get(name, usual) != usual]
+        if "ntimes" in point.axes:  # a single value is no more than a wish for the length of the run
+            fixed.append("ntimes")
         if fixed:
             raise Refused(
                 f"{site.program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
