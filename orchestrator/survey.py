@@ -41,6 +41,7 @@ def survey(
         allow_write=tuple(real_device(path) for path in allow_write),
         path_kind=path_kind,
         real_path=os.path.realpath,
+        find=(lambda name: name) if elsewhere else (lambda name: shutil.which(name) or ""),
         memory_bytes=None if elsewhere else available_memory_bytes(),
     )
     return Machine(

@@ -104,6 +104,8 @@ class Site:
     """Tells what a path is: missing, file, directory, block, char or other."""
     real_path: Callable[[str], str] = lambda path: path
     """Follows symbolic links: /dev/disk/by-id/… is a device too."""
+    find: Callable[[str], str] = lambda name: name
+    """Finds a program by its name or path: "" where there is none that can be started."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
 
 

@@ -91,6 +91,36 @@ class TestStream:
             build("stream", {"array_size": "64M"}, program=foreign)
         assert build("stream", {"threads": 2}, program=foreign).argv[-1] == "/opt/stream_c.exe"
 
+    def test_what_a_foreign_binary_does_anyway_is_not_refused(self) -> None:
+        foreign = Program(name="stream_c.exe", path="/opt/stream_c.exe")
+        usual = {
+            "array_size": "auto",
+            "stores": "auto",
+            "pages": "default",
+            "precision": "double",
+            "ntimes": 3,
+        }
+
+        command = build("stream", usual, program=foreign)
+
+        assert command.argv[-1] == "/opt/stream_c.exe"
+        assert any("passes are what the binary was compiled with" in note for note in command.notes)
+        for name, value in (("stores", "nt"), ("pages", "thp"), ("precision", "float")):
+            with pytest.raises(Refused, match=f"has {name} compiled in"):
+                build("stream", {**usual, name: value}, program=foreign)
+
+    def test_passes_cannot_be_swept_with_a_foreign_binary(self) -> None:
+        """The command lines of ntimes 10 and 50 are equal: a chart would show noise as an effect."""
+        foreign = Program(name="stream_c.exe", path="/opt/stream_c.exe")
+        point = Point(sweep="s", tool="stream", options={"ntimes": 50}, axes=("ntimes",))
+        (placement,) = resolve(
+            Place(name="all", cpus="all", memory="any"), ULYSSES, threads=None, processes=1
+        )
+
+        with pytest.raises(Refused, match="has ntimes compiled in"):
+            get_tool("stream").command(point, placement, site("stream", program=foreign))
+        assert "--ntimes=50" in get_tool("stream").command(point, placement, site("stream")).argv
+
 
 class TestMlc:
     PLACE = Place(name="local", cpus="numa_node 1", memory="local")
@@ -155,9 +185,9 @@ class TestFio:
     def test_the_scratch_file_is_planned_as_a_write(self) -> None:
         command = build("fio", {"rw": "randread", "bs": "4k", "iodepth": 8, "size": "1M", "runtime": 5})
 
-        assert "--filename=/scratch/fio-1M.dat" in command.argv
+        assert "--filename=/scratch/fio-1048576.dat" in command.argv
         assert [(write.path, write.kind, write.size_bytes) for write in command.writes] == [
-            ("/scratch/fio-1M.dat", "scratch", 1 << 20)
+            ("/scratch/fio-1048576.dat", "scratch", 1 << 20)
         ]
         assert {"--direct=1", "--time_based=1", "--output-format=json+", "--group_reporting=1"} <= set(
             command.argv
@@ -231,10 +261,17 @@ class TestFio:
 
         assert "--cpus_allowed_policy=split" in command.argv
 
+    def test_one_size_is_one_scratch_file_however_it_is_written(self) -> None:
+        commands = [
+            build("fio", {"rw": "read", **size}) for size in ({}, {"size": "256m"}, {"size": 268435456})
+        ]
+
+        assert len({write.path for command in commands for write in command.writes}) == 1
+
     def test_colons_in_a_path_do_not_make_two_files(self) -> None:
         command = build("fio", {"rw": "read"}, scratch="/mnt/a:b")
 
-        assert r"--filename=/mnt/a\:b/fio-256M.dat" in command.argv
+        assert r"--filename=/mnt/a\:b/fio-268435456.dat" in command.argv
 
 
 class TestPoke:
@@ -268,6 +305,15 @@ class TestCommand:
 
         assert command.argv == ("numactl", "--physcpubind=10-11", "--membind=1", "--", "true")
         assert command.env == {"OMP_NUM_THREADS": "2"}
+
+    def test_a_program_that_is_not_here_is_a_cell_that_is_skipped(self) -> None:
+        options = {"command": "{which} 1", "which": "nosuchprogram", "metrics": self.METRICS}
+
+        with pytest.raises(Refused, match="nosuchprogram: no program of that name"):
+            build("command", options, find=lambda name: "/bin/echo" if name == "echo" else "")
+        assert build("command", {**options, "which": "echo"}, find=lambda _: "/bin/echo").argv[0] == "echo"
+        with_path = {**options, "env": {"PATH": "/opt/mine"}}
+        assert build("command", with_path, find=lambda _: "").argv[0] == "nosuchprogram"
 
     @pytest.mark.parametrize(
         "options",
