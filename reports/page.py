@@ -14,7 +14,7 @@ from typing import Any
 from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES
 from reports import format as fmt
-from reports import naming
+from reports import naming, places
 from reports.charts import _overview, chart_module, command
 from reports.frames import Results
 from reports.model import Chapter, Figure, KeyNumber
@@ -89,6 +89,7 @@ class Page:
     not_recorded: tuple[str, ...]
     checks: tuple[Check, ...]
     sections: tuple[Section, ...]
+    places: tuple[places.HostPlaces, ...]
     methods: tuple[str, ...]
     runs: tuple[RunRow, ...]
     several_hosts: bool
@@ -113,6 +114,7 @@ def build(results: Results) -> Page:
         not_recorded=tuple(not_recorded),
         checks=tuple(_checks(results)),
         sections=tuple(_sections(results, chapters)),
+        places=places.of_hosts(results),
         methods=tuple(_methods(results)),
         runs=tuple(_run_rows(results)),
         several_hosts=len(hosts) > 1,

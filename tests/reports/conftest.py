@@ -7,6 +7,7 @@ where they are at hand, and from plain formulas where they are not.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -40,6 +41,11 @@ class Maker:
         self.title = title
         self.programs: dict[str, dict[str, Any]] = {}
         self.facts: Mapping[str, Any] = FACTS
+        self.text = "…"
+        self.topology = "<topology/>"
+        self.groups: dict[
+            str, list[dict[str, Any]]
+        ] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
         self._runs: list[dict[str, Any]] = []
         self._skipped: list[Skipped] = []
 
@@ -61,7 +67,7 @@ class Maker:
         repeat: int = 0,
         repeats: int = 0,
     ) -> Maker:
-        """Add a run; its repeat is counted from those of the same cell before."""
+        """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
         point = Point(
             sweep=sweep,
             tool=tool,
@@ -74,7 +80,7 @@ class Maker:
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
                 "title": sweep_title or sweep, "repeat": repeat or len(known) + 1, "repeats": repeats,
-                "placement": {"name": place, "relation": relation, "groups": [{"cpus": [0, 1, 2, 3], "membind": [0], "interleave": []}]}
+                "placement": {"name": place, "relation": relation, "groups": self.groups.get(place, [{"cpus": [0, 1, 2, 3], "membind": [0], "interleave": []}])}
                 if place
                 else None,
             }
@@ -86,29 +92,31 @@ class Maker:
         return self
 
     def write(self) -> Path:
+        """Write all of it as one session; into a file that is there, as its next one."""
+        digest = hashlib.sha256(self.text.encode()).hexdigest()
         with create_result(self.path) as result:
             session = result.begin_session(
                 started_utc="2026-11-21T09:15:02+00:00", version="0.1.0", argv=["pinsweep", "run", "baseline.yaml"], seed=7,
-                host=self.host, facts=self.facts, topology="<topology/>", programs=self.programs,
+                host=self.host, facts=self.facts, topology=self.topology, programs=self.programs,
             )  # fmt: skip
             counts: dict[str, int] = {}
             for run in self._runs:
                 key = run["point"].point_id
                 counts[key] = max(counts.get(key, 0), run["repeats"], run["repeat"])
             experiment = StoredExperiment(
-                sha256="0" * 64, path="experiments/baseline.yaml", title=self.title, text="…", about=""
+                sha256=digest, path="experiments/baseline.yaml", title=self.title, text=self.text, about=""
             )
             points = {
                 run["point"].point_id: StoredPoint(
                     point=run["point"],
                     sweep_title=run["title"],
                     repeats=counts[run["point"].point_id],
-                    experiment="0" * 64,
+                    experiment=digest,
                 )
                 for run in self._runs
             }
             result.add_plan(session, experiment, points.values(), self._skipped)
-            for index, run in enumerate(self._runs):
+            for index, run in enumerate(run for run in self._runs if run["status"]):
                 point = run["point"]
                 argv = ("numactl", "--physcpubind=0-3", "--membind=0", "--", run["program"])
                 planned = PlannedRun(

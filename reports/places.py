@@ -1,0 +1,148 @@
+"""Where it ran: each placement as a picture of the machine's NUMA nodes, cores and PUs. Pure.
+
+A square is a PU, a column of squares a core, a block a NUMA node, with a bar below it where memory was bound to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.topology import Topology, topology_from_text
+from parsers.errors import UserError
+from reports import format as fmt
+from reports import vega
+from reports.charts import _common as common
+from reports.frames import Results, Run
+
+PU, GAP, LINE = 8, 2, 16
+"""Side of a square and the gap between two, in px; cores in a line."""
+
+UNUSED, BAR = "#E3E6EA", "#5B6470"
+_MOST_PLACES = 12
+_MOST_HOSTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A NUMA node's picture: squares by colour, as path data, and the bar of its memory (empty: not bound)."""
+
+    name: str  # "node 0"; "" where there is one node only
+    width: int
+    height: int
+    squares: tuple[tuple[str, str], ...]  # colour, path
+    memory: str
+    said: str  # for assistive technology: "node 0: 4 of 8 PUs, memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One placement: its name, what ran there, and the machine's packages with their nodes."""
+
+    name: str
+    programs: str
+    packages: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlaces:
+    host: str
+    machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
+    places: tuple[Placed, ...]
+    left_out: int
+
+
+def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
+    """Return the pictures of the first hosts whose topology is known and that placed their runs."""
+    out = []
+    for host, runs in common.group((r for r in results.runs if r.record.placement), lambda r: r.host).items():
+        try:
+            topology = topology_from_text(runs[0].session.topology)
+        except (UserError, ValueError):
+            continue
+        if not topology.cores:
+            continue
+        by_groups = common.group(runs, lambda r: repr((r.record.placement or {}).get("groups")))
+        places = [_placed(members, topology) for members in by_groups.values()]
+        numbers = topology.numbers()
+        out.append(
+            HostPlaces(
+                host=host,
+                machine=fmt.words(
+                    fmt.plural(numbers[key], noun)
+                    for key, noun in (
+                        ("packages", "package"),
+                        ("numa_nodes", "NUMA node"),
+                        ("cores", "core"),
+                        ("pus", "PU"),
+                    )
+                ),
+                places=tuple(places[:_MOST_PLACES]),
+                left_out=max(0, len(places) - _MOST_PLACES),
+            )
+        )
+        if len(out) == _MOST_HOSTS:
+            break
+    return tuple(out)
+
+
+def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
+    placement = runs[0].record.placement or {}
+    names = dict.fromkeys(run.place or "all" for run in runs)
+    programs = dict.fromkeys(run.tool for run in runs)
+    groups: Sequence[Mapping[str, Any]] = placement.get("groups", ())
+    colour_of = {
+        cpu: vega.SERIES[min(i, len(vega.SERIES) - 1)]
+        for i, group in reversed(list(enumerate(groups)))
+        for cpu in group.get("cpus", ())
+    }
+    bound = {node for group in groups for key in ("membind", "interleave") for node in group.get(key, ())}
+    return Placed(
+        name=", ".join(names), programs=", ".join(programs), packages=_packages(topology, colour_of, bound)
+    )
+
+
+def _packages(
+    topology: Topology, colour_of: Mapping[int, str], bound: set[int]
+) -> tuple[tuple[Block, ...], ...]:
+    several = len(topology.numa_nodes) > 1
+    out = []
+    left = {node.os_index for node in topology.numa_nodes}
+    for package in topology.packages:
+        cores = [core for core in topology.cores if core.package == package.index]
+        blocks = []
+        for node, inside in common.group(cores, lambda c: c.numa_node).items():
+            name = f"node {node}" if several and node is not None else ""
+            blocks.append(_block(name, [core.cpus for core in inside], colour_of, node in bound))
+            left.discard(-1 if node is None else node)
+        out.append(tuple(blocks))
+    if several and left:  # memory without CPUs: CXL, HBM
+        out.append(tuple(_block(f"node {node}", [], colour_of, node in bound) for node in sorted(left)))
+    return tuple(out)
+
+
+def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Block:
+    deepest = max((len(cpus) for cpus in cores), default=0)
+    step = PU + GAP
+    paths: dict[str, str] = {}
+    for i, cpus in enumerate(cores):
+        line, column = divmod(i, LINE)
+        for j, cpu in enumerate(cpus):
+            x, y = column * step, line * (deepest * step + 3) + j * step
+            colour = colour_of.get(cpu, UNUSED)
+            paths[colour] = paths.get(colour, "") + f"M{x} {y}h{PU}v{PU}h-{PU}z"
+    lines = -(-len(cores) // LINE)
+    width = min(len(cores), LINE) * step - GAP if cores else 3 * step
+    bottom = lines * (deepest * step + 3)
+    used = sum(cpu in colour_of for cpus in cores for cpu in cpus)
+    total = sum(len(cpus) for cpus in cores)
+    memory = ", its memory bound" if bound else ""
+    return Block(
+        name=name,
+        width=width,
+        height=bottom + 5,
+        squares=tuple(sorted(paths.items())),
+        memory=f"M0 {bottom + 1}h{width}v3h-{width}z" if bound else "",
+        said=f"{name + ': ' if name else ''}{used} of {fmt.plural(total, 'PU')}{memory}",
+    )

@@ -1,0 +1,77 @@
+"""Where it ran: the picture of a machine's nodes, cores and PUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.topology import topology_from_text
+from reports import frames, places
+from reports.render import render_report
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "hwloc"
+
+
+def result(make: Any, path: Path, topology: str, groups: dict[str, list[dict[str, Any]]]) -> Path:
+    maker = make.Maker(path)
+    maker.topology = topology
+    maker.groups = groups
+    for place in groups:
+        maker.add(
+            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place=place, axes=("place", "threads")
+        )
+    done: Path = maker.write()
+    return done
+
+
+@pytest.mark.parametrize("name", ["two-socket-interleaved", "memory-only-node"])
+def test_a_square_for_every_pu_and_a_bar_where_memory_is_bound(name: str, make: Any, tmp_path: Path) -> None:
+    text = (FIXTURES / f"{name}.xml").read_text()
+    topology = topology_from_text(text)
+    first, last = topology.numa_nodes[0], topology.numa_nodes[-1]
+    cpu = topology.cores[0].cpus[0]
+    groups = {
+        "here": [{"cpus": list(first.cpus), "membind": [first.os_index], "interleave": []}],
+        "there": [{"cpus": [cpu], "membind": [last.os_index], "interleave": []}],
+    }
+
+    host = places.of_hosts(frames.load([result(make, tmp_path / "r.db", text, groups)]))[0]
+
+    here, there = host.places
+    for placed, used, node in ((here, len(first.cpus), first), (there, 1, last)):
+        blocks = [block for package in placed.packages for block in package]
+        squares = {
+            colour: sum(d.count("M") for block in blocks for c, d in block.squares if c == colour)
+            for colour in (places.UNUSED, "#2B7BBF")
+        }
+        assert squares == {places.UNUSED: len(topology.pus) - used, "#2B7BBF": used}
+        assert [block.name for block in blocks if block.memory] == [f"node {node.os_index}"]
+    assert f"{len(first.cpus)} of " in here.packages[0][0].said
+
+
+def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
+    make: Any, tmp_path: Path
+) -> None:
+    topology = "pack:2 [numa] core:4 pu:2"
+    pair = [{"cpus": [0, 1], "membind": [], "interleave": []}, {"cpus": [8], "membind": [], "interleave": []}]
+    path = result(make, tmp_path / "r.db", topology, {"other package": pair, "other node": pair})
+
+    host = places.of_hosts(frames.load([path]))[0]
+
+    assert host.machine == "2 packages, 2 NUMA nodes, 8 cores and 16 PUs"
+    assert [(p.name, p.programs) for p in host.places] == [("other package, other node", "stream")]
+    (near,), (far,) = host.places[0].packages
+    assert near.said == "node 0: 2 of 8 PUs"
+    assert dict(near.squares)["#2B7BBF"] == "M0 0h8v8h-8zM0 10h8v8h-8z"
+    assert "#D4620F" in dict(far.squares)
+    page = render_report([path], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'aria-label="node 0: 2 of 8 PUs"' in page
+    assert 'href="#placement"' in page
+
+
+def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:
+    groups = {"local": [{"cpus": [0], "membind": [], "interleave": []}]}
+
+    assert places.of_hosts(frames.load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
