@@ -48,7 +48,8 @@ CREATE TABLE session (
 ) STRICT;
 CREATE TABLE experiment (
     sha256 TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
-    about TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session
+    about TEXT NOT NULL,
+    session INTEGER NOT NULL REFERENCES session        -- the last one that ran it
 ) STRICT;
 CREATE TABLE point (
     point_id TEXT PRIMARY KEY, sweep TEXT NOT NULL, sweep_title TEXT NOT NULL, tool TEXT NOT NULL,
@@ -203,7 +204,8 @@ class ResultFile:
         """Record what is to be run. What is there already stays; cells skipped before and possible now are no longer skipped."""
         with self._transaction() as db:
             db.execute(
-                "INSERT OR IGNORE INTO experiment (sha256, path, title, text, about, session) VALUES (?,?,?,?,?,?)",
+                "INSERT INTO experiment (sha256, path, title, text, about, session) VALUES (?,?,?,?,?,?)"
+                " ON CONFLICT (sha256) DO UPDATE SET session = excluded.session",
                 (
                     experiment.sha256,
                     experiment.path,
@@ -273,7 +275,7 @@ class ResultFile:
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return every experiment text that was run on this file, in the order of their first run."""
         rows = self._db.execute(
-            "SELECT sha256, path, title, text, about FROM experiment ORDER BY session, rowid"
+            "SELECT sha256, path, title, text, about FROM experiment ORDER BY rowid"
         )
         return tuple(
             StoredExperiment(sha256=r[0], path=r[1], title=r[2], text=r[3], about=r[4]) for r in rows
@@ -299,6 +301,14 @@ class ResultFile:
             )
             for row in rows
         )
+
+    def superseded(self) -> frozenset[str]:
+        """Return the point_id of every cell that the text which its sweep was last run from no longer asks for."""
+        rows = self._db.execute(
+            "SELECT point_id FROM (SELECT point_id, session, max(session) OVER (PARTITION BY sweep) AS newest"
+            " FROM point JOIN experiment ON sha256 = experiment) WHERE session < newest"
+        )
+        return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
         rows = self._db.execute("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")

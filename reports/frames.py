@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _KEYS = ("file", "host", "session", "sweep", "point_id", "run_id", "repeat", "place", "relation", "program")
 _TAIL = ("metric", "unit", "value")
 
+LEFT_OUT = ("disturbed", "misplaced")
+"""Of runs that ended well and whose numbers are not used all the same: listed with their reason, not missing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
@@ -126,8 +129,8 @@ class Results:
     experiments: tuple[StoredExperiment, ...]
     runs: tuple[Run, ...]  # every attempt, in order
     skipped: tuple[tuple[str, Skipped], ...]  # host, cell
-    missing: tuple[tuple[str, Point, int], ...]  # host, cell, repeats that never ran well
-    planned: int  # cells times repeats
+    missing: tuple[tuple[str, Point, int], ...]  # host, cell, repeats that never ran to a good end
+    planned: int  # cells times repeats that the newest texts ask for, and what else was run
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
 
     @property
@@ -141,13 +144,11 @@ class Results:
 
     @property
     def failed(self) -> tuple[Run, ...]:
-        """Runs that did not give a number, except disturbed ones and attempts that a later one made good."""
-        good = {_key(run) for runs in self._good.values() for run in runs}
-        return tuple(
-            r
-            for r in self.runs
-            if r.parsed is None and r.record.status != "disturbed" and _key(r) not in good
-        )
+        """Runs that did not give a number, except disturbed ones and attempts that a later one made good.
+
+        A misplaced run is among them: it ran to its end, elsewhere than asked.
+        """
+        return tuple(r for r in self._not_good if r.record.status != "disturbed")
 
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
@@ -159,7 +160,13 @@ class Results:
 
     @property
     def disturbed(self) -> tuple[Run, ...]:
-        return tuple(r for r in self.runs if r.record.status == "disturbed")
+        """Runs of which something else had a part of the machine, except attempts that a later one made good."""
+        return tuple(r for r in self._not_good if r.record.status == "disturbed")
+
+    @property
+    def _not_good(self) -> tuple[Run, ...]:
+        good = {_key(run) for runs in self._good.values() for run in runs}
+        return tuple(r for r in self.runs if r.parsed is None and _key(r) not in good)
 
     def metric(self, tool: str, name: str) -> Metric | None:
         return get_parser(tool).METRICS.get(name)
@@ -246,11 +253,16 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
             skipped += [(host, item) for item in result.skipped()]
+            records = result.runs()
+            superseded = result.superseded()
             wanted = {
-                (key, r): stored for key, stored in points.items() for r in range(1, stored.repeats + 1)
-            }
+                (key, r): stored
+                for key, stored in points.items()
+                if key not in superseded
+                for r in range(1, stored.repeats + 1)
+            } | {(record.point_id, record.repeat): points[record.point_id] for record in records}
             planned += len(wanted)
-            for record in result.runs():
+            for record in records:
                 stored = points[record.point_id]
                 parsed, unreadable = None, ""
                 if record.status == "ok":
@@ -261,6 +273,8 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                         unreadable = error.cause
                     except UserError as error:  # a tool that this pinsweep has no parser for
                         unreadable = error.cause
+                elif record.status in LEFT_OUT:
+                    wanted.pop((record.point_id, record.repeat), None)
                 stdout, stderr = (
                     _excerpt(_output(result, record.run_id, stream), excerpts) if excerpts else ""
                     for stream in ("stdout", "stderr")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,78 @@ def test_a_files_name_is_the_shortest_end_of_its_path_that_no_other_has(paths: l
         assert not shorter or any(f"{other}".endswith(f"/{shorter}") for other in paths if other != path)
 
 
+def threads(make: Any, path: Path, text: str, counts: dict[int, str]) -> None:
+    """One session: the sweep `s` from a text that asks for these numbers of threads; each run's status, "" if none."""
+    maker = make.Maker(path)
+    maker.text = text
+    for n, status in counts.items():
+        maker.add("s", "stream", {"threads": n}, make.stream_text(9e3, n), axes=("threads",), status=status)
+    maker.write()
+
+
+def test_cells_taken_out_of_an_experiment_are_no_longer_planned(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    threads(make, path, "n: [1, 2, 3]", {1: "ok", 2: "", 3: ""})
+    before = frames.load([path])
+    threads(make, path, "n: [7]", {7: "ok"})
+    after = frames.load([path])
+
+    assert (before.planned, len(before.missing)) == (3, 2)
+    assert (after.planned, after.missing) == (2, ())
+    assert "2 of 2 runs gave numbers" in terminal.show_result(path)
+    assert "lack" not in terminal.show_result(path)
+
+    with sqlite3.connect(path) as db:  # back to the first text: its session, not its first appearance, counts
+        db.execute("DELETE FROM run")
+        db.execute("DELETE FROM output")
+    threads(make, path, "n: [1, 2, 3]", {1: "", 2: "", 3: ""})
+
+    assert {point.options["threads"] for _, point, _ in frames.load([path]).missing} == {1, 2, 3}
+
+
+def test_a_cell_taken_out_keeps_what_was_run_of_it(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    maker = make.Maker(path)
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeats=3).write()
+    threads(make, path, "n: [7]", {7: "ok"})
+
+    results = frames.load([path])
+
+    assert (results.planned, results.missing) == (2, ())
+    assert [run.options["threads"] for run in results.good("stream")] == [1, 7]
+
+
+def test_fewer_repeats_than_were_run_are_all_of_them(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    for text, repeat in (("repeats: 3", 3), ("repeats: 1", 1)):
+        maker = make.Maker(path)
+        maker.text = text
+        maker.add("s", "stream", {}, make.stream_text(9e3, 1), repeat=repeat).write()
+
+    assert frames.load([path]).planned == 2
+
+
+@pytest.mark.parametrize("status", ["misplaced", "disturbed"])
+def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_missing(
+    make: Any, tmp_path: Path, status: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {}, make.stream_text(9e3, 1))
+    maker.add(
+        "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, asked for 0"
+    )
+
+    results = frames.load([maker.write()])
+    text = terminal.show_result(maker.path)
+
+    assert (results.planned, results.missing) == (2, ())
+    assert [run.record.status for run in (*results.failed, *results.disturbed)] == [status]
+    assert [run.record.repeat for run in results.good("stream")] == [1]
+    assert f"2 {status}  s (one cell): it ran on PU 3, asked for 0" in text
+    assert "1 of 2 runs gave numbers" in text
+    assert "lack" not in text
+
+
 # --- export ------------------------------------------------------------------------------------------------
 
 
@@ -251,7 +324,7 @@ def test_show_fits_80_columns_and_is_plain(full_result: Path) -> None:
         "triad 23.0 GB/s",
         "  place   threads",
         "smt siblings",
-        "3 planned runs still lack numbers",
+        "2 planned runs still lack numbers",
     ):
         assert said in text, said
 
