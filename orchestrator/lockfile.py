@@ -28,4 +28,7 @@ def acquire(path: Path, patience_s: float = 0.0) -> int | None:
                 os.close(lock)
                 return None
             time.sleep(0.1)
+        except OSError:
+            os.close(lock)
+            raise
         os.close(lock)

@@ -66,7 +66,7 @@ def make_plan(
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
     learnt = learnt or Learnt()
-    cells: list[_Cell] = []
+    cells: dict[str, _Cell] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
     sweeps: dict[str, Sweep] = {}
     versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
@@ -88,7 +88,7 @@ def make_plan(
                 if isinstance(outcome, Skipped):
                     skipped.append(outcome)
                 else:
-                    cells.append(outcome)
+                    cells.setdefault(outcome.point.point_id, outcome)
     if strict and skipped:
         first = skipped[0]
         rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
@@ -97,10 +97,9 @@ def make_plan(
             f"{_labels(first.point)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
-    by_id = {cell.point.point_id: cell for cell in cells}
     runs = []
-    for point, repeat in rounds([cell.point for cell in cells], sweeps, seed):
-        cell = by_id[point.point_id]
+    for point, repeat in rounds([cell.point for cell in cells.values()], sweeps, seed):
+        cell = cells[point.point_id]
         command = cell.command
         asked = sweeps[point.sweep].timeout_s
         runs.append(
@@ -124,7 +123,10 @@ def make_plan(
             )
         )
     return Plan(
-        runs=tuple(runs), points=tuple(cell.point for cell in cells), skipped=tuple(skipped), seed=seed
+        runs=tuple(runs),
+        points=tuple(cell.point for cell in cells.values()),
+        skipped=tuple(skipped),
+        seed=seed,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,20 +60,22 @@ def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
 
 
 def _told_apart(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Put the file's name before the names of sweeps that several files share: `lab-memory/tails`."""
-    counts = Counter(sweep.name for experiment in experiments for sweep in experiment.sweeps)
-    return tuple(
-        dataclasses.replace(
-            experiment,
-            sweeps=tuple(
-                dataclasses.replace(sweep, name=f"{experiment.name}/{sweep.name}")
-                if counts[sweep.name] > 1
-                else sweep
-                for sweep in experiment.sweeps
-            ),
-        )
-        for experiment in experiments
-    )
+    """Put the file's name before a sweep's name that an earlier file has taken: `lab-memory/tails`.
+
+    The earlier file keeps the name, so that adding a file leaves the cells of the others what they are.
+    """
+    taken: set[str] = set()
+    found = []
+    for experiment in experiments:
+        sweeps = [
+            dataclasses.replace(sweep, name=f"{experiment.name}/{sweep.name}")
+            if sweep.name in taken
+            else sweep
+            for sweep in experiment.sweeps
+        ]
+        taken |= {sweep.name for sweep in sweeps}
+        found.append(dataclasses.replace(experiment, sweeps=tuple(sweeps)))
+    return tuple(found)
 
 
 def _narrowed(experiment: Experiment, only: Sequence[str]) -> Experiment:

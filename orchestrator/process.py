@@ -15,10 +15,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, Self
+from typing import IO, Literal, Self
 
 from orchestrator.aside import moved_aside
 
@@ -33,23 +33,31 @@ LOOKS = 12
 """When a tool is looked at: tools are still starting then, and what is seen is settled within a second or two."""
 
 OUTPUT_LIMIT_BYTES = 256 << 20
-"""What is kept of one stream; a tool that prints more is not printing a result."""
+"""What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
+
+OUTPUT_CHECK_S = 2.0
+
+LOSES_PATIENCE = 4
+"""Signals after which a stop no longer waits for the next safe point."""
 
 
 class Stop:
     """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
 
-    A second signal does the same again: no moment leaves a tool behind or a half-written result.
+    A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
+    again is taken literally, wherever this process is stuck; the keeper then cleans up.
     """
 
     def __init__(self) -> None:
         self.requested: signal.Signals | None = None
+        self._heard = 0
         self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            self._before[number] = signal.signal(number, self._note)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background job
+                self._before[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,6 +67,9 @@ class Stop:
         os.close(self._write)
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._heard += 1
+        if self._heard >= LOSES_PATIENCE:
+            raise KeyboardInterrupt
         self.requested = signal.Signals(number)
         with contextlib.suppress(BlockingIOError):
             os.write(self._write, b"!")
@@ -72,15 +83,19 @@ class Stop:
 class Outcome:
     """How a process ended. Times are seconds."""
 
-    exit_code: int | None  # None: ended by a signal, or never started
-    signal: int | None
-    timed_out: bool
-    stopped: bool  # by a Stop
-    wall_s: float
-    usage: Mapping[str, float]
-    stdout: bytes
-    stderr: bytes
-    error: str = ""  # why it could not be started
+    exit_code: int | None = None  # None: ended by a signal, or never started
+    signal: int | None = None
+    timed_out: bool = False
+    stopped: bool = False  # by a Stop
+    wall_s: float = 0.0
+    usage: Mapping[str, float] = field(default_factory=dict)
+    stdout: bytes = b""
+    stderr: bytes = b""
+    error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
+
+    @classmethod
+    def not_started(cls, why: str) -> Outcome:
+        return cls(error=why)
 
 
 def run_process(
@@ -108,63 +123,63 @@ def run_process(
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            what = f"{argv[0]}: {error.strerror}"
-            return Outcome(
-                exit_code=None,
-                signal=None,
-                timed_out=False,
-                stopped=False,
-                wall_s=0.0,
-                usage={},
-                stdout=b"",
-                stderr=b"",
-                error=what,
-            )
-        pidfd = os.pidfd_open(process.pid)
+            return Outcome.not_started(f"{argv[0]}: {error.strerror}")
         try:
             with moved_aside(aside):
-                ended, stopped = _wait(pidfd, stop, begun, timeout_s, process.pid, look)
-            if not ended:
+                ending = _wait(process.pid, stop, begun + timeout_s, look, (stdout, stderr))
+            if ending != "ended":
                 end_tree(mark, process.pid)
             _, status, usage = os.wait4(process.pid, 0)
-        finally:
-            os.close(pidfd)
-        wall_s = time.monotonic() - begun
-        process.returncode = os.waitstatus_to_exitcode(status)  # tells Popen that it has been waited for
-        if ended and _group_lives(process.pid):
+        except BaseException:  # whatever went wrong here, the tool is not left behind
             end_tree(mark, process.pid)
-        code = process.returncode
+            process.wait()
+            raise
+        wall_s = time.monotonic() - begun
+        code = process.returncode = os.waitstatus_to_exitcode(
+            status
+        )  # tells Popen that it has been waited for
+        if marked(mark):  # a daemon, or a child in a session of its own
+            end_tree(mark, process.pid)
         return Outcome(
             exit_code=code if code >= 0 else None,
             signal=-code if code < 0 else None,
-            timed_out=not ended and not stopped,
-            stopped=stopped,
+            timed_out=ending == "timed out",
+            stopped=ending == "stopped",
             wall_s=wall_s,
             usage=_usage(usage),
             stdout=_contents(stdout),
             stderr=_contents(stderr),
+            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if ending == "flooded" else "",
         )
 
 
 def _wait(
-    pidfd: int, stop: Stop, begun: float, timeout_s: float, pid: int, look: Callable[[int], bool] | None
-) -> tuple[bool, bool]:
-    """Sleep until the process has ended; return (it ended by itself, a stop was requested)."""
+    pid: int, stop: Stop, deadline: float, look: Callable[[int], bool] | None, spools: Sequence[IO[bytes]]
+) -> Literal["ended", "stopped", "timed out", "flooded"]:
+    """Sleep until the process has ended, or must be."""
     looks = LOOKS if look else 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(pidfd, selectors.EVENT_READ)
-        selector.register(stop, selectors.EVENT_READ)
-        while True:
-            if stop.requested is not None:
-                return False, True
-            left = begun + timeout_s - time.monotonic()
-            if left <= 0:
-                return False, False
-            ready = {key.fd for key, _ in selector.select(min(left, LOOK_EVERY_S) if looks else left)}
-            if pidfd in ready:
-                return True, False
-            if look and looks and not ready:
-                looks = 0 if look(pid) else looks - 1
+    pidfd = os.pidfd_open(pid)
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(pidfd, selectors.EVENT_READ)
+            selector.register(stop, selectors.EVENT_READ)
+            while True:
+                if stop.requested is not None:
+                    return "stopped"
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return "timed out"
+                ready = {
+                    key.fd for key, _ in selector.select(min(left, LOOK_EVERY_S if looks else OUTPUT_CHECK_S))
+                }
+                if pidfd in ready:
+                    return "ended"
+                if look and looks and not ready:
+                    looks = 0 if look(pid) else looks - 1
+                if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
+                    return "flooded"
+    finally:
+        os.close(pidfd)
 
 
 def end_tree(mark: str, leader: int | None = None) -> None:
@@ -205,14 +220,6 @@ def _is_zombie(path: str) -> bool:
 def _kill(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
-
-
-def _group_lives(leader: int) -> bool:
-    try:
-        os.killpg(leader, 0)
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
 
 
 def _spool() -> IO[bytes]:

@@ -41,20 +41,32 @@ class Scratch:
         self._made: dict[str, ScratchFile] = {}
 
     def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
-        """Make what is not there yet. Raises PinsweepError where there is no room, Stopped on a stop."""
+        """Make what is not there yet; what other runs need gives way where there is no room for all of it at once.
+
+        Raises PinsweepError where there is no room even so, or a file cannot be written; Stopped on a stop.
+        """
         for file in files:
-            if self._made.get(file.path) == file and Path(file.path).exists():
-                continue
             path = Path(file.path)
             if not path.is_relative_to(self.path):
                 raise ValueError(f"{path} lies outside the scratch folder {self.path}")
-            if file.text is not None:
-                path.write_text(file.text, "utf-8")
-            elif file.folder:
-                path.mkdir(exist_ok=True)
-                self._check_space(file.size_bytes)
-            else:
-                self._fill(path, file.size_bytes, stop)
+            if self._made.get(file.path) == file and path.exists() and not file.folder:
+                continue
+            try:
+                self._make_room(file, files)
+                if file.text is not None:
+                    path.write_text(file.text, "utf-8")
+                elif file.folder:
+                    shutil.rmtree(path, ignore_errors=True)
+                    path.mkdir()
+                else:
+                    self._fill(path, file.size_bytes, stop)
+            except (OSError, Stopped) as error:
+                self.remove((file,))
+                if isinstance(error, Stopped):
+                    raise
+                raise PinsweepError(
+                    str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
+                ) from error
             self._made[file.path] = file
 
     def remove(self, files: tuple[ScratchFile, ...]) -> None:
@@ -66,39 +78,33 @@ class Scratch:
             else:
                 path.unlink(missing_ok=True)
 
-    def _check_space(self, size_bytes: int) -> None:
+    def _make_room(self, file: ScratchFile, wanted: tuple[ScratchFile, ...]) -> None:
+        """Remove the file as it was, then others that this run does not want, until it fits."""
+        self.remove((file,))
+        others = [made for made in self._made.values() if made not in wanted]
+        while file.size_bytes > free_bytes(self.path) and others:
+            self.remove((others.pop(0),))
         free = free_bytes(self.path)
-        if size_bytes > free:
+        if file.size_bytes > free:
             raise PinsweepError(
                 str(self.path),
-                f"no room for {size_bytes >> 20} MiB of scratch: {max(0, free) >> 20} MiB free",
+                f"no room for {file.size_bytes >> 20} MiB of scratch: {max(0, free) >> 20} MiB free",
                 "--scratch names a folder on another file system",
             )
 
     def _fill(self, path: Path, size_bytes: int, stop: Stop) -> None:
         """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
-        path.unlink(missing_ok=True)
-        self._check_space(size_bytes)
         block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
-        try:
-            with path.open("xb") as file:
-                written = 0
-                while written < size_bytes:
-                    if stop.requested is not None:
-                        raise Stopped
-                    # each chunk begins with its own offset: no two are equal for a device that deduplicates
-                    chunk = written.to_bytes(8, "little") + block[8:]
-                    written += file.write(chunk[: size_bytes - written])
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            path.unlink(missing_ok=True)
-            raise PinsweepError(
-                str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
-            ) from error
-        except Stopped:
-            path.unlink(missing_ok=True)
-            raise
+        with path.open("xb") as file:
+            written = 0
+            while written < size_bytes:
+                if stop.requested is not None:
+                    raise Stopped
+                # each chunk begins with its own offset: no two are equal for a device that deduplicates
+                chunk = written.to_bytes(8, "little") + block[8:]
+                written += file.write(chunk[: size_bytes - written])
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def free_bytes(folder: Path) -> int:
@@ -179,14 +185,26 @@ class Keeper:
 
     def __init__(self, scratch: Scratch) -> None:
         read, self._write = os.pipe2(os.O_CLOEXEC)
-        self.pid = os.fork()
+        try:
+            self.pid = os.fork()
+        except OSError as error:
+            os.close(self._write)
+            os.close(read)
+            raise PinsweepError(
+                "keeper",
+                f"no process can be started: {error.strerror}",
+                "ulimit -u, or pids.max of the cgroup",
+            ) from error
         if self.pid == 0:
             _keep(read, scratch)
         os.close(read)
 
     def watch(self, mark: str) -> None:
         """Name the run that starts now; an empty mark: none is running."""
-        os.write(self._write, f"{mark}\n".encode())
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # it was killed: an insurance less, no reason to end the sweep
+            os.write(self._write, f"{mark}\n".encode())
 
     def keep_to(self, cpus: Iterable[int]) -> None:
         """Let it wait on these CPUs from now on."""
@@ -195,7 +213,8 @@ class Keeper:
 
     def dismiss(self) -> None:
         """Let it go without doing anything."""
-        os.write(self._write, b"dismissed\n")
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._write, b"dismissed\n")
         os.close(self._write)
         os.waitpid(self.pid, 0)
 
@@ -207,7 +226,8 @@ def _keep(pipe: int, scratch: Scratch) -> None:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        Path("/proc/self/comm").write_text("pinsweep-keeper")
+        with contextlib.suppress(OSError):
+            Path("/proc/self/comm").write_text("pinsweep-keeper")
         low, high = sorted((pipe, scratch.lock))
         os.closerange(0, low)
         os.closerange(low + 1, high)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator import machine, timings
-from orchestrator.execute import Event, Summary, execute, pending
+from orchestrator.execute import Event, Summary, execute
+from orchestrator.judge import pending
 from orchestrator.model import Experiment
 from orchestrator.prepare import Prepared, Wishes, prepare
 from orchestrator.process import Stop
@@ -54,7 +55,7 @@ def run_experiments(
         seed = secrets.randbelow(2**31)
     prepared = prepare(paths, wishes, seed=seed)
     path = wishes.output or Path(default_name(prepared.experiments))
-    with open_scratch(prepared.scratch) as scratch, create_result(path) as result, Stop() as stop:
+    with Stop() as stop, open_scratch(prepared.scratch) as scratch, create_result(path) as result:
         on_begin(path, prepared)
         facts = machine.facts()
         session = result.begin_session(
@@ -108,7 +109,7 @@ def plan_experiments(
     if wishes.output is None or not _holds_something(wishes.output):
         return prepared, 0
     with open_result(wishes.output) as known:
-        todo, done, failed = pending(prepared.plan, known, retry_failed=False)
+        todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
     left = {run.point.point_id for run in todo}
     plan = dataclasses.replace(
         prepared.plan, runs=tuple(todo), points=tuple(p for p in prepared.plan.points if p.point_id in left)

@@ -332,11 +332,12 @@ class ResultFile:
         )  # fmt: skip
 
     def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
-        """Return (point_id, repeat) → (number of attempts so far, status of the best one: ok if any is)."""
-        rows = self._db.execute(
-            "SELECT point_id, repeat, max(attempt), max(status = 'ok'), max(status) FROM run GROUP BY point_id, repeat"
+        """Return (point_id, repeat) → (number of attempts so far, status): ok if any was, else that of the last one."""
+        rows = self._db.execute(  # of a group, `status` is that of the row with max(attempt): SQLite's own rule
+            "SELECT point_id, repeat, max(attempt), status, (SELECT max(o.status = 'ok') FROM run o"
+            " WHERE o.point_id = run.point_id AND o.repeat = run.repeat) FROM run GROUP BY point_id, repeat"
         )
-        return {(row[0], row[1]): (row[2], "ok" if row[3] else row[4]) for row in rows}
+        return {(row[0], row[1]): (row[2], "ok" if row[4] else row[3]) for row in rows}
 
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
         """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
@@ -429,9 +430,16 @@ def open_result(path: Path) -> ResultFile:
         database = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}", uri=True, timeout=30
         )
-        _check(path, database)
     except sqlite3.Error as error:
         raise _unusable(path, error) from error
+    try:
+        _check(path, database)
+    except sqlite3.Error as error:
+        database.close()
+        raise _unusable(path, error) from error
+    except UserError:
+        database.close()
+        raise
     return ResultFile(path, database, None)
 
 

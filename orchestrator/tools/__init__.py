@@ -194,14 +194,3 @@ def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:
     """Return what the tool's parser gets to read of a run's raw output. A captured text may be of a tool that is only read."""
     both = tool in tool_names() and get_tool(tool).READS_STDERR
     return decode(stdout + b"\n" + stderr if both else stdout)
-
-
-def verdict(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
-    """Say why an output that could be read is no result, or "": a fatal flag, no figure at all, not what was asked for."""
-    tool = get_tool(point.tool)
-    for flag in parsed.flags:
-        if flag.id in tool.FATAL:
-            return flag.text
-    if not parsed.measurements.rows:
-        return "there are no figures in the output"
-    return tool.complaint(parsed, stdout, stderr, point)

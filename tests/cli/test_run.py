@@ -270,3 +270,12 @@ repeats: 1
     assert "$(touch pwned) 7" in by_hand.stdout
     assert "; touch pwned; 7" in by_hand.stdout
     assert done.returncode in (0, 1)
+
+
+def test_the_same_cell_asked_for_twice_is_one(pinsweep: Cli, tmp_path: Path) -> None:
+    text = ECHO.replace("  n: [1, 2, 3, 4]", "  n: [1]\n  place: [each numa_node, numa_node 0]")
+    (tmp_path / "echo.yaml").write_text(text)
+
+    assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
+    rows = statuses(tmp_path / "echo.db")
+    assert len(rows) == len(set(rows))

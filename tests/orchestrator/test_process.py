@@ -133,3 +133,57 @@ def test_raw_bytes_survive() -> None:
     program = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 100)"
 
     assert run(sys.executable, "-c", program).stdout == bytes(range(256)) * 100
+
+
+def test_a_daemon_that_a_tool_leaves_is_ended_with_it() -> None:
+    mark = f"daemon-{os.getpid()}"
+
+    outcome = run("sh", "-c", "setsid sleep 300 & sleep 0.2", mark=mark)
+
+    assert outcome.exit_code == 0
+    assert marked(mark) == []
+
+
+def test_an_error_of_our_own_does_not_leave_the_tool_behind() -> None:
+    mark = f"own-{os.getpid()}"
+
+    def look(_: int) -> bool:
+        raise RuntimeError("ours")
+
+    with Stop() as stop, pytest.raises(RuntimeError, match="ours"):
+        run_process(["sleep", "300"], {}, mark=mark, timeout_s=60, stop=stop, look=look)
+
+    assert marked(mark) == []
+
+
+def test_a_tool_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.process.OUTPUT_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr("orchestrator.process.OUTPUT_CHECK_S", 0.05)
+
+    outcome = run("yes")
+
+    assert outcome.error == "printed more than 1 MiB"
+    assert len(outcome.stdout) == 1 << 20
+
+
+def test_what_was_ignored_stays_ignored() -> None:
+    """nohup pinsweep run … survives its terminal."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.requested is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_signals_again_and_again_are_taken_literally() -> None:
+    def insist() -> None:
+        for _ in range(10):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    with Stop() as stop:
+        with pytest.raises(KeyboardInterrupt):
+            insist()
+        assert stop.requested == signal.SIGINT

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.model import ScratchFile
 from orchestrator.process import Stop, marked
-from orchestrator.scratch import MARKER, Stopped, free_bytes, open_scratch
+from orchestrator.scratch import MARKER, Keeper, Stopped, free_bytes, open_scratch
 from parsers.errors import PinsweepError, UserError
 
 
@@ -156,3 +156,48 @@ def _until(condition: object, patience_s: float = 15.0) -> None:
     while not condition():
         assert time.monotonic() < ends, "it did not happen in time"
         time.sleep(0.05)
+
+
+def test_what_other_runs_need_gives_way_where_there_is_no_room_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interleaved cells want all their files at once; each alone fits."""
+    folder = tmp_path / "s"
+    files = [ScratchFile(path=str(folder / name), size_bytes=1 << 20) for name in "abc"]
+    with open_scratch(folder) as scratch, Stop() as stop:
+        monkeypatch.setattr(
+            "orchestrator.scratch.free_bytes",
+            lambda path: (2 << 20) - sum(entry.stat().st_size for entry in path.iterdir()),
+        )
+        for file in (*files, files[0]):
+            scratch.prepare((file,), stop)
+            assert Path(file.path).stat().st_size == 1 << 20
+
+
+def test_a_folder_is_empty_each_time(tmp_path: Path) -> None:
+    folder = ScratchFile(path=str(tmp_path / "s" / "files"), folder=True)
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((folder,), stop)
+        (tmp_path / "s" / "files" / "left").touch()
+        scratch.prepare((folder,), stop)
+
+        assert list((tmp_path / "s" / "files").iterdir()) == []
+
+
+def test_a_keeper_that_was_killed_does_not_end_the_sweep(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch:
+        keeper = Keeper(scratch)
+        os.kill(keeper.pid, signal.SIGKILL)
+        time.sleep(0.1)
+        keeper.watch("mark")
+        keeper.dismiss()
+
+
+def test_no_keeper_is_an_error_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with open_scratch(tmp_path / "s") as scratch:
+        monkeypatch.setattr(os, "fork", fork)
+        with pytest.raises(PinsweepError, match="no process can be started"):
+            Keeper(scratch)

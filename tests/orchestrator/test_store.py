@@ -105,14 +105,16 @@ def test_a_file_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
         folder.chmod(0o755)
 
 
-def test_attempts_remember_the_best(tmp_path: Path) -> None:
+def test_attempts_remember_the_good_one_else_the_last(tmp_path: Path) -> None:
     with create_result(tmp_path / "r.db") as result:
         session = begin(result)
         add(result, session, b"", status="failed")
         add(result, session, b"reply 1\n", attempt=2)
+        add(result, session, b"", status="failed", attempt=3)
         add(result, session, b"", status="timeout", repeat=2)
+        add(result, session, b"", status="interrupted", repeat=2, attempt=2)
 
-        assert result.attempts() == {(POINT.point_id, 1): (2, "ok"), (POINT.point_id, 2): (1, "timeout")}
+        assert result.attempts() == {(POINT.point_id, 1): (3, "ok"), (POINT.point_id, 2): (2, "interrupted")}
 
 
 def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""What is still to do, and what an ended process is worth. Pure: the decisions of the run loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from orchestrator.model import Plan, PlannedRun, Status
+from orchestrator.process import Outcome
+from orchestrator.tools import get_tool, text_to_parse
+from parsers import get_parser
+from parsers.errors import ParseError
+from parsers.measurement import Parsed
+
+Attempts = Mapping[tuple[str, int], tuple[int, str]]
+"""(point_id, repeat) → (attempts so far, status): see ResultFile.attempts."""
+
+
+def pending(
+    plan: Plan, attempts: Attempts, *, retry_failed: bool, allow_misplaced: bool = False
+) -> tuple[list[PlannedRun], int, int]:
+    """Return (the runs still to start, how many are done, how many failed before and are left alone).
+
+    A misplaced run has failed, unless that is allowed: then it is done.
+    """
+    todo: list[PlannedRun] = []
+    done = failed = 0
+    for run in plan.runs:
+        status = attempts.get(run.key, (0, ""))[1]
+        if borne(status, allow_misplaced=allow_misplaced):
+            done += 1
+        elif status in ("", "interrupted") or retry_failed:
+            todo.append(run)
+        else:
+            failed += 1
+    return todo, done, failed
+
+
+def borne(status: str, *, allow_misplaced: bool) -> bool:
+    """Tell whether a run of this status need not be started again, and does not fail the sweep."""
+    return status in ("ok", "disturbed") or (status == "misplaced" and allow_misplaced)
+
+
+def judge(
+    run: PlannedRun, outcome: Outcome, mismatches: Sequence[str] = ()
+) -> tuple[Status, str, Parsed | None]:
+    """Decide what an ended process is worth: (status, why it is not ok, what its output says).
+
+    Never raises: a parser that stumbles over a stranger's text has found an output that cannot be read, and the raw
+    output is kept for the parser that will be put right.
+    """
+    if outcome.error:
+        return "failed", outcome.error, None
+    if outcome.stopped:
+        return "interrupted", "stopped by the user", None
+    if outcome.timed_out:
+        return "timeout", f"did not end within {run.timeout_s:.0f} s", None
+    stdout, stderr = (data.decode("utf-8", "replace") for data in (outcome.stdout, outcome.stderr))
+    how = (
+        f"ended by signal {outcome.signal}: "
+        if outcome.signal is not None
+        else f"exit status {outcome.exit_code}: "
+        if outcome.exit_code
+        else ""
+    )
+    try:
+        text = text_to_parse(run.tool, outcome.stdout, outcome.stderr)
+        parsed = get_parser(run.tool).parse(text, run.point.options)
+        complaint = verdict(parsed, run, stdout, stderr)
+    except ParseError as error:
+        return "failed", how + (words(stderr, stdout) if how else str(error)), None
+    except Exception as error:  # a bug of a parser must not cost the run, nor the sweep
+        return "failed", f"{how}its output could not be read: {type(error).__name__}: {error}"[:400], None
+    if how:
+        return "failed", how + (complaint or words(stderr, stdout)), parsed
+    if complaint:
+        return "failed", complaint, parsed
+    if mismatches:
+        return "misplaced", "; ".join(mismatches), parsed
+    return "ok", "", parsed
+
+
+def verdict(parsed: Parsed, run: PlannedRun, stdout: str, stderr: str) -> str:
+    """Say why an output that could be read is no result, or "": a fatal flag, no figure at all, not what was asked for."""
+    tool = get_tool(run.tool)
+    for flag in parsed.flags:
+        if flag.id in tool.FATAL:
+            return flag.text
+    if not parsed.measurements.rows:
+        return "there are no figures in the output"
+    return tool.complaint(parsed, stdout, stderr, run.point)
+
+
+def words(*texts: str) -> str:
+    """Return what the first text that says something says: all of it if it is short, else its first and last line.
+
+    The cause stands first where a tool prints its usage after it, and last where it prints a traceback before it.
+    """
+    for text in texts:
+        lines = [line.strip() for line in text.splitlines() if any(sign.isalnum() for sign in line)]
+        if lines:
+            return "; ".join(lines if len(lines) <= 3 else [lines[0], "…", lines[-1]])[:400]
+    return "it printed nothing"
+
+
+def last_use(runs: Iterable[PlannedRun]) -> dict[str, int]:
+    """Return for each scratch path the number (from 1) of the last run that needs it."""
+    return {file.path: number for number, run in enumerate(runs, 1) for file in run.scratch}
