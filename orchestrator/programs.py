@@ -37,15 +37,16 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
     module = get_tool(tool)
     if not module.PROGRAMS and not module.KERNEL:
         return Program(name="", path="")  # the command line of the experiment names it
-    asked = os.environ.get(f"PINSWEEP_{tool.upper()}") or configured().get(tool)
+    variable = f"PINSWEEP_{tool.upper()}"
+    asked = os.environ.get(variable)
+    where = variable if asked else f"{tool} in tools.yaml"
+    asked = asked or configured().get(tool)
+    if asked == "kernel" and not module.KERNEL:
+        raise UserError(where, f"pinsweep has no kernel for {tool}", module.INSTALL)
     if asked and asked != "kernel":
         path = shutil.which(asked) or ""
         if not path:
-            raise UserError(
-                f"PINSWEEP_{tool.upper()}",
-                f"{asked} is not an executable file",
-                f"configured for {tool}; unset it, or: {module.INSTALL}",
-            )
+            raise UserError(where, f"{asked} is not an executable file", f"unset it, or: {module.INSTALL}")
         return _describe(tool, path)
     if asked != "kernel":
         for path in _candidates(module.PROGRAMS):

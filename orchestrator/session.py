@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from orchestrator import machine, timings
 from orchestrator.execute import Event, Summary, execute
@@ -19,8 +20,16 @@ from orchestrator.model import Experiment
 from orchestrator.prepare import Prepared, Wishes, prepare
 from orchestrator.process import Stop
 from orchestrator.scratch import open_scratch
-from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, open_result
+from orchestrator.store import (
+    ResultFile,
+    Session,
+    StoredExperiment,
+    StoredPoint,
+    create_result,
+    open_result,
+)
 from orchestrator.tools import Program
+from parsers.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +66,7 @@ def run_experiments(
     path = wishes.output or Path(default_name(prepared.experiments))
     with Stop() as stop, open_scratch(prepared.scratch) as scratch, create_result(path) as result:
         on_begin(path, prepared)
+        _refuse_mixing(path, result.sessions(), prepared)
         facts = machine.facts()
         session = result.begin_session(
             started_utc=_now(),
@@ -66,18 +76,7 @@ def run_experiments(
             host=platform.node(),
             facts=facts,
             topology=machine.lstopo_xml() or "",
-            programs={
-                tool: {
-                    "name": p.name,
-                    "path": p.path,
-                    "version": p.version,
-                    "sha256": p.sha256,
-                    "stand_in": p.stand_in,
-                    **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
-                }
-                for tool, p in prepared.machine.programs.items()
-                if isinstance(p, Program)
-            },
+            programs=_programs(prepared),
         )
         _store_plan(result, session, prepared)
         summary = execute(
@@ -94,6 +93,44 @@ def run_experiments(
         result.end_session(session, _now())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
+
+
+def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
+    """Return what is recorded of each program that was found, by tool."""
+    return {
+        tool: {
+            "name": p.name,
+            "path": p.path,
+            "version": p.version,
+            "sha256": p.sha256,
+            "stand_in": p.stand_in,
+            **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
+        }
+        for tool, p in prepared.machine.programs.items()
+        if isinstance(p, Program)
+    }
+
+
+def _refuse_mixing(path: Path, sessions: Sequence[Session], prepared: Prepared) -> None:
+    """Repeats of one cell come from one machine and one program. Raises UserError where a result file would mix them."""
+    host = platform.node()
+    now = _programs(prepared)
+    for session in sessions:
+        if session.host != host:
+            raise UserError(
+                str(path),
+                f"holds runs of the host {session.host}, this is {host}",
+                "name another file with -o",
+            )
+        for tool in sorted(session.programs.keys() & now.keys()):
+            before, after = session.programs[tool], now[tool]
+            if before["sha256"] and after["sha256"] and before["sha256"] != after["sha256"]:
+                raise UserError(
+                    str(path),
+                    f"holds runs of another {before['name']} ({before['path']}); this one is {after['path']}",
+                    "name another file with -o, or take the program of before"
+                    f" (PINSWEEP_{tool.upper()}={before['path']})",
+                )
 
 
 def plan_experiments(

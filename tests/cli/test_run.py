@@ -279,3 +279,32 @@ def test_the_same_cell_asked_for_twice_is_one(pinsweep: Cli, tmp_path: Path) -> 
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
     rows = statuses(tmp_path / "echo.db")
     assert len(rows) == len(set(rows))
+
+
+def test_repeats_of_one_cell_come_from_one_program_and_one_host(pinsweep: Cli, tmp_path: Path) -> None:
+    for name, rate in (("one", 12000), ("two", 9000)):
+        (tmp_path / name).write_text(
+            "#!/bin/sh\necho 'STREAM version $Revision: 5.10 $'\n"
+            "echo 'Function    Best Rate MB/s  Avg time     Min time     Max time'\n"
+            f'for k in Copy Scale Add Triad; do echo "$k:  {rate}.0  0.013  0.013  0.013"; done\n'
+            "echo 'Solution Validates: avg error less than 1.000000e-13 on all three arrays'\n"
+        )
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "s.yaml").write_text(
+        "schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 1\n"
+    )
+    first = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "one")})
+    (tmp_path / "s.yaml").write_text(
+        "schema: 1\ntitle: s\ntool: stream\nmatrix: {threads: [1]}\nrepeats: 2\n"
+    )
+
+    other_program = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "two")})
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        db.execute("UPDATE session SET host = 'elsewhere'")
+    other_host = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": str(tmp_path / "one")})
+
+    assert first.returncode == 0, first.stderr
+    assert other_program.returncode == other_host.returncode == 2
+    assert "holds runs of another one" in other_program.stderr
+    assert "holds runs of the host elsewhere" in other_host.stderr
+    assert len(statuses(tmp_path / "s.db")) == 1
