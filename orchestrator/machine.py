@@ -223,6 +223,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
         "swap_bytes": _kib(memory.get("SwapTotal")),
         "swap_free_bytes": _kib(memory.get("SwapFree")),
+        "environment": _swayed_by(os.environ) if here else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
@@ -230,6 +231,16 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "cpus_allowed": _status_word(proc, "Cpus_allowed_list"),
         "mems_allowed": _status_word(proc, "Mems_allowed_list"),
     }
+
+
+SWAYS: Final = re.compile(
+    r"(OMP|KMP|GOMP|I_MPI|FI|UCX|OMPI_MCA|MPICH|MALLOC)_\w+|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH"
+)
+"""Environment variables that a tool inherits and that change its figures."""
+
+
+def _swayed_by(environ: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={environ[name]}" for name in sorted(environ) if SWAYS.fullmatch(name)) or "none"
 
 
 def dimms(text: str) -> str | None:

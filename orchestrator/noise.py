@@ -72,6 +72,9 @@ def findings(facts: Mapping[str, str | int | float | None]) -> list[Finding]:
             "memory may come from a disk",
             "swapoff -a, if memory allows",
         )
+    environment = facts.get("environment")
+    if environment not in (None, "none"):
+        add("warn", f"the environment sets {environment}", "every tool inherits it", "unset it, unless it is meant")
     if facts.get("clocksource") not in (None, "tsc", "arch_sys_counter", "kvm-clock", "timebase"):
         add(
             "warn",
