@@ -59,6 +59,7 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         sub=f"{common.ran(runs, program_name)}. Median of the repeats; bars from lowest to highest."
         + (f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else ""),
         panels=tuple(panels),
+        half=len(panels) == 1,
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names]),),
     )
 

@@ -119,6 +119,7 @@ def _figure(
         title=title,
         sub=sub.strip() + rest,
         panels=tuple(drawn),
+        half=len(drawn) == 1,
         numbers=(_numbers(panels, with_rates=is_pingpong),),
     )
 

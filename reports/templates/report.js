@@ -27,6 +27,7 @@ svg.appendChild(mark);
 tip.textContent = "";
 tip.appendChild(make("b", {}, p.series ? p.series : parts.shift()));
 tip.appendChild(make("span", {}, parts.join(" · ")));
+(p.also || []).forEach(function (q) { tip.appendChild(make("b", {}, q.series)); tip.appendChild(make("span", {}, q.text)); });
 tip.hidden = false;
 x = r.left + scrollX + p.x * k + 12;
 y = r.top + scrollY + p.y * k - tip.offsetHeight - 10;
@@ -53,7 +54,10 @@ P.forEach(function (p, i) {
 var d = (p.x - x) * (p.x - x) + (p.y - y) * (p.y - y);
 if (d < best && (!only || p.series === only)) { best = d; near = i; }
 });
-if (near < 0) hide(); else { at = near; show(svg, P[near], false); }
+if (near < 0) { hide(); return; }
+at = near;
+P[near].also = only ? [] : P.filter(function (q) { return q.series !== P[near].series && Math.abs(q.x - P[near].x) < 1.5 && Math.abs(q.y - P[near].y) < 1.5; });
+show(svg, P[near], false);
 });
 svg.addEventListener("pointerleave", hide);
 svg.addEventListener("blur", hide);

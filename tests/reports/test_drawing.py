@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports import labels, scales, svg, vega
@@ -103,6 +104,73 @@ def test_near_labels_avoid_one_another_and_the_edge(points: list[tuple[float, fl
         for b in boxes[i + 1 :]
     )
     assert clashes == 0
+
+
+curve_points = st.lists(st.tuples(st.floats(10, 420), st.floats(10, 230)), min_size=2, max_size=12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(curve_points, min_size=2, max_size=4), st.floats(0, 240))
+def test_names_along_curves_stay_apart_and_inside_and_near_or_led(
+    curves: list[list[tuple[float, float]]], prefer: float
+) -> None:
+    named = [(points, f"series {i}") for i, points in enumerate(curves)]
+
+    placed = labels.along(named, (), (0, 0, 480, 260), prefer=prefer)
+
+    boxes = [labels.box_of(p.x, p.y, text) for p, (_, text) in zip(placed, named, strict=True)]
+    assert all(b[0] >= -0.1 and b[1] >= -0.1 and b[2] <= 480.1 and b[3] <= 260.1 for b in boxes)
+    assert not any(labels.touch(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+    for box, name, (points, _) in zip(boxes, placed, named, strict=True):
+        if name.lead is None:
+            assert distance(box, points) < 12
+        else:
+            assert distance((*name.lead[0], *name.lead[0]), points) < 0.5  # of 401 points a stroke
+
+
+def distance(box: tuple[float, float, float, float], points: list[tuple[float, float]]) -> float:
+    """From a box to a line, over points of it 1 px apart."""
+    dots = [
+        (a[0] + (b[0] - a[0]) * k / 400, a[1] + (b[1] - a[1]) * k / 400)
+        for a, b in pairwise(points)
+        for k in range(401)
+    ]
+    return min(math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3])) for x, y in dots)
+
+
+def test_a_name_is_nearer_to_its_own_curve_than_to_the_next() -> None:
+    # as in a tail chart: one curve falls at the very left, two come down beside it and run on together
+    left = [(8.0, 0.0), (10.0, 120.0), (12.0, 250.0), (200.0, 250.0)]
+    middle = [(70.0, 0.0), (80.0, 90.0), (130.0, 170.0), (420.0, 220.0)]
+    right = [(100.0, 0.0), (140.0, 120.0), (300.0, 125.0), (420.0, 210.0)]
+    named = [(left, "empty access"), (middle, "file, 1 MB"), (right, "file, 256 MB")]
+
+    placed = labels.along(named, (), (2, 0, 440, 258), prefer=110)
+
+    for i, (name, (points, text)) in enumerate(zip(placed, named, strict=True)):
+        box = labels.box_of(name.x, name.y, text)
+        others = [other for j, (other, _) in enumerate(named) if j != i]
+        assert name.lead is None
+        assert distance(box, points) < min(distance(box, other) for other in others)
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"histogram", "tail"}))
+def test_a_point_tells_where_it_is_drawn(name: str) -> None:
+    spec = json.loads((TEMPLATES / f"{name}.vl.json").read_text(encoding="utf-8"))
+    rows = spec["datasets"].get("points") or spec["datasets"]["rows"]
+    for row in rows:
+        row["tip"] = f"{row['x']:g}"
+    spec["autosize"] = {"type": "none"}
+    spec["padding"] = {"left": 40, "right": 60, "top": 30, "bottom": 44}
+
+    told = vega.told(spec)
+
+    drawn = {
+        (round(float(x)), round(float(y)))
+        for x, y in re.findall(r'<circle[^>]*? cx="([\d.]+)" cy="([\d.]+)"', vega.draw(spec, "a", ""))
+    }
+    assert len(told) == len(rows)
+    assert {(round(p.x - 40), round(p.y - 30)) for p in told} <= drawn
 
 
 def test_no_chart_is_without_a_template() -> None:

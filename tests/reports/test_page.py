@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -231,6 +233,87 @@ def test_titles_say_what_the_seeds_say(seeds_result: Path) -> None:
     assert numbers["Memory, peak"] == ("30.6", "GB/s")
     assert numbers["MPI, one way"] == ("190", "ns")
     assert any("ran once per cell" in c.text for c in built.checks)
+
+
+def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "k.db")
+    for rate in (10e3, 12e3, 14e3):
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
+    for small in (0.190, 0.192):
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: small, 8: small}))
+    for iops in (100e3, 110e3):
+        text = make.fio_text({"read": (iops, 300.0)}, bs="4k", rw="randread", iodepth=32)
+        maker.add("f", "fio", {"rw": "randread", "bs": "4k", "iodepth": 32}, text)
+    path = maker.write()
+
+    numbers = {n.name: n for n in page.build(frames.load([path])).key_numbers}
+
+    triad, mpi, storage = (numbers[n] for n in ("STREAM Triad", "MPI, one way", "Storage, 4 KiB reads"))
+    assert (triad.value, triad.repeats, triad.unsteady) == ("12.0", "10.0 to 14.0 GB/s", True)
+    assert (mpi.repeats, mpi.unsteady) == ("", False)
+    assert (storage.value, storage.repeats, storage.unsteady) == ("105", "100 to 110 kIOPS", False)
+    text = render_report([path], tmp_path / "k.html").read_text(encoding="utf-8")
+    assert "unsteady: 10.0 to 14.0 GB/s" in text
+
+
+def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "k.db")
+    for idle in (147.0, 450.0):
+        rows = [(0, 330.0, 6800.0), (100, 290.0, 4000.0), (5000, idle, 400.0)]
+        maker.add("l", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+
+    numbers = {n.name: n for n in page.build(frames.load([maker.write()])).key_numbers}
+
+    assert numbers["Memory, idle"].value == "290"
+    assert (numbers["Memory, idle"].repeats, numbers["Memory, idle"].unsteady) == ("147 to 450 ns", True)
+
+
+@pytest.mark.parametrize(
+    ("zeros", "texts"),
+    [((0.21, 0.22), {"0.210 to 0.220 µs"}), ((0.19, 0.49), {"0.190 µs", "0.490 µs"}), ((0.19,), {"0.190 µs"})],
+)  # fmt: skip
+def test_times_of_no_bytes_are_written_apart_or_once(
+    zeros: tuple[float, ...], texts: set[str], make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "p.db")
+    for i, zero in enumerate(zeros):
+        times = {0: zero} | {2**p: zero + 2**p / 9e3 for p in range(23)}
+        maker.add(
+            "p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=f"place {i}", axes=("place",)
+        )
+
+    built = page.build(frames.load([maker.write()]))
+
+    figure = next(f for s in built.sections for b in s.blocks if b.tool == "imb" for f in b.figures)
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        rows = [row for row in spec["datasets"]["zero"] if row["text"]]
+        assert {row["text"] for row in rows} == texts
+        low, high = spec["encoding"]["y"]["scale"]["domain"]
+        lines = [
+            spec["height"] * math.log(high / row["y"]) / math.log(high / low) + row["dy"] for row in rows
+        ]
+        assert all(b - a > 30 for a, b in itertools.pairwise(sorted(lines)))
+        assert all(0 < y < spec["height"] for y in lines)
+
+
+def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_result: Path) -> None:
+    built = page.build(frames.load([full_result]))
+
+    figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
+    assert [p.title for p in figure.panels] == [
+        "4 KiB blocks, IOPS", "32 KiB blocks, IOPS", "4 KiB blocks, latency", "32 KiB blocks, latency",
+        "4 KiB blocks, latency over IOPS", "32 KiB blocks, latency over IOPS",
+    ]  # fmt: skip
+    latency, tradeoff = figure.panels[2].wide, figure.panels[4].wide
+    for row in latency["datasets"]["points"]:
+        tail = next(
+            r for r in latency["datasets"]["tails"] if (r["series"], r["x"]) == (row["series"], row["x"])
+        )
+        assert tail["y"] == pytest.approx(2 * row["y"], rel=1e-3)  # as fio_text makes them
+    reads = [r for r in tradeoff["datasets"]["points"] if r["series"] == "randread"]
+    assert [r["order"] for r in reads] == [0, 1, 2, 3, 4]
+    assert [round(r["x"]) for r in reads] == [25, 100, 151, 151, 151]  # thousand IOPS
+    assert reads[-1]["tip"].startswith("iodepth 128 · 150.8 kIOPS (150.0–151.5)")
 
 
 def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path) -> None:
