@@ -15,20 +15,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.model import Experiment, Place, Point, Skipped, Sweep
+from orchestrator.model import Experiment, Place, Point, Skipped, Sweep, canonical_json
 from orchestrator.quantities import (
     PERCENT_OF,
     Quantity,
     QuantityError,
     Unresolved,
+    number_value,
     parse,
     resembles,
     seconds,
     size_text,
+    size_value,
 )
 from orchestrator.tools import Option, ToolModule, get_tool
 from orchestrator.topology import Topology
 from parsers.errors import UserError
+from parsers.units import size_bytes
 
 MOST_CELLS: Final = 100_000
 """Cells of one sweep. At a second each that is more than a day; more is a slip of the pen."""
@@ -212,19 +215,35 @@ def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> 
 
 def _resolve_one(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
     quantity = quantity_of(name, option, raw)
-    if quantity is not None:
-        values = quantity.resolve(numbers)
+    values: tuple[Any, ...] = (raw,) if quantity is None else quantity.resolve(numbers)
+    if quantity is not None and quantity.size and option.kind == "text":
         # A bare number is elements to STREAM and bytes to fio: a size stays one by its suffix.
-        return tuple(size_text(int(v)) for v in values) if quantity.size and option.kind == "text" else values
+        values = tuple(size_text(int(v)) for v in values)
+    return tuple(_normal(option, value) for value in values)
+
+
+def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
+    """Return the one form of a value, however it was written: 2, 2.0 and "2s" are 2, 4096 and "4k" are "4k".
+
+    A point's identity, its labels, and what exclude, include and duplicates are found by follow from this form alone.
+    What is no value of its kind stays, for Option.problem to say so.
+    """
     match option.kind:
-        case "flag" if raw in (0, 1):
-            return (bool(raw),)
-        case "seconds" if isinstance(raw, str):
-            return (seconds(raw),)
-        case "word" if not isinstance(raw, bool):
-            return (str(raw),)
-        case _:
-            return (raw,)
+        case "flag" if value in (0, 1):
+            return bool(value)
+        case "seconds" | "float" if not isinstance(value, bool):
+            number = seconds(value) if isinstance(value, str) else value
+            return int(number) if isinstance(number, float) and number.is_integer() else number
+        case "size":
+            try:
+                return size_value(size_bytes(str(value)))
+            except ValueError:
+                return value
+        case "word" if not isinstance(value, bool):
+            return str(value)
+        case "text" if isinstance(value, str):
+            return number_value(value)
+    return value
 
 
 def _values(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> list[Any]:  # noqa: ANN401
@@ -249,15 +268,10 @@ def _among(value: Any, texts: set[str]) -> bool:  # noqa: ANN401
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401
-    """Return what a value is compared by: 4 and "4" are one, so are 1 and 1.0; a place goes by its name."""
-    match value:
-        case Place():
-            return value.name
-        case float() if value.is_integer():
-            return str(int(value))
-        case tuple():
-            return " ".join(map(text_of, value))
-    return str(value)
+    """Return what a value is compared by, as a point's identity does it; a place goes by its name."""
+    if isinstance(value, Place):
+        return value.name
+    return canonical_json(value.raw if isinstance(value, Missing) else value)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:

@@ -156,16 +156,17 @@ class OptionReader:
         if raw is None or raw is BAD or not axis:
             return BAD
         if name == "place":
-            there = {place.name for place in axis}
+            there = {place.name: place.name for place in axis}
             wanted = {raw}
         elif any(self._depends(name, r) for r in (raw, *axis)):
             return raw
         else:
-            there = {expand.text_of(v) for r in axis for v in self._resolved(name, r)}
+            there = {expand.text_of(v): str(v) for r in axis for v in self._resolved(name, r)}
             wanted = {expand.text_of(v) for v in self._resolved(name, raw)}
-        if not there & wanted:
-            listed = f"it has {', '.join(sorted(there)[:MOST_LISTED])}"
-            self.wrong(key, f"{shown(raw)} is nowhere on the axis", nearest(str(raw), there) or listed, node)
+        if not there.keys() & wanted:
+            listed = f"it has {', '.join(sorted(there.values())[:MOST_LISTED])}"
+            near = nearest(str(raw), there.values())
+            self.wrong(key, f"{shown(raw)} is nowhere on the axis", near or listed, node)
         return raw
 
     # -- one option --

@@ -114,8 +114,7 @@ class Point:
 
     @property
     def point_id(self) -> str:
-        text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(canonical_json(self.canonical()).encode()).hexdigest()[:16]
 
     def labels(self) -> dict[str, Any]:
         """Return the axes' values of this cell, in order: what tells it from its siblings."""
@@ -125,6 +124,11 @@ class Point:
     def describe(self) -> str:
         """Return `iodepth=4 bs=4k place=local`, for people."""
         return " ".join(f"{k}={_short(v)}" for k, v in self.labels().items()) or "(one cell)"
+
+
+def canonical_json(value: Any) -> str:  # noqa: ANN401
+    """Return the text that is the same for the same value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def _short(value: Value) -> str:

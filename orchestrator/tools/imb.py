@@ -14,6 +14,7 @@ from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
 from orchestrator.tools import Command, Option, Site
 from parsers.measurement import Parsed
+from parsers.units import size_bytes
 
 PROGRAMS = ("IMB-MPI1",)
 KERNEL = ""
@@ -103,7 +104,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     scratch: tuple[ScratchFile, ...] = ()
     if sizes := given.get("message_sizes"):
         path = f"{site.scratch}/sizes-{point.point_id}.txt"
-        scratch = (ScratchFile(path=path, text="".join(f"{size}\n" for size in sizes)),)
+        scratch = (ScratchFile(path=path, text="".join(f"{size_bytes(str(size))}\n" for size in sizes)),)
         arguments += ["-msglen", path]
     for name in ("msglog", "iter", "iter_policy", "time", "mem", "off_cache"):
         if name in given:

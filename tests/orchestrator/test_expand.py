@@ -192,10 +192,72 @@ def test_values_are_what_the_option_takes(tool: str, axis: str, values: str, exp
     assert [type(v) for v in got] == [type(v) for v in expected]
 
 
-def test_a_computed_size_is_bytes_and_a_written_one_stays() -> None:
+def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
     found = points("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0.5 x L2, 10kB, 4k..8k x2, 1..2]}")
 
-    assert [p.options["bytes"] for p in found] == [524288, "10kB", 4096, 8192, 1, 2]
+    assert [p.options["bytes"] for p in found] == ["512k", "10kB", "4k", "8k", 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "axis", "spellings", "value"),
+    [
+        ("tool: fio", "iodepth", ["4", "'4'"], 4),
+        ("tool: fio", "rate_iops", ["1.5", "'1.5'"], 1.5),
+        ("tool: fio", "direct", ["1", "on", "true"], True),
+        ("tool: fio", "rw", ["read", "'read'"], "read"),
+        ("tool: mlc\nfixed: {mode: loaded_latency}", "t", ["2", "2.0", "2s", "2000 ms", "'2'"], 2),
+        ("tool: mlc\nfixed: {mode: loaded_latency}", "t", ["0.5", "500ms", "'0.50 s'"], 0.5),
+        ("tool: mlc\nfixed: {mode: loaded_latency}", "W", ["3", "'3'"], "3"),
+        ("tool: poke\nfixed: {target: memory}", "bytes", ["4k", "4096", "'4096'", "4KiB", "4096B", "4.096kB"], "4k"),
+        ("tool: poke\nfixed: {target: memory}", "bytes", ["1kB", "1000", "'1000'", "1000B"], "1kB"),
+        ("tool: poke\nfixed: {target: memory}", "bytes", ["0.5 x LLC", "16M", "16777216"], "16M"),
+        ("tool: imb", "message_sizes", ["[[0, 1k]]", "[['0', 1024]]", "[[0, 1KiB]]"], (0, "1k")),
+        ("tool: imb", "time", ["1", "1.0", "'1.00'"], 1),
+        ("tool: stream", "threads", ["2", "'2'", "10%"], 2),
+        ("tool: stream", "array_size", ["4096", "'4096'"], 4096),
+    ],
+)  # fmt: skip
+def test_a_cell_is_the_same_however_its_values_are_written(
+    sweep: str, axis: str, spellings: list[str], value: Any
+) -> None:
+    alone = [points(f"{sweep}\nmatrix: {{{axis}: {text}}}") for text in spellings]
+    listed = ", ".join(text.removeprefix("[").removesuffix("]") for text in spellings)
+
+    assert len({point.point_id for (point,) in alone}) == 1
+    assert {point.options[axis] for (point,) in alone} == {value}
+    assert {type(point.options[axis]) for (point,) in alone} == {type(value)}
+    assert len(points(f"{sweep}\nmatrix: {{{axis}: [{listed}]}}")) == 1
+    for text in spellings:  # exclude and include find it by any spelling, too
+        first, other = (
+            spellings[0].removeprefix("[").removesuffix("]"),
+            text.removeprefix("[").removesuffix("]"),
+        )
+        matrix = (
+            f"{sweep}\nmatrix: {{{axis}: [{first}], place: [{{name: a, cpus: all}}, {{name: b, cpus: all}}]}}"
+        )
+        assert len(points(f"{matrix}\nexclude: [{{{axis}: {other}, place: b}}]")) == 1
+        assert len(points(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
+
+
+def test_what_a_program_may_read_as_something_else_stays_something_else() -> None:
+    text = """
+tool: command
+fixed: {command: "echo {v}", metrics: {n: {regex: "(.)", unit: "1"}}}
+matrix: {v: [1, '1', 1.0, '1.0', '1.00', '01', '1e3', inf, 'nan', 'true', true]}
+"""
+    found = points(text)
+
+    assert [p.options["v"] for p in found] == [1, 1.0, "1.00", "01", "1e3", "inf", "nan", "true", True]
+    assert len({p.point_id for p in found}) == len(found)
+
+
+def test_labels_are_as_short_as_they_were_written() -> None:
+    found = points("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0, 1kB, 1MB, 0.5 x L2, 64, 4096]}")
+    sizes = points("tool: imb\nmatrix: {message_sizes: [[0, 1, 1024]]}")
+
+    assert [p.describe() for p in found] == [f"bytes={n}" for n in ("0", "1kB", "1MB", "512k", "64", "4k")]
+    assert sizes[0].describe() == "message_sizes=0,1,1k"
+    assert points("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {t: [2s]}")[0].describe() == "t=2"
 
 
 def test_words_are_words_and_times_seconds() -> None:

@@ -15,9 +15,11 @@ from orchestrator.quantities import (
     SAMPLE,
     QuantityError,
     Unresolved,
+    number_value,
     parse,
     seconds,
     size_text,
+    size_value,
 )
 from orchestrator.topology import topology_from_text
 from parsers.units import size_bytes
@@ -218,3 +220,37 @@ def test_times_have_units(value: str | float, expected: float) -> None:
 def test_what_is_no_time_is_refused(value: str | bool) -> None:
     with pytest.raises(QuantityError, match="is not a time"):
         seconds(value)
+
+
+# --- the one form of a value ---
+
+
+@pytest.mark.parametrize(
+    ("size", "form"),
+    [
+        (0, 0), (1, 1), (999, 999), (1000, "1kB"), (1024, "1k"), (1536, 1536), (4096, "4k"), (10_000, "10kB"),
+        (1_000_000, "1MB"), (1_024_000, "1000k"), (1 << 20, "1M"), (10**10, "10GB"), (3 << 40, "3T"), (1 << 50, "1P"),
+    ],
+)  # fmt: skip
+def test_a_size_in_its_shortest_form(size: int, form: int | str) -> None:
+    assert size_value(size) == form
+
+
+@given(st.integers(0, 2**20), st.sampled_from(["", "k", "kB", "M", "MB", "G", "GB", "T", "TB"]))
+def test_the_shortest_form_of_a_size_reads_back(count: int, suffix: str) -> None:
+    size = size_bytes(f"{count}{suffix}")
+    form = size_value(size)
+
+    assert size_bytes(str(form)) == size
+    assert size_value(size_bytes(str(form))) == form
+    assert len(str(form)) <= min(len(str(size)), len(f"{count}{suffix}"))
+
+
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_and_its_text_are_one(number: float) -> None:
+    assert repr(number_value(str(number))) == repr(number)
+
+
+@given(st.text() | st.from_regex(r"[-+0-9_.einfa]{1,6}"))
+def test_a_text_is_handed_on_as_it_was_written(text: str) -> None:
+    assert str(number_value(text)) == text

@@ -159,6 +159,11 @@ class TestImb:
         assert "-np 1 numactl --physcpubind=10 --membind=1 --" in ranks[1]
         assert command.env["I_MPI_PIN"] == "off"
 
+    def test_message_sizes_are_handed_over_in_bytes(self) -> None:
+        command = build("imb", {"message_sizes": (0, 1, "4k", "1MB")}, Place(name="p", cpus="same package"))
+
+        assert [file.text for file in command.scratch] == ["0\n1\n4096\n1000000\n"]
+
     def test_open_mpi_is_kept_from_binding(self) -> None:
         mine = Program(
             name="IMB-MPI1",
