@@ -217,7 +217,12 @@ def _tail_panel(found: list[Distribution], subject: Distribution) -> Panel:
                 corners += [plot.at(a, pb), plot.at(b, pb)]
             named.append((corners, d.name))
         if data["normal"]:
-            named.append(([plot.at(r["x"], r["y"]) for r in data["normal"]], "normal, same mean and SD"))
+            named.append(
+                (
+                    [plot.at(r["x"], r["y"]) for r in data["normal"]],
+                    "normal, same mean and SD" if width > 400 else "normal",
+                )
+            )
         bounds = (2.0, 0.0, frame.plot_width + 10, frame.plot_height - 2)
         for place, (corners, text) in zip(
             labels.along(named, (), bounds, prefer=frame.plot_height * 0.45), named, strict=True
