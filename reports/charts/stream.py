@@ -82,6 +82,7 @@ def _figure(
         _panel(of, lines, kernel, x, y, scale, [threads(run) for run in missing.get(of, ())])
         for of, lines in shown.items()
     )
+    repeated = any(y.n > 1 for c in everything for _, y in c.points)
     first = next(iter(panels.values()))
     title = findings.scaling(
         f"STREAM {kernel.capitalize()}",
@@ -97,7 +98,7 @@ def _figure(
         id=f"scaling-{sweep}",
         title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run. Ring: 95 % of that curve’s maximum. "
-        f"Dotted: as many times one thread. Band: lowest to highest of the repeats."
+        f"Dotted: as many times one thread.{' Band: lowest to highest of the repeats.' if repeated else ''}"
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
         panels=drawn,
         numbers=(_numbers(runs, scale),),
