@@ -35,7 +35,10 @@ MACHINE: Final = frozenset({"lscpu", "numactl", "hwloc"})
 TABLE: Final = "table"
 
 _OURS: Final = frozenset(
-    {"file", "host", "session", "sweep", "point_id", "run_id", "relation", "program", "metric", "unit", "value", "source"}
+    {
+        "file", "host", "session", "sweep", "point_id", "run_id", "relation", "program", "program_version", "program_sha256",
+        "metric", "unit", "value", "source",
+    }
 )  # fmt: skip
 """Columns of every table that pinsweep fills itself."""
 

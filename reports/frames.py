@@ -8,6 +8,8 @@ A row is one number of one good run, in long form:
     run_id, repeat        the run in its file; the repeat of the cell, from 1
     place, relation       where it ran: the axis value of the experiment; "local", "remote", "same cache", …
     program               what made the number: "fio", "mlc", or the stand-in "memlat"
+    program_version       as its output says it, else as the session knows it
+    program_sha256        of the file that was started
     <options>             one column per option of the tool that varies between its cells
     <labels>              the parser's label columns; where an option has the same name, what the text says wins
     metric, unit, value   base units: ns, B, B/s, 1/s
@@ -36,7 +38,10 @@ from parsers.units import size_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-_KEYS = ("file", "host", "session", "sweep", "point_id", "run_id", "repeat", "place", "relation", "program")
+_KEYS = (
+    "file", "host", "session", "sweep", "point_id", "run_id", "repeat", "place", "relation",
+    "program", "program_version", "program_sha256",
+)  # fmt: skip
 _TAIL = ("metric", "unit", "value")
 
 LEFT_OUT = ("disturbed", "misplaced")
@@ -67,6 +72,7 @@ class Run:
     where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, or not readable
     unreadable: str = ""  # why an output of a run that ended well cannot be read
+    build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, if asked for
     stderr: str = ""
 
@@ -90,11 +96,17 @@ class Run:
 
     @property
     def program(self) -> Mapping[str, Any]:
-        """What the session knows about the program: name, path, version, stand_in. Empty if it does not."""
+        """What the session knows about the program: name, path, version, sha256, stand_in. Empty if it does not."""
         own = self.session.programs.get(self.tool, {})
         if own.get("name") == self.record.program:
             return own
         return next((p for p in self.session.programs.values() if p.get("name") == self.record.program), own)
+
+    @property
+    def version(self) -> str:
+        """The program's version as its output says it, else as the session knows it; "" if neither does."""
+        said = self.parsed.facts.get("tool_version") if self.parsed else None
+        return str(said or self.program.get("version") or "")
 
     @property
     def stand_in(self) -> bool:
@@ -188,6 +200,8 @@ class Results:
                 "place": run.place or None,
                 "relation": run.relation or None,
                 "program": run.record.program,
+                "program_version": run.version or None,
+                "program_sha256": run.program.get("sha256") or None,
                 **{name: run.options.get(name) for name in varying},
             }
             out += [{**head, **record} for record in run.records()]
@@ -291,6 +305,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     runs = [
         replace(run, where=f"{run.host}, {run.file}") if len(files[run.host]) > 1 else run for run in runs
     ]
+    runs = _with_builds(runs)
     chosen: dict[str, dict[tuple[str, str, int], Run]] = {}
     for run in runs:
         if run.parsed is not None:
@@ -351,6 +366,26 @@ def _ordered(
             chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
         )
     }
+
+
+def _with_builds(runs: Sequence[Run]) -> list[Run]:
+    """Say which program made a run's numbers, where its file has others of that name and version: the path, else the sum."""
+    builds: dict[tuple[str, str, str], dict[str, str]] = {}  # file, program, version → sha256 → path
+    for run in runs:
+        if run.parsed is not None:
+            same = builds.setdefault((run.file, run.record.program, run.version), {})
+            same.setdefault(str(run.program.get("sha256") or ""), str(run.program.get("path") or ""))
+
+    def build(run: Run) -> str:
+        same = builds.get((run.file, run.record.program, run.version), {})
+        digest = str(run.program.get("sha256") or "")
+        if len(same) < 2 or digest not in same:
+            return ""
+        if len(set(same.values())) == len(same) and all(same.values()):
+            return same[digest]
+        return f"sha256 {digest[:8]}" if digest else "not recorded which"
+
+    return [replace(run, build=build(run)) for run in runs]
 
 
 def _key(run: Run) -> tuple[str, str, int]:

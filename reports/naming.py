@@ -24,23 +24,27 @@ def tool_name(tool: str) -> str:
 def program_name(run: Run) -> str:
     """Return the name of the program that made a run's numbers; a stand-in says what it is not.
 
-    "fio 3.33", "pinsweep memlat, not Intel MLC".
+    "fio 3.33", "pinsweep memlat, not Intel MLC"; "fio 3.33 (/opt/fio/bin/fio)" where the file has two of that version.
     """
+    return f"{_name(run)} ({run.build})" if run.build else _name(run)
+
+
+def program_kind(run: Run) -> str:
+    """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
+    return _name(run) if run.stand_in else tool_name(run.tool)
+
+
+def _name(run: Run) -> str:
     facts = run.parsed.facts if run.parsed else {}
     program = str(facts.get("program") or run.record.program or run.tool)
     if run.stand_in and run.tool != "poke":
         program = program.removeprefix("pinsweep-").removeprefix("pinsweep ")
         return f"pinsweep {program}, not {tool_name(run.tool)}"
     known = tool_name(run.tool) if run.tool in _TOOLS else program
-    version = str(facts.get("tool_version") or run.program.get("version") or "")
+    version = run.version
     for prefix in (program, known, "v", "-"):
         version = version.removeprefix(prefix).strip()
     return f"{known} {version}".strip()
-
-
-def program_kind(run: Run) -> str:
-    """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
-    return program_name(run) if run.stand_in else tool_name(run.tool)
 
 
 def option_value(name: str, value: Any) -> str:  # noqa: ANN401

@@ -118,7 +118,8 @@ def show_result(path: Path) -> str:
     )
     for sweep, runs in by_sweep.items():
         out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
-        out += [*_cells(runs), ""]
+        for same in common.group(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
+            out += [*_cells(same), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     out += list(_trouble(results))
@@ -145,7 +146,7 @@ def _cells(runs: Sequence[Run]) -> list[str]:
         labels = members[0].point.labels()
         values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
-    return [_cut(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
+    return [*_wrapped(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
 
 
 def _cell(runs: Sequence[Run]) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 import sqlite3
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,78 @@ def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_mi
     assert f"2 {status}  s (one cell): it ran on PU 3, asked for 0" in text
     assert "1 of 2 runs gave numbers" in text
     assert "lack" not in text
+
+
+def program(path: str, digest: str, *, name: str = "fio", stand_in: bool = False) -> dict[str, Any]:
+    return {"name": name, "path": path, "version": "", "sha256": digest * 64, "stand_in": stand_in}
+
+
+def in_sessions(make: Any, path: Path, tool: str, runs: Sequence[tuple[dict[str, Any], str]]) -> None:
+    """One cell; each repeat in a session of its own, with its program and its output."""
+    for repeat, (of, text) in enumerate(runs, 1):
+        maker = make.Maker(path)
+        maker.programs = {tool: of}
+        maker.add("s", tool, {"numjobs": 1}, text, program=of["name"], repeat=repeat).write()
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (program("/opt/fio/bin/fio", "b"), ("fio 3.33 (/usr/bin/fio)", "fio 3.33 (/opt/fio/bin/fio)")),
+        (program("/usr/bin/fio", "b"), ("fio 3.33 (sha256 aaaaaaaa)", "fio 3.33 (sha256 bbbbbbbb)")),
+        (program("/home/me/fio", "a"), ("fio 3.33",)),  # a copy
+    ],
+)
+def test_every_program_that_contributed_is_named(
+    make: Any, tmp_path: Path, second: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    text = make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    path = tmp_path / "a.db"
+    in_sessions(make, path, "fio", [(program("/usr/bin/fio", "a"), text), (second, text)])
+
+    shown = " ".join(terminal.show_result(path).split())
+    rows = json.loads(export([path], "json"))
+
+    assert f"{' and '.join(said)}, 2 runs a cell" in shown
+    assert {(row["repeat"], row["program_version"], row["program_sha256"]) for row in rows} == {
+        (1, "3.33", "a" * 64),
+        (2, "3.33", second["sha256"]),
+    }
+
+
+def test_versions_that_the_outputs_say_are_all_named(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    newer = text.replace("fio-3.33", "fio-3.36")
+    path = tmp_path / "a.db"
+    in_sessions(
+        make, path, "fio", [(program("/usr/bin/fio", "a"), text), (program("/usr/bin/fio", "b"), newer)]
+    )
+
+    assert "fio 3.33 and fio 3.36, 2 runs a cell" in terminal.show_result(path)
+    assert {row["program_version"] for row in json.loads(export([path], "json"))} == {"3.33", "3.36"}
+
+
+def test_a_stand_ins_runs_are_no_repeats_of_the_tools_own(make: Any, tmp_path: Path) -> None:
+    text = make.matrix_text([[81.0, 139.0], [140.0, 82.0]])
+    path = tmp_path / "a.db"
+    stand_in, own = (
+        program("/cache/memlat", "a", name="memlat", stand_in=True),
+        program("/opt/mlc", "b", name="mlc"),
+    )
+    banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
+    memlat = text.replace("81.0", "95.0").replace(text.splitlines()[0], banner)
+    in_sessions(make, path, "mlc", [(stand_in, memlat), (own, text), (own, text)])
+
+    shown = terminal.show_result(path)
+
+    assert "pinsweep memlat, not Intel MLC, 1 run a cell" in shown
+    assert "Intel MLC 3.9, 2 runs a cell" in shown
+    assert "81.0 ns  ±0.0 %" in shown
+    assert {(r["repeat"], r["program"]) for r in json.loads(export([path], "json"))} == {
+        (1, "memlat"),
+        (2, "mlc"),
+        (3, "mlc"),
+    }
 
 
 # --- export ------------------------------------------------------------------------------------------------
