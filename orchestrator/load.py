@@ -7,6 +7,7 @@ YAML. docs/experiments.md describes the language.
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -50,6 +51,11 @@ MOST_REPEATS: Final = 1_000
 
 def load_experiment(path: Path | str) -> Experiment:
     """Read an experiment file. Raises ExperimentError with all its mistakes, UserError if it cannot be read."""
+    try:
+        str(path).encode()  # results and their cells bear the file's name
+    except UnicodeEncodeError as error:
+        name = os.fsencode(path).decode("utf-8", "replace")
+        raise UserError(name, "the file's name is not UTF-8", "rename the file, e.g. in ASCII") from error
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
+import os
 import platform
 import re
 import secrets
@@ -71,7 +72,7 @@ def run_experiments(
         session = result.begin_session(
             started_utc=_now(),
             version=version,
-            argv=argv,
+            argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
             seed=seed,
             host=platform.node(),
             facts=facts,

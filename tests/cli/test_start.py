@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,3 +112,72 @@ def test_mistakes_get_a_sentence_and_exit_status_2(pinsweep: Cli, tmp_path: Path
     assert "rror" in done.stderr
     assert done.returncode == 2 if words[0] != "parse" or words[1] == "nosuch" else done.returncode in (1, 2)
     assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
+
+
+def test_names_that_are_not_utf_8_get_a_sentence_or_are_kept_as_far_as_they_can_be_read(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    text = "schema: 1\ntool: command\nfixed: {command: '{p} 7', metrics: {m: {regex: '(7)'}}}\nmatrix: {p: [echo, nosuchprogram]}\nrepeats: 1\n"
+    odd = os.fsdecode(b"caf\xe9")
+    for name in ("plain.yaml", f"{odd}.yaml"):
+        (tmp_path / name).write_text(text)
+
+    refused = pinsweep("run", f"{odd}.yaml", "-o", "refused.db")
+    kept = pinsweep("run", "plain.yaml", "-o", "kept.db", "--scratch", odd)
+
+    assert (refused.returncode, "the file's name is not UTF-8" in refused.stderr) == (2, True)
+    assert kept.returncode == 0, kept.stderr
+    assert "skipped  plain  p=nosuchprogram: nosuchprogram: no program of that name" in kept.stderr
+    with sqlite3.connect(tmp_path / "kept.db") as db:
+        ((argv,),) = db.execute("SELECT argv FROM session")
+    assert json.loads(argv)[-1] == "caf\ufffd"
+
+
+def test_an_output_never_replaces_what_it_is_made_of(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "schema: 1\ntitle: c\ntool: command\nfixed: {command: 'echo 1', metrics: {m: {regex: '(1)'}}}\nrepeats: 1\n"
+    )
+    pinsweep("run", "c.yaml", "-o", "c.db")
+    before = (tmp_path / "c.db").read_bytes()
+    (tmp_path / "link.db").symlink_to("c.db")
+
+    for words in (["report", "c.db", "-o", "c.db"], ["export", "c.db", "-o", "link.db"]):
+        done = pinsweep(*words)
+        assert done.returncode == 2
+        assert "it would be replaced" in done.stderr
+    assert (tmp_path / "c.db").read_bytes() == before
+
+
+def test_a_damaged_result_is_said_to_be_damaged(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "schema: 1\ntitle: c\ntool: command\nfixed: {command: 'echo 1', metrics: {m: {regex: '(1)'}}}\nrepeats: 1\n"
+    )
+    pinsweep("run", "c.yaml", "-o", "c.db")
+    data = bytearray((tmp_path / "c.db").read_bytes())
+    for offset in range(4096, len(data), 4096):
+        data[offset : offset + 512] = os.urandom(512)
+    (tmp_path / "c.db").write_bytes(data)
+
+    for words in (
+        ["show", "c.db"],
+        ["export", "c.db"],
+        ["report", "c.db", "-o", "c.html"],
+        ["run", "c.yaml", "-o", "c.db"],
+    ):
+        done = pinsweep(*words)
+        assert done.returncode in (1, 2)
+        assert "a bug in pinsweep" not in done.stderr
+        assert "c.db" in done.stderr
+
+
+def test_a_full_standard_output_is_no_bug(pinsweep: Cli, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m pinsweep schema >/dev/full"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: ")
+    assert "bug" not in done.stderr

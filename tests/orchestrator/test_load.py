@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -449,6 +450,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=cause):
             load_experiment(path)
+
+
+def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.yaml")
+    path.write_text("schema: 1\ntitle: t\ntool: fio\n")
+
+    with pytest.raises(UserError, match="the file's name is not UTF-8") as error:
+        load_experiment(path)
+    assert "\n".join(error.value.lines()).encode()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
