@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import os
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import pytest
 from orchestrator.tools import tool_names
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-COMMANDS = ("doctor", "init", "plan", "run", "show", "parse", "export", "report", "schema")
+COMMANDS = ("doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "schema")
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -121,6 +120,7 @@ def test_names_that_are_not_utf_8_get_a_sentence_or_are_kept_as_far_as_they_can_
     odd = os.fsdecode(b"caf\xe9")
     for name in ("plain.yaml", f"{odd}.yaml"):
         (tmp_path / name).write_text(text)
+    (tmp_path / odd).mkdir()
 
     refused = pinsweep("run", f"{odd}.yaml", "-o", "refused.db")
     kept = pinsweep("run", "plain.yaml", "-o", "kept.db", "--scratch", odd)
