@@ -6,6 +6,7 @@ A file may hold what several commands printed (`for d in 1 4 8; do fio …; done
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -46,7 +47,7 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
 
     It stays whole where one run is all there is, and where the pieces do not say exactly what the whole says.
     """
-    if _runs(parsed) < 2 or tool not in _BEGINNINGS or b"\0" in data[:200]:
+    if _runs(tool, parsed) < 2 or tool not in _BEGINNINGS or b"\0" in data[:200]:
         return [data]
     whole = _figures([parsed])
     text = data.decode("latin-1")  # a character a byte: places in the text are places in the file
@@ -65,8 +66,16 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
     return [data]
 
 
-def _runs(parsed: Parsed) -> int:
-    for label in ("document", "run", "table"):
+def _runs(tool: str, parsed: Parsed) -> int:
+    """Return how many runs the text holds. One run of IMB prints many tables: only the same table again is another run."""
+    if tool == "imb":
+        heads = {row.get("run") for row in parsed.tables["benchmarks"].records()}
+        rows = [
+            tuple((k, v) for k, v in row.items() if k not in ("table", "value", "repetitions"))
+            for row in parsed.measurements.records()
+        ]
+        return max(len(heads), *(n for _, n in Counter(rows).most_common(1)), 1)
+    for label in ("document", "run"):
         if label in parsed.measurements.columns:
             column = parsed.measurements.columns.index(label)
             return len({row[column] for row in parsed.measurements.rows})
@@ -150,11 +159,12 @@ def _fio(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
 
 
 def _size(text: str) -> str:
-    """Return a size as fio's own examples write it: `4096B` and `4KiB` are `4k`. A list or a range stays as it is."""
-    try:
-        size = size_bytes(text)
-    except ValueError:
+    """Return a size as fio's own examples write it: `4096B`, `4K` and `4KiB` are `4k`. What is no power of two's multiple, a
+    list or a range stays as it is."""
+    match = re.fullmatch(r"(\d+)(?:([kmgt])|([kmgt])ib|b)?", text.strip().lower())
+    if not match:
         return text
+    size = size_bytes(match[1] + (match[2] or match[3] or ""))
     for power, suffix in ((3, "g"), (2, "m"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size // 1024**power}{suffix}"

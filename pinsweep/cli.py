@@ -9,7 +9,7 @@ import click
 
 from pinsweep import __version__, commands
 
-_ORDER = ("doctor", "init", "plan", "run", "show", "parse", "export", "report", "schema")
+_ORDER = ("doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "schema")
 
 
 class _Group(click.Group):

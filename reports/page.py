@@ -15,6 +15,7 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES
 from reports import format as fmt
 from reports import naming, places
+from reports.audit import audit
 from reports.charts import _overview, chart_module, command
 from reports.frames import Results
 from reports.model import Chapter, Figure, KeyNumber
@@ -112,7 +113,7 @@ def build(results: Results) -> Page:
         key_numbers=tuple(_of_hosts(n, len(hosts)) for n in distinct[:6]),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
-        checks=tuple(_checks(results)),
+        checks=(*_findings(results), *_checks(results)),
         sections=tuple(_sections(results, chapters)),
         places=places.of_hosts(results),
         methods=tuple(_methods(results)),
@@ -279,6 +280,18 @@ def _time(text: str) -> str:
 
 
 # --- what to know before the charts ------------------------------------------------------------------------
+
+
+def _findings(results: Results) -> Iterable[Check]:
+    """What `pinsweep audit` finds, the gravest first."""
+    for finding in audit(results):
+        cells = [f"{cell}: {text}" for cell, text in finding.cells]
+        yield Check(
+            level="info" if finding.level == "info" else "warn",
+            subject=f"{finding.id}{', cannot be true' if finding.level == 'error' else ''}: {finding.title}.",
+            text=f"{finding.sweep}, {cells[0] if len(cells) == 1 else fmt.plural(len(cells), 'cell')}. {finding.todo[:1].upper()}{finding.todo[1:]}",
+            items=_listed(cells) if len(cells) > 1 else (),
+        )
 
 
 def _checks(results: Results) -> Iterable[Check]:

@@ -1,0 +1,44 @@
+"""`pinsweep audit`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+_EXCERPT = 200_000  # characters of what a run printed: sentences around a captured table are read too
+
+
+@click.command(epilog="Example: pinsweep audit node07.db --format json")
+@_options.results
+@click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"
+)
+@click.option(
+    "--level", type=click.Choice(["error", "warn", "info"]), default="info",
+    help="Print only findings of this level and graver ones. [default: info]",
+)  # fmt: skip
+def command(results: tuple[Path, ...], form: str, level: str) -> int:
+    """Say which numbers of RESULT... cannot be true, with the arithmetic, the cells and what to do.
+
+    Exit status 1 if a finding is an error. docs/audit.md explains each check.
+    """
+    from reports import audit, frames
+
+    loaded = frames.load(results, excerpts=_EXCERPT)
+    findings = audit.audit(loaded)
+    if form == "json":
+        click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)
+    else:
+        text = audit.as_text(audit.down_to(findings, level))
+        if text:
+            click.echo(text)
+            click.echo()
+        runs = sum(len(loaded.good(tool)) for tool in loaded.tools)
+        click.echo(
+            f"{audit.summary_line(findings)} in {runs} {'run' if runs == 1 else 'runs'} with numbers",
+            err=True,
+        )
+    return 1 if audit.worst(findings) == "error" else 0

@@ -1,0 +1,89 @@
+"""Checks of numbers that cannot be true, or that say something else than they seem to. One function each, found by its decorator.
+
+A check reads Results and yields Faults. Its docstring is its documentation (docs/audit.md is made of it):
+
+    first line    what is wrong, in a few words
+    paragraphs    the arithmetic, with its limits
+    "Do: …"       what the reader should do; the last paragraph
+
+A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from reports.frames import Results, Run
+
+Level = Literal["error", "warn", "info"]
+LEVELS: tuple[Level, ...] = ("error", "warn", "info")
+"""error: at least one number cannot be what it says. warn: it says something else than it seems to. info: read it so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One cell (or group of cells) that a check found, and the numbers that show it."""
+
+    level: Level
+    run: Run  # one run of the cell
+    text: str  # the arithmetic with this cell's numbers
+    cell: str = ""  # which cell; the run's own description if empty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A check as it is documented."""
+
+    id: str
+    levels: tuple[Level, ...]
+    find: Callable[[Results], Iterable[Fault]]
+
+    @property
+    def title(self) -> str:
+        return _doc(self.find)[0]
+
+    @property
+    def text(self) -> str:
+        """The paragraphs between the title and what to do."""
+        return "\n\n".join(_doc(self.find)[1:-1])
+
+    @property
+    def todo(self) -> str:
+        return _doc(self.find)[-1].removeprefix("Do: ")
+
+
+def _doc(function: Callable[..., object]) -> list[str]:
+    paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
+    if len(paragraphs) < 2 or not paragraphs[-1].startswith("Do: "):
+        raise ValueError(f"{function.__qualname__}: a check says what to do in its last paragraph")
+    return [re.sub(r"\s*\n\s*", " ", p).strip() for p in paragraphs]
+
+
+_CHECKS: dict[str, Check] = {}
+
+
+def check(
+    key: str, *levels: Level
+) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
+    """Register a check under its id, with the levels that its faults may have, the gravest first."""
+
+    def register(function: Callable[[Results], Iterator[Fault]]) -> Callable[[Results], Iterator[Fault]]:
+        if key in _CHECKS:
+            raise ValueError(f"two checks are called {key}")
+        _CHECKS[key] = Check(id=key, levels=levels, find=function)
+        return function
+
+    return register
+
+
+def checks() -> tuple[Check, ...]:
+    """Return all checks, by family (F, M, S, P, G) and number."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")  # its checks register themselves
+    return tuple(sorted(_CHECKS.values(), key=lambda c: ("FMSPG".index(c.id[0]), int(c.id[1:]))))

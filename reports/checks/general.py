@@ -1,0 +1,418 @@
+"""Checks that hold for any tool: options without effect, commands that say something else, summaries that do not follow."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Iterator, Mapping
+
+from orchestrator.tools import fio
+from reports import format as fmt
+from reports.checks import Fault, check
+from reports.checks._cells import (
+    by_cell,
+    command_text,
+    good,
+    in_bytes,
+    is_captured,
+    siblings_key,
+    topology,
+    typed_options,
+    whole,
+)
+from reports.checks.mlc import Curve, curves
+from reports.checks.mpi import times
+from reports.checks.stream import BYTES
+from reports.frames import Results, Run
+
+_NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
+"""MLC's options that its output does not repeat: only the numbers show whether they arrived."""
+
+
+@check("G1", "warn")
+def no_effect(results: Results) -> Iterator[Fault]:
+    """an option that changed nothing
+
+    Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X, -r …): in all rows that reach half
+    of the peak, bandwidths agree within 10 %, while the same option changes the same rows of another pair by more than 20 % (median). Curves of
+    fewer than five rows are left out.
+
+    Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it applies to this traffic.
+    """
+    found = [curve for curve in curves(results) if len(curve.rows) >= 5]
+    for name in _NOT_ECHOED:
+        pairs = []
+        groups: dict[tuple[object, ...], list[Curve]] = {}
+        for curve in found:
+            # `source` tells apart texts that told the same: not an option
+            groups.setdefault((*siblings_key(curve.run, (name, "source", "W")), curve.traffic), []).append(
+                curve
+            )
+        for members in groups.values():
+            for a, b in itertools.combinations(members, 2):
+                values = [str(curve.run.point.options.get(name)) for curve in (a, b)]
+                if values[0] != values[1] and (changes := _changes(a, b)):
+                    pairs.append((a, b, changes))
+        effect = max((statistics.median(changes) for _, _, changes in pairs), default=0.0)
+        if effect <= math.log(1.2):
+            continue
+        for a, b, changes in pairs:
+            if max(changes) < math.log(1.1):
+                values = [curve.run.point.options.get(name, "not given") for curve in (a, b)]
+                yield Fault(
+                    level="warn", run=b.run,
+                    text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.percent(math.expm1(max(changes)))} "
+                    f"in all loaded rows; of other traffic it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
+                )  # fmt: skip
+
+
+def _changes(a: Curve, b: Curve) -> list[float]:
+    """Return |ln(bandwidth ÷ bandwidth)| of the rows that both have and of which one reaches half of its curve's peak."""
+    mine, other = ({row.delay: row.bandwidth for row in curve.rows} for curve in (a, b))
+    half = [max(rows.values()) / 2 for rows in (mine, other)]
+    loaded = [d for d in mine if d in other and (mine[d] >= half[0] or other[d] >= half[1])]
+    return [abs(math.log(mine[d] / other[d])) for d in loaded] if len(loaded) >= 3 else []
+
+
+@check("G2", "error", "warn")
+def command_and_result(results: Results) -> Iterator[Fault]:
+    """the command line does not say what ran
+
+    Of captured output: an option whose value differs between the command line and the results (numjobs and bs are judged by F2 and F3); options that
+    the tool does not have; a digit where a letter belongs (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`;
+    several values in one (`--iodepth=1/4/8` are three commands). Of pinsweep's own runs: an option that fio prints with another value than asked.
+
+    Do: copy commands from the shell's history into the report, not from memory; run what the report says.
+    """
+    commands: dict[tuple[str, str, str], list[Run]] = {}
+    for tool in results.tools:
+        for runs in by_cell(good(results, tool)).values():
+            run = runs[0]
+            if is_captured(run) and run.record.argv:
+                commands.setdefault((run.file, tool, command_text(run)), []).append(run)
+            elif tool == "fio" and not is_captured(run):
+                for name, asked, printed in _contradictions(run):
+                    yield Fault(
+                        level="error",
+                        run=run,
+                        text=f"{name}={asked} was asked for, fio says {name}={printed}",
+                    )
+    for (_, tool, command), members in commands.items():
+        cells = members[0].point.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
+        for level, problem in _typing(tool, command):
+            yield Fault(
+                level="error" if level else "warn",
+                run=members[0],
+                text=f"{problem}, in “{_short(command)}”",
+                cell=cells,
+            )
+        for name, typed in typed_options(members[0]).items():
+            rows = {str(run.options[name]) for run in members if name in run.options}
+            if name in ("numjobs", "bs") or not rows or "/" in typed:
+                continue
+            if not any(_same(typed, value) for value in rows):
+                yield Fault(
+                    level="error", run=members[0], cell=cells,
+                    text=f"the command says {name}={typed}, the results {fmt.words(sorted(rows))}",
+                )  # fmt: skip
+
+
+def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
+    facts = run.parsed.facts if run.parsed else {}
+    for name, asked in run.point.options.items():
+        printed = facts.get(f"option.{name}")
+        if (
+            printed not in (None, "")
+            and isinstance(asked, str | int | float)
+            and not _same(str(printed), asked)
+        ):
+            yield name, asked, printed
+
+
+def _same(a: object, b: object) -> bool:
+    """Do two ways of writing mean the same: `4k` and `4096`, `True` and `1`, `20s` and `20`?"""
+    if str(a).lower() == str(b).lower():
+        return True
+    flags = {"true": "1", "false": "0", "yes": "1", "": "1"}
+    x, y = (flags.get(str(v).lower(), str(v).lower().removesuffix("s")) for v in (a, b))
+    sizes = in_bytes(x), in_bytes(y)
+    return x == y or (sizes[0] is not None and sizes[0] == sizes[1])
+
+
+def _typing(tool: str, command: str) -> Iterator[tuple[bool, str]]:
+    """Yield (is it an error?, what is wrong) with how a command line is written."""
+    if any(dash in command for dash in "–—−‑"):
+        yield True, "a dash of a word processor"
+    if re.search(r"(?:^|\s)--(?:\s+\w+=|\s*$)", command):
+        yield True, "a lone “--”: what follows is no option"
+    if match := re.search(r"\s(--?\w+) =", command):
+        yield True, f"a blank in “{match[1]} =”"
+    for name, value in re.findall(r"--?(\w+)=([\d.]+[kKmM]?(?:/[\d.]+[kKmM]?)+)(?=\s|$)", command):
+        yield False, f"--{name}={value} is {value.count('/') + 1} commands"
+    if tool == "mlc":
+        for word in re.findall(r"(?<=\s)-(\d+)(?=\s|$)", command):
+            like = (
+                f", “-l{word[1:]}” with a digit for its letter?"
+                if word.startswith("1") and len(word) > 1
+                else ""
+            )
+            yield True, f"MLC has no option “-{word}”{like}"
+    if tool == "fio":
+        known = {*fio.options(), *fio.OURS, *_FIO_COMMAND_LINE}
+        for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
+            if name.replace("-", "_") not in known:
+                yield True, f"fio has no option “--{name}”"
+
+
+_FIO_COMMAND_LINE = (
+    "aux_path", "append_terse", "bandwidth_log", "client", "daemonize", "debug", "eta", "eta_newline", "idle_prof", "max_jobs", "minimal",
+    "output", "output_format", "parse_only", "readonly", "section", "server", "showcmd", "status_interval", "terse_version", "version",
+    "warnings_fatal",
+)  # fmt: skip
+"""What fio takes on its command line and not in a job."""
+
+
+def _short(command: str) -> str:
+    return command if len(command) <= 90 else command[:89] + "…"
+
+
+@check("G3", "error")
+def shell_loop(results: Results) -> Iterator[Fault]:
+    """a shell loop over the wrong words
+
+    `for i in seq 1 10` runs for the three words seq, 1 and 10; `$(seq 1 10)` was meant. The number of cells in the results is not that
+    of the loop. Looked for in the command line of captured output.
+
+    Do: write `for i in $(seq 1 10)`, or let pinsweep unroll the axis (`threads: 1..10`).
+    """
+    commands: dict[tuple[str, str], list[Run]] = {}
+    for tool in results.tools:
+        for run in good(results, tool):
+            if is_captured(run) and run.record.argv:
+                commands.setdefault((run.file, command_text(run)), []).append(run)
+    for (_, command), members in commands.items():
+        for match in re.finditer(r"\bfor\s+(\w+)\s+in\s+(seq\s[^;]*?)\s*(?:;|\bdo\b)", command):
+            words = match[2].split()
+            cells = len(by_cell(members))
+            yield Fault(
+                level="error", run=members[0], cell=fmt.plural(cells, "cell"),
+                text=f"“{match[0].rstrip(' ;')}” runs {len(words)} times, for {fmt.words(words)}; the results have {fmt.plural(cells, 'cell')}",
+            )  # fmt: skip
+
+
+_CLAIM = re.compile(
+    r"(?P<what>maximum|max\.?|peak|highest)\s+(?:\w+\s+){0,2}?bandwidth\D{0,30}?(?P<rate>\d+(?:\.\d+)?)\s*\\?,?\s*(?P<rate_unit>[GM]i?B/s)"
+    r"|latency\D{0,30}?(?P<time>\d+(?:\.\d+)?)\s*\$?\s*(?P<time_unit>\\mu\s*s|[µμu]s|ns)\b",
+    re.IGNORECASE,
+)
+
+
+@check("G4", "warn")
+def summary(results: Results) -> Iterator[Fault]:
+    """a summary that does not follow from the rows
+
+    Sentences around a captured PingPong table that quote a maximum bandwidth or a latency. The bandwidth must be that of the largest row, ÷ 1000,
+    1024 or 2^20, rounded or cut as quoted; a latency must be the time of 0 bytes. What is one digit away from a row, or is another row than
+    the maximum, is said to be so.
+
+    Do: let the numbers of a text be made from the table.
+    """
+    for runs in by_cell(good(results, "imb")).values():
+        run = runs[0]
+        known = times(runs)
+        if not is_captured(run) or not run.stdout or len(known) < 3:
+            continue
+        megabyte = float(str((run.parsed.facts if run.parsed else {}).get("megabyte") or 1e6))
+        for match in _CLAIM.finditer(re.sub(r"\\(?:,|text|mathrm)|\{|\}", " ", run.stdout)):
+            if match["rate"]:
+                problem = _rate_claim(
+                    match["rate"], match["rate_unit"], known, _column(run, megabyte), megabyte
+                )
+            else:
+                problem = _time_claim(match["time"], match["time_unit"], known)
+            if problem:
+                yield Fault(level="warn", run=run, text=problem)
+
+
+def _column(run: Run, megabyte: float) -> float:
+    """Return the largest figure of the table's own Mbytes/sec column."""
+    rates = [float(str(r["value"])) for r in run.records() if r["metric"] == "bandwidth"]
+    return max(rates, default=0.0) / megabyte
+
+
+def _rate_claim(text: str, unit: str, known: Mapping[int, float], column: float, megabyte: float) -> str:
+    """Judge a quoted maximum: derivable from the largest bandwidth by some divisor, from another row, or from none."""
+    rates = {size: size / t * 1e9 for size, t in known.items() if size and t}
+    best = max(rates, key=lambda s: rates[s])
+    for size in sorted(rates, key=lambda s: -rates[s]):
+        if any(_quotes(text, rates[size] / m / d) for m in (megabyte, 1e6) for d in _divisors(unit)):
+            if rates[best] > 1.01 * rates[size]:
+                return f"“maximum {text} {unit}” is the row of {fmt.size(size)}; the maximum is {fmt.quantity(rates[best], 'B/s')} at {fmt.size(best)}"
+            return ""
+    for divisor in _divisors(unit):
+        value = f"{column / divisor:.{len(text.partition('.')[2])}f}"
+        if len(value) == len(text) and sum(a != b for a, b in zip(value, text, strict=True)) == 1:
+            return f"“{text} {unit}” matches no row by any unit; {value}, one digit away, is {column:.2f} ÷ {divisor:g}; in bytes ÷ time it is {fmt.quantity(rates[best], 'B/s', 4)}"
+    return f"“{text} {unit}” matches no row by any unit; the maximum is {fmt.quantity(rates[best], 'B/s', 4)}"
+
+
+def _divisors(unit: str) -> tuple[float, ...]:
+    return (1000.0, 1024.0) if unit.upper().startswith("G") else (1.0,)
+
+
+def _quotes(text: str, value: float) -> bool:
+    """Is the text the value, rounded or cut to as many digits? Half a per cent is left for times that were rounded themselves."""
+    digits = len(text.partition(".")[2])
+    quoted, step = float(text), 10.0**-digits
+    return abs(value - quoted) <= step / 2 + 0.0005 * value or 0 <= value - quoted < step
+
+
+def _time_claim(text: str, unit: str, known: Mapping[int, float]) -> str:
+    factor = 1.0 if unit == "ns" else 1e3
+    zero = known.get(0)
+    if zero is None or abs(float(text) * factor - zero) < 1e-6 * zero:
+        return ""
+    return f"“latency {text} {unit.replace(chr(92) + 'mu', 'µ').replace(' ', '')}” is not the time of 0 bytes, {fmt.quantity(zero, 'ns')}"
+
+
+@check("G5", "warn")
+def too_good_a_speedup(results: Results) -> Iterator[Fault]:
+    """a speed-up beyond the number of workers
+
+    STREAM at n threads above 1.15 · n times one thread of the same cell: one thread was disturbed, ran elsewhere, or ran first on cold
+    memory. Of variants that always ran in the same order nothing else can be said.
+
+    Do: interleave the runs (`order: interleaved`), and repeat the run with one thread.
+    """
+    groups: dict[tuple[object, ...], dict[int, list[tuple[Run, float]]]] = {}
+    for run in good(results, "stream"):
+        threads = whole((run.parsed.facts if run.parsed else {}).get("threads") or run.options.get("threads"))
+        for record in run.records():
+            if record.get("kernel") == "triad" and record["metric"] == "bandwidth" and threads:
+                key = siblings_key(run, ("threads",))
+                groups.setdefault(key, {}).setdefault(threads, []).append((run, float(str(record["value"]))))
+    for by_threads in groups.values():
+        if 1 not in by_threads:
+            continue
+        one = statistics.median(rate for _, rate in by_threads[1])
+        for n, pairs in by_threads.items():
+            many = statistics.median(rate for _, rate in pairs)
+            if n > 1 and many > 1.15 * n * one:
+                yield Fault(
+                    level="warn", run=pairs[0][0], text=f"{fmt.number(many / one)} × one thread with {n}"
+                )
+
+
+@check("G6", "warn", "info")
+def clock(results: Results) -> Iterator[Fault]:
+    """a clock too coarse for what it times, or a mean that a few values make
+
+    poke: the timer's own cost, or its step, at 10 % of the median or more. fio: a standard deviation above the mean latency (info): a few slow
+    I/Os make the mean.
+
+    Do: time many operations at once where the clock is coarse; quote the median and the tail where the deviation is large.
+    """
+    for runs in by_cell(good(results, "poke")).values():
+        for run in runs:
+            flags = [
+                f
+                for f in (run.parsed.flags if run.parsed else ())
+                if f.id in ("timer_limited", "clock_backwards")
+            ]
+            if flags:
+                yield Fault(level="warn", run=run, text=flags[0].text)
+                break
+    for runs in by_cell(good(results, "fio")).values():
+        for direction in ("read", "write"):
+            found = []
+            for run in runs:
+                own = {
+                    str(r.get("statistic")): float(str(r["value"]))
+                    for r in run.records()
+                    if r["metric"] == "lat" and r.get("direction") == direction
+                }
+                if own.get("mean") and own.get("sd", 0.0) > own["mean"]:
+                    found.append((run, own))
+            if len(found) * 2 > len(runs):
+                run, own = found[0]
+                yield Fault(
+                    level="info", run=run,
+                    text=f"{direction}: mean {fmt.quantity(own['mean'], 'ns')}, standard deviation {fmt.quantity(own['sd'], 'ns')}",
+                )  # fmt: skip
+
+
+@check("G7", "error")
+def units(results: Results) -> Iterator[Fault]:
+    """units that do not go together
+
+    STREAM: rate · least time ÷ (elements · 8 B · arrays moved) is 1; 1.05 or 0.95 is MB against MiB, 2 or 0.5 is float against double. MLC: an
+    idle latency under 1 ns is no memory's. Off by more than 3 %, and by more than half of the last digit of the times: error.
+
+    Do: find out which of the figures has the unit that it says.
+    """
+    for runs in by_cell(good(results, "stream")).values():
+        run = runs[0]
+        facts = run.parsed.facts if run.parsed else {}
+        elements, width = facts.get("array_size"), facts.get("bytes_per_element") or 8
+        rows: dict[str, dict[str, float]] = {}
+        for record in run.records():
+            rows.setdefault(str(record.get("kernel")), {})[str(record["metric"])] = float(
+                str(record["value"])
+            )
+        for kernel, values in rows.items():
+            if kernel not in BYTES or not elements or not values.get("time_min") or "bandwidth" not in values:
+                continue
+            expected = float(str(elements)) * float(str(width)) / 8 * BYTES[kernel]
+            took = expected / values["bandwidth"] * 1e9
+            ratio = values["time_min"] / took
+            if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows)):
+                yield Fault(
+                    level="error", run=run,
+                    text=f"{kernel}: {fmt.quantity(values['bandwidth'], 'B/s', 4)} × {fmt.quantity(values['time_min'], 'ns', 4)} ÷ "
+                    f"{fmt.quantity(expected, 'B', 4)} = {fmt.number(ratio)}",
+                )  # fmt: skip
+                break
+    for run in good(results, "mlc"):
+        low = [float(str(r["value"])) for r in run.records() if r["metric"] == "latency"]
+        if low and min(low) < 1.0:
+            yield Fault(level="error", run=run, text=f"a latency of {fmt.number(min(low))} ns")
+
+
+def _step(rows: Mapping[str, Mapping[str, float]]) -> float:
+    """Return the last digit (ns) of times that were printed in s: with "0.0001" and "0.0002" it is 100 µs."""
+    printed = [v for values in rows.values() for name, v in values.items() if name.startswith("time_")]
+    return 10.0 ** next(
+        (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed)), 0
+    )
+
+
+@check("G8", "warn")
+def another_machine(results: Results) -> Iterator[Fault]:
+    """the output tells of another machine than the session
+
+    More threads or ranks on a host than the recorded topology has PUs, or NUMA nodes in a matrix that it does not have.
+
+    Do: take the topology from the machine that ran, or leave it out.
+    """
+    for tool in results.tools:
+        for runs in by_cell(good(results, tool)).values():
+            run = runs[0]
+            machine = topology(run)
+            if machine is None:
+                continue
+            pus = len(machine.pus)
+            threads = whole((run.parsed.facts if run.parsed else {}).get("threads"))
+            if tool in ("stream", "mlc", "likwid_bench") and threads and threads > pus:
+                yield Fault(
+                    level="warn", run=run, text=f"{threads} threads ran, the recorded machine has {pus} PUs"
+                )
+            nodes = {
+                int(str(r["to"]))
+                for r in run.records()
+                if str(r.get("section")) in ("latency_matrix", "bandwidth_matrix")
+            }
+            there = {node.os_index for node in machine.numa_nodes}
+            if nodes - there:
+                yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip

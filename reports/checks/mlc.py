@@ -1,0 +1,185 @@
+"""Checks of memory latency and bandwidth as MLC (or memlat in its place) measures them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reports import derive
+from reports import format as fmt
+from reports.checks import Fault, check
+from reports.checks._cells import by_cell, good, is_captured, placed_cpus, topology
+from reports.derive import Load
+from reports.frames import Results, Run
+
+LINE = 64
+"""Bytes of a cache line: what one access of the latency thread moves."""
+
+FILL_BUFFERS = 16
+"""Lines that a core can wait for at a time; 10 to 12 on older cores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A loaded-latency curve, medians over the repeats, from the most load to the least (rising delay)."""
+
+    run: Run  # one of its runs
+    traffic: str
+    rows: tuple[Load, ...]
+
+
+def curves(results: Results) -> list[Curve]:
+    found = []
+    for runs in by_cell(good(results, "mlc")).values():
+        cells: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
+        for run in runs:
+            lines: dict[tuple[object, object], dict[str, object]] = {}
+            for record in run.records():
+                if record.get("section") == "loaded_latency":
+                    lines.setdefault((record.get("run"), record.get("row")), dict(record))[str(record["metric"])] = record["value"]  # fmt: skip
+            turns: dict[tuple[str, int], int] = {}
+            for line in lines.values():
+                if line.get("delay") is None or "latency" not in line or "bandwidth" not in line:
+                    continue
+                key = str(line.get("traffic") or ""), int(str(line["delay"]))
+                turn = turns[key] = turns.get(key, -1) + 1
+                cells.setdefault((*key, turn), []).append(
+                    (float(str(line["latency"])), float(str(line["bandwidth"])))
+                )
+        for traffic in dict.fromkeys(key[0] for key in cells):
+            rows = [
+                Load(delay, *(statistics.median(values) for values in zip(*pairs, strict=True)))
+                for (of, delay, _), pairs in cells.items()
+                if of == traffic
+            ]
+            found.append(
+                Curve(run=runs[0], traffic=traffic, rows=tuple(sorted(rows, key=lambda row: row.delay)))
+            )
+    return found
+
+
+@check("M1", "warn")
+def disturbed_row(results: Results) -> Iterator[Fault]:
+    """latency above what a higher load had already reached
+
+    Less load never waits longer. With rising injection delay the load falls; a latency above 1.08 × the lowest latency at any smaller
+    delay is that of a row that something else disturbed (an interrupt, another process, a clock that was turned down). Rows
+    with the same delay and curves of fewer than five rows are left out. (A monotone fit would blame the good rows as well.)
+
+    Do: measure again on a quiet machine with a fixed clock; leave the rows out of what is quoted.
+    """
+    for curve in curves(results):
+        if len(curve.rows) < 5:
+            continue
+        lowest = curve.rows[0].latency
+        wrong = []
+        for row in curve.rows[1:]:
+            if row.latency > 1.08 * lowest:
+                wrong.append(f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(row.latency / lowest)} × {fmt.quantity(lowest, 'ns')})")  # fmt: skip
+            lowest = min(lowest, row.latency)
+        if wrong:
+            yield Fault(level="warn", run=curve.run, text="; ".join(wrong))
+
+
+@check("M2", "error")
+def impossible_bandwidth(results: Results) -> Iterator[Fault]:
+    """bandwidth that is too small or too large to be true
+
+    The latency thread alone moves 64 B per latency: a loaded-latency row cannot show less (3 % are allowed for rounding). And no
+    row can show more than the memory modules can move, MT/s · 8 B each, where the session recorded them. Traffic of caches (buffers
+    smaller than the caches, -b) is the usual cause of too much.
+
+    Do: look at the raw output for a unit or a column that was mistaken; check the buffer size.
+    """
+    for curve in curves(results):
+        for row in curve.rows:
+            least = LINE / row.latency * 1e9
+            if row.bandwidth < 0.97 * least:
+                yield Fault(
+                    level="error", run=curve.run,
+                    text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')}, and 64 B ÷ {fmt.quantity(row.latency, 'ns')} alone are "
+                    f"{fmt.quantity(least, 'B/s')}",
+                )  # fmt: skip
+    for runs in by_cell(good(results, "mlc")).values():
+        peak = derive.dram_peak(str(runs[0].session.facts.get("dimms") or ""))
+        rates = [
+            float(str(record["value"]))
+            for run in runs
+            for record in run.records()
+            if record["metric"] == "bandwidth"
+        ]
+        if peak and rates and max(rates) > peak:
+            yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+
+
+@check("M3", "info")
+def kind_of_writes(results: Results) -> Iterator[Fault]:
+    """what the load does is told by -W, not by a heading
+
+    -W2 to -W5 are reads and ordinary writes, -W6 to -W10 reads and non-temporal writes, which take no line from memory before they write
+    it. And the latency is that of one reading thread, whatever the others do: "writes have a higher latency" cannot be seen here. Said
+    of captured output, where a heading may say otherwise.
+
+    Do: name the traffic as reports do ("R:W 3:1, non-temporal").
+    """
+    for curve in curves(results):
+        if is_captured(curve.run) and curve.traffic.endswith(" nt"):
+            yield Fault(
+                level="info",
+                run=curve.run,
+                text=f"“{curve.traffic}”: non-temporal writes; the latency is the reader’s",
+            )
+
+
+@check("M4", "info")
+def lines_in_flight(results: Results) -> Iterator[Fault]:
+    """more lines in flight than reads could have
+
+    Bandwidth · latency ÷ 64 B is how many lines were on their way, if both belong to the same accesses. Above cores × 16 fill buffers
+    they do not: writes wait elsewhere, and the reader's latency does not describe them. Where the number of cores is not known, the most
+    lines of the read-only curve of the same file stand in, twice.
+
+    Do: quote the latency as that of a reader beside this traffic, not as the traffic's own.
+    """
+    found = curves(results)
+    reads: dict[str, float] = {}
+    for curve in found:
+        if curve.traffic in ("", "read"):
+            most = max(derive.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
+            reads[curve.run.file] = max(most, reads.get(curve.run.file, 0.0))
+    for curve in found:
+        machine = topology(curve.run)
+        placed = {cpu for group in placed_cpus(curve.run) for cpu in group}
+        limit: float | None = None
+        if machine is not None:
+            limit = FILL_BUFFERS * sum(
+                1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus)
+            )
+        elif curve.run.file in reads:
+            limit = 2 * reads[curve.run.file]
+        row = max(curve.rows, key=lambda r: r.bandwidth * r.latency)
+        lines = derive.lines_in_flight(row.bandwidth, row.latency)
+        if limit and lines > limit:
+            yield Fault(
+                level="info", run=curve.run,
+                text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {fmt.quantity(row.latency, 'ns')} ÷ 64 B = "
+                f"{fmt.number(lines)} lines, at most {fmt.number(limit)} can be waited for",
+            )  # fmt: skip
+
+
+@check("M5", "warn")
+def prefetchers_on(results: Results) -> Iterator[Fault]:
+    """the prefetchers were on
+
+    MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Where it says that it could not (not root, no msr module), a
+    sequential walk is helped by them and an idle latency is too low, often by half; newer versions walk at random then and say so,
+    which is slower than a sequential walk without prefetchers.
+
+    Do: load the msr module and run as root, or compare only with runs that had the prefetchers on too.
+    """
+    for runs in by_cell(good(results, "mlc")).values():
+        flagged = [run for run in runs if run.parsed and run.parsed.has("no_msr")]
+        if flagged:
+            random = any(run.parsed and run.parsed.has("random_access") for run in flagged)
+            yield Fault(level="warn", run=flagged[0], text="MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip

@@ -1,0 +1,197 @@
+"""Checks of STREAM's numbers (and those of the kernel in its place): caches, threads, what the firmware claims."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from orchestrator.tools.stream import last_level_bytes
+from reports import derive
+from reports import format as fmt
+from reports.checks import Fault, check
+from reports.checks._cells import by_cell, good, is_captured, placed_cpus, siblings_key, topology, whole
+from reports.frames import Results, Run
+
+BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
+"""What one element of 8 B counts for in each kernel: two or three arrays."""
+
+
+def _facts(run: Run, *names: str) -> list[float | None]:
+    facts = run.parsed.facts if run.parsed else {}
+    return [float(str(facts[name])) if isinstance(facts.get(name), int | float) else None for name in names]
+
+
+def _rate(run: Run, kernel: str = "triad") -> float | None:
+    for record in run.records():
+        if record.get("kernel") == kernel and record["metric"] == "bandwidth":
+            return float(str(record["value"]))
+    return None
+
+
+def _array_bytes(run: Run) -> float | None:
+    elements, width = _facts(run, "array_size", "bytes_per_element")
+    return elements * (width or 8) if elements else None
+
+
+@check("S1", "error", "info")
+def array_too_small(results: Results) -> Iterator[Fault]:
+    """arrays that fit in the caches, or a clock too coarse for them
+
+    STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a loop of at least 20 ticks of the
+    clock. Checked where the session knows the caches, and where the output tells the ticks. Where the array's size is an axis of the
+    sweep, the caches are what was to be seen: info.
+
+    Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
+    """
+    for runs in by_cell(good(results, "stream")).values():
+        run = runs[0]
+        size, machine = _array_bytes(run), topology(run)
+        if size and machine is not None:
+            cpus = tuple(cpu for group in placed_cpus(run) for cpu in group) or tuple(
+                p.os_index for p in machine.pus
+            )
+            caches = last_level_bytes(machine, cpus)
+            if size < 4 * caches:
+                yield Fault(
+                    level="info" if "array_size" in run.point.axes else "error", run=run,
+                    text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
+                )  # fmt: skip
+        ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
+        if ticks and min(ticks) < 20:
+            yield Fault(
+                level="error",
+                run=run,
+                text=f"{fmt.number(min(ticks))} ticks of the clock a loop, 20 at least",
+            )
+
+
+@check("S2", "error")
+def faster_than_memory(results: Results) -> Iterator[Fault]:
+    """faster than the memory can be
+
+    A rate above what the memory modules of the machine can move (MT/s · 8 B each, where recorded), or above 1.05 × the median of the
+    cells with the same threads and place and larger arrays: the arrays were in the caches. Sweeps over the array's size are left out.
+
+    Do: enlarge the arrays and measure again.
+    """
+    for runs in by_cell(good(results, "stream")).values():
+        rates = [rate for run in runs for kernel in BYTES if (rate := _rate(run, kernel))]
+        peak = derive.dram_peak(str(runs[0].session.facts.get("dimms") or ""))
+        if peak and rates and max(rates) > peak and "array_size" not in _asked_axes(runs[0]):
+            yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+    groups: dict[tuple[object, ...], dict[float, list[Run]]] = {}
+    for run in good(results, "stream"):
+        size = _array_bytes(run)
+        if size and "array_size" not in _asked_axes(run):
+            key = siblings_key(run, ("array_size", "ntimes"))
+            groups.setdefault(key, {}).setdefault(size, []).append(run)
+    for by_size in groups.values():
+        for size, runs in by_size.items():
+            own = [rate for run in runs if (rate := _rate(run))]
+            larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
+            if own and larger and statistics.median(own) > 1.05 * statistics.median(larger):
+                yield Fault(
+                    level="error", run=runs[0],
+                    text=f"{fmt.quantity(statistics.median(own), 'B/s')} with arrays of {fmt.size(size)}, "
+                    f"{fmt.quantity(statistics.median(larger), 'B/s')} with larger ones",
+                )  # fmt: skip
+
+
+def _asked_axes(run: Run) -> tuple[str, ...]:
+    return () if is_captured(run) else run.point.axes
+
+
+@check("S3", "error")
+def threads_without_a_core(results: Results) -> Iterator[Fault]:
+    """threads that share a core, or are not those that were asked for
+
+    More threads than CPUs they were given; more threads than cores, where cores were left; a number of threads that the program counted and that
+    differs from what was asked for; OpenMP threads of pinsweep's own run without OMP_PROC_BIND.
+
+    Do: give every thread a core of its own, and bind it.
+    """
+    for runs in by_cell(good(results, "stream")).values():
+        run = runs[0]
+        counted, asked = _facts(run, "threads", "threads_requested")
+        option = whole(run.options.get("threads"))
+        cpus = [cpu for group in placed_cpus(run) for cpu in group]
+        threads = counted or option
+        if run.parsed and run.parsed.has("threads_differ"):
+            yield Fault(level="error", run=run, text=f"{fmt.number(asked)} threads asked for, {fmt.number(counted)} counted")  # fmt: skip
+        elif counted and option and counted != option:
+            yield Fault(
+                level="error", run=run, text=f"threads={option} asked for, {fmt.number(counted)} counted"
+            )
+        if threads and cpus and threads > len(cpus):
+            yield Fault(
+                level="error",
+                run=run,
+                text=f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}",
+            )
+        machine = topology(run)
+        if machine is not None and cpus and threads and threads <= len(cpus):
+            cores = {core.index for core in machine.cores if not set(cpus).isdisjoint(core.cpus)}
+            near = [
+                c
+                for c in machine.cores
+                if c.package in {machine.cores[i].package for i in cores if i < len(machine.cores)}
+            ]
+            if len(cores) < threads <= len(near) and run.relation != "smt siblings":
+                yield Fault(level="error", run=run, text=f"{fmt.number(threads)} threads on {fmt.plural(len(cores), 'core')}, there are {len(near)}")  # fmt: skip
+        if (
+            not is_captured(run)
+            and threads
+            and threads > 1
+            and run.record.env
+            and "OMP_PROC_BIND" not in run.record.env
+            and "OMP_NUM_THREADS" in run.record.env
+            and not cpus
+        ):
+            yield Fault(level="error", run=run, text="OMP_PROC_BIND was not set")  # fmt: skip
+
+
+@check("S4", "info")
+def nominal_distances(results: Results) -> Iterator[Fault]:
+    """the firmware's distances are not those of the memory
+
+    The ratio of local to remote bandwidth (STREAM at each number of threads, medians) against the ratio of the distances in the
+    firmware's table (SLIT; 11 ÷ 10 says 10 %). Further than 10 % apart, or the other way round, the table is nominal.
+
+    Do: do not compute with the distances that `numactl --hardware` prints; measure.
+    """
+    places: dict[tuple[object, ...], dict[str, list[tuple[Run, float]]]] = {}
+    for run in good(results, "stream"):
+        if (word := run.relation) in ("local", "remote") and (rate := _rate(run)):
+            key = (run.file, run.point.sweep, *siblings_key(run, ())[4:])
+            places.setdefault(key, {}).setdefault(word, []).append((run, rate))
+    said: dict[object, list[tuple[float, Run, str]]] = {}
+    for key, both in places.items():
+        slit = _slit(both["remote"][0][0], results) if len(both) == 2 else None
+        if slit is None:
+            continue
+        local, remote = (statistics.median(rate for _, rate in both[word]) for word in ("local", "remote"))
+        run = both["remote"][0][0]
+        text = f"local is {fmt.number(local / remote)} × remote ({run.point.describe()}), the table says {fmt.number(slit)}"
+        said.setdefault(key[:2], []).append((abs(local / remote / slit - 1), run, text))
+    for found in said.values():
+        off, run, text = max(found, key=lambda f: f[0])
+        if off > 0.10:
+            yield Fault(level="info", run=run, text=text)
+
+
+def _slit(run: Run, results: Results) -> float | None:
+    """Return the smallest remote distance ÷ the smallest local one, None where nothing tells the distances.
+
+    Of captured output they may have been taken in apart from the runs, into the same file.
+    """
+    machine = topology(run)
+    pairs: list[tuple[int, int, float]] = []
+    if machine is not None and machine.distances:
+        pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]
+    else:
+        sessions = [m.session for m in results.machines if m.file == run.file] if is_captured(run) else []
+        told = [s.facts["numa_distances"] for s in (run.session, *sessions) if s.facts.get("numa_distances")]
+        pairs = [(int(a), int(b), float(d)) for a, b, d in (told[0] if told else ())]
+    own = [d for a, b, d in pairs if a == b and d]
+    others = [d for a, b, d in pairs if a != b and d]
+    return min(others) / min(own) if own and others else None
