@@ -100,6 +100,7 @@ def _describe(name: str, option: Option) -> str:
 def _from_options(options: Mapping[str, Option]) -> str:
     required = {name: option for name, option in options.items() if option.required}
     values = (
-        f"  {name}: {option.choices[0] if option.choices else '…'}\n" for name, option in required.items()
+        f'  {name}: "{option.choices[0] if option.choices else "…"}"\n'  # in quotes: a word may be null, or on
+        for name, option in required.items()
     )
-    return "fixed:\n" + "".join(values)
+    return "".join(("fixed:\n", *values)) if required else ""
