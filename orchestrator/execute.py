@@ -110,7 +110,7 @@ def execute(
                 keeper.keep_to(away or mask)
                 keeper.watch(mark)
                 outcome = run_process(
-                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop, aside=away,
+                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd, aside=away,
                     look=witness.look if run.placement else None,
                 )  # fmt: skip
                 keeper.watch("")

@@ -206,12 +206,13 @@ class PlannedRun:
     point: Point
     repeat: int  # from 1
     argv: tuple[str, ...]
-    env: Mapping[str, str]  # what is added to the inherited environment
+    env: Mapping[str, str]  # what is added to the inherited environment, besides LC_ALL=C
     placement: Placement | None
     timeout_s: float
     nominal_s: float  # wall time of the process, by the tool's own reckoning
     estimate_s: float  # the same, corrected by what earlier runs took
     program: str  # name of the program in Session.programs
+    cwd: str = ""  # the folder it starts in; "": where pinsweep was started
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
     notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"

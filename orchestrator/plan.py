@@ -117,6 +117,7 @@ def make_plan(
                 nominal_s=command.estimate_s,
                 estimate_s=learnt.wall_s(point, command.estimate_s),
                 program=cell.program.name,
+                cwd=command.cwd,
                 scratch=command.scratch,
                 writes=command.writes,
                 notes=command.notes,
@@ -166,9 +167,10 @@ def _cell(
                 )
         command = tool.command(point, placement, site)
         needed = sum(file.size_bytes for file in command.scratch)
-        if machine.free_scratch_bytes is not None and needed > machine.free_scratch_bytes:
+        room = machine.free_scratch_bytes
+        if needed and room is not None and needed > room:
             raise Refused(
-                f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {machine.free_scratch_bytes >> 20} MiB to give"
+                f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {max(0, room) >> 20} MiB to give"
             )
     except (Unplaceable, Refused) as error:
         return Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))
@@ -193,6 +195,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
                 "repeat": run.repeat,
                 "argv": list(run.argv),
                 "env": dict(run.env),
+                "cwd": run.cwd,
                 "placement": run.placement.as_json() if run.placement else None,
                 "timeout_s": run.timeout_s,
                 "estimate_s": run.estimate_s,
@@ -221,7 +224,7 @@ def as_shell(plan: Plan, scratch: str) -> str:
         f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.point)}: {skipped.reason}')}"
         for skipped in plan.skipped
     ]
-    if any(run.scratch for run in plan.runs):
+    if any(run.scratch or run.cwd for run in plan.runs):
         lines += [f"mkdir -p {shlex.quote(scratch)}"]
     for number, run in enumerate(plan.runs, 1):
         lines += [
@@ -239,8 +242,10 @@ def as_shell(plan: Plan, scratch: str) -> str:
                 lines.append(f"mkdir -p {path}")
             else:
                 lines.append(f"test -e {path} || head -c {file.size_bytes} /dev/urandom > {path}")
+        inside = f"cd {shlex.quote(run.cwd)} && " if run.cwd else ""
         words = [*(f"{name}={shlex.quote(value)}" for name, value in run.env.items()), shlex.join(run.argv)]
-        lines.append(("env " if run.env else "") + " ".join(words))
+        line = inside + ("env " if run.env else "") + " ".join(words)
+        lines.append(f"({line})" if inside else line)
     return "\n".join(lines) + "\n"
 
 

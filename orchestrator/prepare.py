@@ -47,6 +47,10 @@ def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
             "--only", f"no sweep named {', '.join(missing)}", f"sweeps: {', '.join(sorted(known))}"
         )
     experiments = tuple(_narrowed(experiment, wishes.only) for experiment in loaded)
+    if wishes.scratch is not None and not wishes.scratch.is_dir():
+        raise UserError(
+            "--scratch", f"{wishes.scratch} is no folder", "name a folder on the file system to be measured"
+        )
     root = wishes.scratch or (wishes.output.parent if wishes.output else Path())
     folder = scratch_folder(root, experiments)
     machine = survey(

@@ -105,6 +105,7 @@ def run_process(
     mark: str,
     timeout_s: float,
     stop: Stop,
+    cwd: str = "",
     look: Callable[[int], bool] | None = None,
     aside: Iterable[int] = (),
 ) -> Outcome:
@@ -120,10 +121,11 @@ def run_process(
         try:
             process = subprocess.Popen(
                 list(argv), env={**os.environ, "LC_ALL": "C", **env, MARK: mark},
+                cwd=cwd or None,
                 stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            return Outcome.not_started(f"{argv[0]}: {error.strerror}")
+            return Outcome.not_started(f"{error.filename or argv[0]}: {error.strerror}")
         try:
             with moved_aside(aside):
                 ending = _wait(process.pid, stop, begun + timeout_s, look, (stdout, stderr))

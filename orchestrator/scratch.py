@@ -21,6 +21,7 @@ from orchestrator.process import Stop, end_tree
 from parsers.errors import PinsweepError, UserError
 
 MARKER = ".pinsweep-scratch"
+MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that is in it.\n"
 RESERVE_BYTES = 64 << 20
 """What stays free on the scratch file system whatever a sweep asks for."""
 
@@ -138,7 +139,7 @@ def _lock(path: Path) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = not path.exists()
             path.mkdir(exist_ok=True)
-            if not fresh and not (path / MARKER).exists() and any(path.iterdir()):
+            if path.is_symlink() or (not fresh and not _is_ours(path)):
                 raise UserError(
                     str(path),
                     "this folder was not made by pinsweep",
@@ -154,11 +155,21 @@ def _lock(path: Path) -> int:
                     "another pinsweep is using this scratch folder",
                     "wait for it, or choose another with --scratch",
                 )
+            os.truncate(lock, 0)
+            os.pwrite(lock, MARKER_TEXT.encode(), 0)
             return lock
     except OSError as error:
         raise UserError(
             str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
         ) from error
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether the folder is empty, or bears our marker with our words in it."""
+    try:
+        return (path / MARKER).read_text("utf-8") in ("", MARKER_TEXT) and not (path / MARKER).is_symlink()
+    except OSError:
+        return not any(path.iterdir())
 
 
 def _remove(path: Path) -> None:

@@ -29,6 +29,7 @@ from orchestrator.store import (
     create_result,
     open_result,
 )
+from orchestrator.survey import LONGEST_NAME
 from orchestrator.tools import Program
 from parsers.errors import UserError
 
@@ -165,7 +166,10 @@ def _seed_of(path: Path | None) -> int | None:
 
 
 def _holds_something(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
+    try:
+        return path.stat().st_size > 0
+    except OSError:  # not there, or not ours to see: opening it will say
+        return False
 
 
 def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
@@ -199,7 +203,7 @@ def default_name(experiments: Sequence[Experiment]) -> str:
     """Return `EXPERIMENT@HOST-UTC.db`, in signs that every file system takes."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
     host = re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())
-    return f"{'+'.join(experiment.name for experiment in experiments)}@{host}-{stamp}.db"
+    return f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host}-{stamp}.db"
 
 
 def _now() -> str:

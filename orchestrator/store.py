@@ -154,11 +154,11 @@ class ResultFile:
         try:
             with self._db:
                 yield self._db
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise PinsweepError(
                 str(self.path),
                 f"cannot be written: {error}",
-                "free some space, then run the same command again",
+                "see that the file is whole and that there is space, then run the same command again",
             ) from error
 
     def begin_session(
@@ -257,12 +257,22 @@ class ResultFile:
 
     # --- reading -----------------------------------------------------------------------------------------
 
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """Return what a query finds. Raises PinsweepError where the file is damaged."""
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise _damaged(self.path, error) from error
+
+    def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 (a row, or None)
+        return next(iter(self._rows(query, *values)), None)
+
     def sessions(self) -> tuple[Session, ...]:
         """Return all sessions, oldest first."""
         columns = (
             "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
         )
-        rows = self._db.execute(f"SELECT {columns} FROM session ORDER BY session")
+        rows = self._rows(f"SELECT {columns} FROM session ORDER BY session")
         return tuple(
             Session(
                 session=row[0], started_utc=row[1], ended_utc=row[2], pinsweep_version=row[3],
@@ -274,16 +284,14 @@ class ResultFile:
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return every experiment text that was run on this file, in the order of their first run."""
-        rows = self._db.execute(
-            "SELECT sha256, path, title, text, about FROM experiment ORDER BY rowid"
-        )
+        rows = self._rows("SELECT sha256, path, title, text, about FROM experiment ORDER BY rowid")
         return tuple(
             StoredExperiment(sha256=r[0], path=r[1], title=r[2], text=r[3], about=r[4]) for r in rows
         )
 
     def points(self) -> tuple[StoredPoint, ...]:
         """Return all cells, in the order in which they were first planned."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment FROM point ORDER BY rowid"
         )
         return tuple(
@@ -304,19 +312,19 @@ class ResultFile:
 
     def superseded(self) -> frozenset[str]:
         """Return the point_id of every cell that the text which its sweep was last run from no longer asks for."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT point_id FROM (SELECT point_id, session, max(session) OVER (PARTITION BY sweep) AS newest"
             " FROM point JOIN experiment ON sha256 = experiment) WHERE session < newest"
         )
         return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
-        rows = self._db.execute("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
+        rows = self._rows("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
         return tuple(Skipped(sweep=row[0], point=json.loads(row[1]), reason=row[2]) for row in rows)
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
             " order_index, started_utc, wall_s, exit_code, signal, usage, session FROM run ORDER BY run_id"
         )
@@ -333,7 +341,7 @@ class ResultFile:
 
     def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
         """Return (point_id, repeat) → (number of attempts so far, status): ok if any was, else that of the last one."""
-        rows = self._db.execute(  # of a group, `status` is that of the row with max(attempt): SQLite's own rule
+        rows = self._rows(  # of a group, `status` is that of the row with max(attempt): SQLite's own rule
             "SELECT point_id, repeat, max(attempt), status, (SELECT max(o.status = 'ok') FROM run o"
             " WHERE o.point_id = run.point_id AND o.repeat = run.repeat) FROM run GROUP BY point_id, repeat"
         )
@@ -341,18 +349,19 @@ class ResultFile:
 
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
         """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
-        row = self._db.execute(
-            "SELECT zlib FROM output WHERE run_id = ? AND stream = ?", (run_id, stream)
-        ).fetchone()
+        row = self._first("SELECT zlib FROM output WHERE run_id = ? AND stream = ?", run_id, stream)
         if row is None:
-            known = self._db.execute("SELECT min(run_id), max(run_id) FROM run").fetchone()
+            known = self._first("SELECT min(run_id), max(run_id) FROM run")
             runs = f"runs {known[0]} to {known[1]}" if known[0] is not None else "no runs"
             raise UserError(
                 str(self.path),
                 f"no {stream} of a run {run_id}",
                 f"the file holds {runs}; `pinsweep show {self.path}` lists them",
             )
-        return zlib.decompress(row[0])
+        try:
+            return zlib.decompress(row[0])
+        except zlib.error as error:
+            raise _damaged(self.path, error) from error
 
     def parsed(self, record: RunRecord, point: Point) -> Parsed:
         """Return what a run's output says, from the cache where it was read by the same parser version.
@@ -361,9 +370,9 @@ class ResultFile:
         """
         name, context = _how(record, point)
         parser = get_parser(name)
-        row = self._db.execute(
-            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", (record.run_id, parser.VERSION)
-        ).fetchone()
+        row = self._first(
+            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", record.run_id, parser.VERSION
+        )
         if row is not None:
             return _load_parsed(row[0])
         parsed = parser.parse(
@@ -373,7 +382,7 @@ class ResultFile:
         try:
             with self._db:
                 _insert_parsed(self._db, record.run_id, name, dump_parsed(parsed))
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError:
             pass  # opened read-only, or the disk is full: a cache may be missing
         return parsed
 
@@ -434,10 +443,13 @@ def open_result(path: Path) -> ResultFile:
         raise _unusable(path, error) from error
     try:
         _check(path, database)
+        (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise _damaged(path, ValueError(verdict))
     except sqlite3.Error as error:
         database.close()
         raise _unusable(path, error) from error
-    except UserError:
+    except PinsweepError:
         database.close()
         raise
     return ResultFile(path, database, None)
@@ -452,6 +464,8 @@ def create_result(path: Path) -> ResultFile:
     """
     guard = path.with_name(f".{path.name}.lock")
     try:
+        if path.exists() and not path.is_file():
+            raise UserError(str(path), "is not a file", "name a file with -o")
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = lockfile.acquire(guard)
         if lock is None:
@@ -476,12 +490,20 @@ def create_result(path: Path) -> ResultFile:
         database.execute("PRAGMA journal_mode = DELETE")
         database.execute("PRAGMA synchronous = FULL")  # a committed run survives a power cut
     except (sqlite3.Error, UserError) as error:
+        if fresh:
+            path.unlink(missing_ok=True)
         guard.unlink(missing_ok=True)
         os.close(lock)
         if isinstance(error, UserError):
             raise
         raise _unusable(path, error) from error
     return ResultFile(path, database, (guard, lock))
+
+
+def _damaged(path: Path, error: Exception) -> PinsweepError:
+    return PinsweepError(
+        str(path), f"is damaged: {error}", "take a copy of before; sqlite3's .recover saves what can be saved"
+    )
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> UserError:

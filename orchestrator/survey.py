@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import stat
@@ -19,6 +20,7 @@ from orchestrator.topology import Topology
 from parsers.errors import UserError
 
 SCRATCH_ROOT = "pinsweep-scratch"
+LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
 
 
 def survey(
@@ -51,7 +53,10 @@ def survey(
 
 def scratch_folder(root: Path, experiments: Iterable[Experiment]) -> Path:
     """Return the folder of these experiments below `root`: the same for `plan` and for `run`."""
-    return root.absolute() / SCRATCH_ROOT / "+".join(experiment.name for experiment in experiments)
+    name = "+".join(experiment.name for experiment in experiments)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return root.absolute() / SCRATCH_ROOT / name
 
 
 def path_kind(path: str) -> str:

@@ -26,6 +26,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; nothing is left to say
         sys.exit(1)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+        print(f"error: {what}", file=sys.stderr)
+        sys.exit(1)
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
         sys.exit(_bug())
 

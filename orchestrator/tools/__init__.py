@@ -116,6 +116,7 @@ class Command:
     argv: tuple[str, ...]
     estimate_s: float  # wall time, start to exit
     env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = ""  # the folder to start in; "": where pinsweep was started
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
     notes: tuple[str, ...] = ()

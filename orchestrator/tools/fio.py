@@ -63,10 +63,47 @@ OURS = {
 }
 """Options that pinsweep keeps to itself, and why."""
 
-WRITING_ENGINES = frozenset(
-    {"filecreate", "filedelete", "falloc", "ftruncate", "e4defrag", "exec", "mtd", "external"}
-)
-"""Engines that change files or start programs whatever `rw` says."""
+_PASSED = """
+    rw bs ba bsrange bssplit bs_unaligned direct buffered atomic sync fsync fdatasync fsync_on_close end_fsync sync_file_range
+    size io_size number_ios loops offset offset_align filename ioengine iodepth iodepth_batch iodepth_batch_complete_min
+    iodepth_batch_complete_max iodepth_low serialize_overlap io_submit_mode rwmixread rwmixwrite rw_sequencer
+    percentage_random random_distribution random_generator randrepeat allrandrepeat randseed norandommap
+    random_sequence_stride num_range sprandom invalidate fadvise_hint fallocate overwrite pre_read file_service_type
+    trim_percentage trim_verify_zero trim_backlog trim_backlog_batch
+    runtime time_based ramp_time ramp_size startdelay numjobs thread rate rate_min rate_iops rate_iops_min rate_process
+    rate_cycle rate_ignore_thinktime thinktime thinktime_spin thinktime_blocks thinktime_blocks_type thinktime_iotime
+    thinkcycles latency_target latency_window latency_percentile latency_run max_latency steadystate
+    steadystate_duration steadystate_ramp_time steadystate_check_interval flow flow_id flow_sleep nice prio prioclass
+    mem lockmem buffer_pattern buffer_compress_percentage buffer_compress_chunk zero_buffers refill_buffers
+    scramble_buffers dedupe_percentage dedupe_mode dedupe_working_set_percentage dedupe_global
+    verify verify_interval verify_offset verify_pattern verify_pattern_interval verify_fatal verify_async verify_backlog
+    verify_backlog_batch verify_only verify_header_seed verify_write_sequence do_verify
+    group_reporting lat_percentiles clat_percentiles slat_percentiles percentile_list significant_figures disable_lat
+    disable_clat disable_slat disable_bw_measurement gtod_reduce clocksource unified_rw_reporting disk_util bwavgtime
+    iopsavgtime continue_on_error ignore_error
+    zonemode zonesize zonerange zoneskip zonecapacity max_open_zones job_max_open_zones ignore_zone_limits
+    read_beyond_wp zone_reset_threshold zone_reset_frequency write_hint priohint cmdprio cmdprio_class cmdprio_hint
+    cmdprio_percentage cmdprio_bssplit fdp plid_select plids dataplacement hipri hipri_percentage fixedbufs
+    registerfiles sqthread_poll sqthread_poll_cpu nonvectored uncached force_async nowait userspace_reap cmd_type
+    md_per_io_size pi_act pi_chk apptag apptag_mask readfua writefua write_mode verify_mode deac
+"""
+PASSED = frozenset(_PASSED.split())
+"""The options that an experiment may set: none of them names a file, starts a program or changes the machine.
+
+A list of what is allowed, not of what is forbidden: fio has options that write to a file whatever rw says
+(`mem=mmapshared:PATH`), that grow a file past its size (`fill_device`), or make files where fio was started
+(`verify_dump`), and every version adds some.
+"""
+
+ENGINES = (
+    "libaio", "io_uring", "io_uring_cmd", "sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "null",
+)  # fmt: skip
+"""Engines that do what `rw` says to what `filename` says, and nothing else."""
+
+MEMORY = ("malloc", "shm", "shmhuge", "mmap")
+
+_NAME = re.compile(r"/[\w./+@%=:,~ -]*[\w./+@%=:,~-]")
+"""Paths that fio takes as they are: it cuts an option's value at ; and #, and writes to the stump."""
 
 DEFAULT_SIZE = "256M"
 DEFAULT_RUNTIME_S = 10.0
@@ -84,18 +121,20 @@ def _catalogue() -> Mapping[str, Mapping[str, Any]]:
 
 @functools.cache
 def options() -> Mapping[str, Option]:
-    """Return fio's own options and their aliases (see scripts/fio_options.py), without those that pinsweep keeps."""
+    """Return what an experiment may set: fio's own options (scripts/fio_options.py) and their aliases, as far as PASSED."""
     found: dict[str, Option] = {}
     for name, entry in _catalogue().items():
-        if name in OURS:
+        if name not in PASSED:
             continue
-        option = Option(kind="flag" if entry["kind"] == "flag" else "text", help=entry["help"])
-        if name in ("rw", "ioengine"):
-            option = Option(
-                kind="word", help=entry["help"], choices=tuple(entry["choices"]) if name == "rw" else ()
-            )
+        choices = {"rw": tuple(entry.get("choices", ())), "ioengine": ENGINES, "mem": MEMORY}.get(name)
+        if name == "numjobs":
+            option = Option(kind="int", low=1, high=65536, help=entry["help"])
+        elif choices:
+            option = Option(kind="word", help=entry["help"], choices=choices)
+        else:
+            option = Option(kind="flag" if entry["kind"] == "flag" else "text", help=entry["help"])
         for key in (name, entry.get("alias")):
-            if key and key not in OURS:
+            if key:
                 found[key] = option
     return found
 
@@ -104,8 +143,12 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Check numbers, times and what only the options together show. `options` are those of one cell."""
     found = []
     for name, value in options.items():
-        if name in OURS:
-            found.append((name, OURS[name]))
+        if _canonical(name) not in PASSED:
+            if _canonical(name) not in _catalogue():
+                continue  # no option of fio's: found by its name already
+            found.append(
+                (name, OURS.get(name, "may write files, start programs or change the machine: not passed on"))
+            )
             continue
         kind = _catalogue().get(_canonical(name), {}).get("kind")
         text = str(value)
@@ -113,16 +156,17 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.append((name, f"{text!r} is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%)"))
         elif kind == "seconds" and seconds(text) is None:
             found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
-        elif any(sign in text for sign in "\n\0$`"):
-            found.append((name, "holds a line break, $ or `: fio would expand them, some through a shell"))
-    engine = str(options.get("ioengine", "libaio"))
-    if engine.split(":")[0] in WRITING_ENGINES:
-        found.append(
-            (
-                "ioengine",
-                f"{engine} changes files or starts programs, whatever rw says; pinsweep does not run it",
+        elif any(sign in text for sign in "\n\0$`;#") and name != "filename":
+            found.append(
+                (name, "holds a line break, $, `, ; or #: fio expands them, or cuts the value there")
             )
-        )
+    if "filename" not in options:
+        try:
+            size_bytes(str(options.get("size", DEFAULT_SIZE)))
+        except ValueError:
+            found.append(("size", f"{options['size']!r} is no size of a scratch file (256M, 1G)"))
+        if "offset" in options:
+            found.append(("offset", "lies outside the scratch file; it needs a filename"))
     found += [
         (alias, f"is another name of {name}, which is given too")
         for name, alias in (("rw", "readwrite"), ("bs", "blocksize"), ("runtime", "timeout"))
@@ -216,6 +260,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     ramp_s = seconds(str(given.get("ramp_time", 0))) or 0.0
     return Command(
         argv=argv,
+        cwd=site.scratch,
         estimate_s=(runtime_s if runtime_s is not None else DEFAULT_RUNTIME_S) + ramp_s + 0.5,
         scratch=scratch,
         writes=planned_writes,
@@ -230,6 +275,7 @@ def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
         "direct": True,
         "group_reporting": True,
         "lat_percentiles": True,
+        **({"verify_state_save": False, "verify_dump": False} if "verify" in given else {}),
     }
     if "buffered" in given:
         del found["direct"]
@@ -249,31 +295,26 @@ def _target(
     if str(given.get("ioengine")) == "null":
         return ("--filename=null",), (), (), ()
     if not filename:
-        try:
-            total = size_bytes(size)
-        except ValueError as error:
-            raise Refused(f"size={size} is no size a scratch file can have: {error}") from error
-        path = f"{site.scratch}/fio-{total}.dat"  # by its bytes: 256M, 256m and 268435456 are one file
-        files = int(given.get("nrfiles", 1))
-        if files > 1:
-            raise Refused("nrfiles needs a folder of files; a cell works on one scratch file")
+        total = size_bytes(size)
+        name = f"fio-{total}.dat"  # by its bytes: 256M, 256m and 268435456 are one file
+        path = f"{site.scratch}/{name}"
         kept = ScratchFile(path=path, size_bytes=total)
-        return (
-            (f"--filename={_escape(path)}",),
-            (kept,),
-            (Write(path=path, kind="scratch", size_bytes=total),),
-            (),
-        )
+        # the bare name, for a fio that is started in the scratch folder: it cuts a path at ; and #
+        return (f"--filename={name}",), (kept,), (Write(path=path, kind="scratch", size_bytes=total),), ()
     if ":" in filename.replace(r"\:", ""):
-        raise Refused("filename names several files; give one, or sweep over them")
-    real = site.real_path(filename)
+        raise UserError(filename, "names several files", "give one, or sweep over them")
+    real = site.real_path(filename)  # the file itself: a link may lead elsewhere by the time of the last run
+    if not _NAME.fullmatch(real):
+        raise UserError(
+            filename, "fio cannot be given this name: it cuts names at ; and #", "a name without such signs"
+        )
     kind = site.path_kind(real)
     if not writing:
         if kind == "missing":
             raise Refused(f"{filename} does not exist (fio would make it, and read what it made)")
         if kind == "directory":
             raise Refused(f"{filename} is a folder; leave filename out and use --scratch {filename}")
-        return (f"--filename={_escape(filename)}", "--readonly"), (), (), (f"reads {filename}",)
+        return (f"--filename={_escape(real)}", "--readonly"), (), (), (f"reads {real}",)
     if kind in ("block", "char"):
         if real not in site.allow_write:
             raise UserError(
@@ -282,7 +323,7 @@ def _target(
                 f"--allow-write {filename} if everything on it may be lost",
             )
         return (
-            (f"--filename={_escape(filename)}",),
+            (f"--filename={_escape(real)}",),
             (),
             (Write(path=real, kind="device"),),
             (f"OVERWRITES {real}",),

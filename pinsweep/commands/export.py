@@ -31,14 +31,15 @@ from pinsweep.commands import _options
 def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, output: Path | None) -> None:
     """Write the numbers of RESULT... as a table: base units (ns, B, B/s, 1/s), one column per axis."""
     from reports.export import export
+    from reports.files import refuse_inputs, write_whole
 
+    if output is not None:
+        refuse_inputs(output, results)
     data = export(results, form=form, shape=shape, tool=tool)
     if output is None:
         if form == "parquet":
             raise click.UsageError("parquet is not text: name a file with -o")
         click.echo(data, nl=False)
     else:
-        from reports.files import write_whole
-
         write_whole(output, data)
         click.echo(f"wrote  {output}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import click
@@ -33,5 +34,7 @@ def command(tool: str, output: Path | None) -> None:
     except FileExistsError as error:
         raise UserError(str(output), "is there already", "name another file") from error
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            output.unlink(missing_ok=True)
         raise UserError(str(output), f"cannot be written: {error.strerror}") from error
     click.echo(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)

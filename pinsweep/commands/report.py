@@ -23,7 +23,10 @@ from pinsweep.commands import _options
 )
 def command(results: tuple[Path, ...], output: Path | None, static: bool) -> None:
     """Draw RESULT... as one HTML page that needs no network, and reads without scripts."""
+    from reports.files import refuse_inputs
     from reports.render import render_report
 
-    path = render_report(results, output or results[0].with_suffix(".html"), static=static)
+    page = output or results[0].with_suffix(".html")
+    refuse_inputs(page, results)
+    path = render_report(results, page, static=static)
     click.echo(f"report  {path}", err=True)

@@ -119,12 +119,36 @@ repeats: 1
     def test_a_value_that_fio_refuses_is_a_failed_run_with_its_words(
         self, pinsweep: Cli, tmp_path: Path
     ) -> None:
-        (tmp_path / "f.yaml").write_text(self.TEXT.replace("ioengine: psync", "ioengine: nosuchengine"))
+        (tmp_path / "f.yaml").write_text(self.TEXT.replace("bs: 4k", "bs: 4k, verify: nosuchsum"))
 
         done = pinsweep("run", "f.yaml", "-o", "f.db")
 
         assert done.returncode == 1
-        assert "nosuchengine" in done.stderr
+        assert "nosuchsum" in done.stderr
+
+    @pytest.mark.parametrize("folder", ["vic;backup", "vic#3", "a:b", "with blank", "new\nline"])
+    def test_no_name_of_a_folder_leads_fio_astray(self, pinsweep: Cli, tmp_path: Path, folder: str) -> None:
+        """fio cuts a path at ; and #, and wrote to the stump: a file of the user's."""
+        victim = tmp_path / "vic"
+        victim.write_bytes(b"years of work")
+        (tmp_path / folder).mkdir()
+        (tmp_path / "vic;x.yaml").write_text(self.TEXT)
+
+        done = pinsweep("run", "vic;x.yaml", "-o", "f.db", "--scratch", folder)
+
+        assert done.returncode == 0, done.stderr
+        assert victim.read_bytes() == b"years of work"
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted(
+            ["f.db", "vic", "vic;x.yaml", folder]
+        )
+
+    def test_verifying_writes_nothing_where_pinsweep_was_started(self, pinsweep: Cli, tmp_path: Path) -> None:
+        (tmp_path / "f.yaml").write_text(
+            self.TEXT.replace("[randread, randrw]", "[randwrite]").replace("bs: 4k", "bs: 4k, verify: crc32c")
+        )
+
+        assert pinsweep("run", "f.yaml", "-o", "f.db").returncode == 0
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["f.db", "f.yaml"]
 
     def test_a_full_file_system_is_a_failed_run_and_the_sweep_goes_on(
         self, pinsweep: Cli, tmp_path: Path

@@ -190,7 +190,8 @@ class TestFio:
     def test_the_scratch_file_is_planned_as_a_write(self) -> None:
         command = build("fio", {"rw": "randread", "bs": "4k", "iodepth": 8, "size": "1M", "runtime": 5})
 
-        assert "--filename=/scratch/fio-1048576.dat" in command.argv
+        assert "--filename=fio-1048576.dat" in command.argv
+        assert command.cwd == "/scratch"
         assert [(write.path, write.kind, write.size_bytes) for write in command.writes] == [
             ("/scratch/fio-1048576.dat", "scratch", 1 << 20)
         ]
@@ -248,12 +249,17 @@ class TestFio:
             ("exec_prerun", "rm -rf /"), ("directory", "/"), ("unlink", 1), ("write_bw_log", "x"), ("opendir", "/"),
             ("ioengine", "external:evil.so"), ("ioengine", "filedelete"), ("bs", "4k; rm"), ("iodepth", "deep"),
             ("runtime", "soon"), ("size", "$(reboot)"), ("verify_pattern", "`reboot`"), ("rwmixread", 70),
+            ("mem", "mmapshared:/dev/sda"), ("iomem", "mmapshared:/dev/sda"), ("fill_device", True), ("fill_fs", True),
+            ("offset", "500M"), ("cgroup", "x"), ("cgroup_nodelete", True), ("verify_dump", True), ("nrfiles", 4),
+            ("filesize", "1G"), ("size", "50%"), ("buffer_pattern", "1;2"), ("ioengine", "nosuchengine"),
         ],
     )  # fmt: skip
     def test_what_it_will_not_pass_on(self, name: str, value: Any) -> None:
         options = {name: value, **({"rw": "randwrite"} if name == "rwmixread" else {})}
 
-        assert name in [found for found, _ in get_tool("fio").problems(options)]
+        module = get_tool("fio")
+        option = module.options().get(name)
+        assert name in [found for found, _ in module.problems(options)] or (option and option.problem(value))
 
     def test_an_option_this_fio_lacks_is_refused_before_the_sweep(self) -> None:
         old = Program(name="fio", path="/opt/fio", version="2.1", notes={"cmdhelp": "rw bs size runtime"})
@@ -273,10 +279,34 @@ class TestFio:
 
         assert len({write.path for command in commands for write in command.writes}) == 1
 
-    def test_colons_in_a_path_do_not_make_two_files(self) -> None:
-        command = build("fio", {"rw": "read"}, scratch="/mnt/a:b")
+    @pytest.mark.parametrize("folder", ["/mnt/a:b", "/mnt/vic;backup", "/mnt/run#3", "/mnt/new\nline"])
+    def test_no_path_of_the_scratch_folder_is_read_by_fio(self, folder: str) -> None:
+        """fio cuts an option's value at ; and #: `run#3/fio.dat` would write to `run`."""
+        command = build("fio", {"rw": "randwrite"}, scratch=folder)
 
-        assert r"--filename=/mnt/a\:b/fio-268435456.dat" in command.argv
+        assert command.cwd == folder
+        assert not [word for word in command.argv if folder in word]
+
+    @pytest.mark.parametrize(
+        "name",
+        ["/data/vic;x", "/data/run#3", "/data/new\nline", "/data/trailing ", "/data/$HOME", "/data/x;"],
+    )
+    def test_a_name_that_fio_would_cut_is_refused(self, name: str) -> None:
+        with pytest.raises(UserError, match="fio cannot be given this name"):
+            build("fio", {"rw": "read", "filename": name}, path_kind=lambda _: "file")
+
+    def test_a_link_is_followed_once_and_for_all(self) -> None:
+        command = build(
+            "fio", {"rw": "randwrite", "filename": "/dev/disk/by-id/mine"}, path_kind=lambda _: "block",
+            real_path=lambda _: "/dev/nvme9n1", allow_write=("/dev/nvme9n1",),
+        )  # fmt: skip
+
+        assert "--filename=/dev/nvme9n1" in command.argv
+
+    def test_verifying_leaves_no_files_behind(self) -> None:
+        argv = build("fio", {"rw": "randwrite", "verify": "crc32c"}).argv
+
+        assert {"--verify_state_save=0", "--verify_dump=0"} <= set(argv)
 
 
 class TestPoke:
