@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterator
 
@@ -9,11 +10,25 @@ from orchestrator.tools.stream import last_level_bytes
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, good, is_captured, placed_cpus, siblings_key, topology, whole
+from reports.checks._cells import (
+    by_cell,
+    command_text,
+    good,
+    is_captured,
+    placed_cpus,
+    siblings_key,
+    topology,
+    whole,
+)
 from reports.frames import Results, Run
 
 BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
 """What one element of 8 B counts for in each kernel: two or three arrays."""
+
+
+_BINDS = re.compile(
+    r"OMP_PROC_BIND|OMP_PLACES|KMP_AFFINITY|GOMP_CPU_AFFINITY|--physcpubind|-C ?\d|taskset|likwid-pin"
+)
 
 
 def _facts(run: Run, *names: str) -> list[float | None]:
@@ -101,15 +116,16 @@ def _asked_axes(run: Run) -> tuple[str, ...]:
     return () if is_captured(run) else run.point.axes
 
 
-@check("S3", "error")
+@check("S3", "error", "warn")
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were asked for
 
     More threads than CPUs they were given; more threads than cores, where cores were left; a number of threads that the program counted and that
-    differs from what was asked for; OpenMP threads of pinsweep's own run without OMP_PROC_BIND.
+    differs from what was asked for. Of captured output, a command that sets OMP_NUM_THREADS and nothing that binds threads (warn): they move.
 
     Do: give every thread a core of its own, and bind it.
     """
+    unbound: dict[tuple[str, str], list[Run]] = {}
     for runs in by_cell(good(results, "stream")).values():
         run = runs[0]
         counted, asked = _facts(run, "threads", "threads_requested")
@@ -138,16 +154,12 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
             ]
             if len(cores) < threads <= len(near) and run.relation != "smt siblings":
                 yield Fault(level="error", run=run, text=f"{fmt.number(threads)} threads on {fmt.plural(len(cores), 'core')}, there are {len(near)}")  # fmt: skip
-        if (
-            not is_captured(run)
-            and threads
-            and threads > 1
-            and run.record.env
-            and "OMP_PROC_BIND" not in run.record.env
-            and "OMP_NUM_THREADS" in run.record.env
-            and not cpus
-        ):
-            yield Fault(level="error", run=run, text="OMP_PROC_BIND was not set")  # fmt: skip
+        command = command_text(run)
+        if is_captured(run) and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
+            unbound.setdefault((run.file, command), []).append(run)
+    for members in unbound.values():
+        cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
+        yield Fault(level="warn", run=members[0], cell=cell, text="the command sets OMP_NUM_THREADS and binds no thread")  # fmt: skip
 
 
 @check("S4", "info")

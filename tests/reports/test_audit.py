@@ -1,0 +1,422 @@
+"""The audit: what a person found in two lab reports, what must stay silent, and a case for each arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.intake import Captured, read, store, wishes_from
+from reports import audit as module
+from reports import frames
+from reports.audit import Finding
+from reports.checks import LEVELS, checks
+
+FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
+FIO_MIX = (
+    "iodepth, bs, size, numjobs, runtime, direction=write:iops, direction=write:lat[us], "
+    "direction=read:iops, direction=read:lat[us], disk_util[%]"
+)
+
+
+def take(
+    result: Path, text: str, name: str, *, tool: str | None = None, settings: Sequence[str] = (), columns: str = "", command: str = "",
+) -> Path:  # fmt: skip
+    """Take a text in, as `pinsweep parse` does."""
+    file = result.parent / name
+    file.write_text(text, encoding="utf-8")
+    wishes = wishes_from(tool, (), settings, columns, command)
+    items = list(read([str(file)], wishes))
+    assert all(isinstance(item, Captured) for item in items), items
+    store((item for item in items if isinstance(item, Captured)), result, wishes, version="test")
+    return result
+
+
+def findings(*results: Path) -> tuple[Finding, ...]:
+    return module.audit(frames.load(results, excerpts=200_000))
+
+
+def found(all_of: Iterable[Finding], key: str, level: str = "") -> list[tuple[str, str]]:
+    """Return (cell, arithmetic) of a check's findings."""
+    return [cell for f in all_of if f.id == key and level in ("", f.level) for cell in f.cells]
+
+
+# --- the seeds ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def report_004(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the MLC and fio tables of seed 004, taken in as a reader of the report would."""
+    text = make.seed_text("004")
+    memory, storage = text.split("a. 4k Bs Randread")
+    sections = re.split(r"\n(?=[b-f]\. (?:4k|32k) Bs)", "a. 4k Bs Randread" + storage.split("Analysis")[0])
+    result = tmp_path_factory.mktemp("004") / "report.db"
+    take(result, memory, "mlc.txt")
+    for section in sections:
+        key = section[0]
+        command = re.search(r'"(sudo fio.*?)"', section)
+        assert command
+        mixed = key in "cf"
+        rw = "randrw" if mixed else "randwrite" if key in "be" else "randread"
+        take(
+            result, section, f"{key}.txt", tool="fio", columns=FIO_MIX if mixed else FIO_TABLE, command=command[1],
+            settings=[f"rw={rw}", "ioengine=libaio", "direct=1", *(["rwmixwrite=30"] if mixed else [])],
+        )  # fmt: skip
+    return findings(result)
+
+
+@pytest.fixture(scope="module")
+def report_003(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the STREAM table, the distances and the PingPong tables of seed 003."""
+    text = make.seed_text("003")
+    result = tmp_path_factory.mktemp("003") / "report.db"
+    loop = re.search(r"\(for i in seq.*", text)
+    assert loop
+    take(
+        result, text[text.index("|number of threads") :].split("![Access")[0], "stream.txt", tool="stream",
+        columns="threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", command=loop[0],
+    )  # fmt: skip
+    take(result, text[text.index("available:") :].split("In order")[0], "numactl.txt")
+    intra, inter = text[text.index("### Intrasocket") :].split("### Intersocket")
+    take(result, intra, "intra.txt", settings=["place=same package"])
+    take(result, inter, "inter.txt", settings=["place=other package"])
+    return findings(result)
+
+
+def test_little_s_law_finds_the_impossible_row_and_the_seven_others(report_004: tuple[Finding, ...]) -> None:
+    impossible = found(report_004, "F1", "error")
+    assert len(impossible) == 1
+    assert "rw=randwrite" in impossible[0][0]
+    assert "iodepth=32" in impossible[0][0]
+    assert impossible[0][1].startswith("366.7 kIOPS × 933.9 µs = 342 in flight, 256 asked for: 1.34")
+
+    lazy = found(report_004, "F1", "warn")
+    assert len(lazy) == 6
+    ratios = [float(text.rsplit(": ", 1)[1]) for cell, text in lazy if "randread" in cell]
+    assert ratios == pytest.approx([0.85, 0.80, 0.78, 0.78, 0.77], abs=0.0051)  # section a, all rows
+    assert [t.rsplit(": ", 1)[1] for c, t in lazy if "randwrite" in c and "iodepth=1 " in c] == ["0.828"]
+
+
+def test_the_tables_are_right_about_jobs_and_block_size(report_004: tuple[Finding, ...]) -> None:
+    ((rows, text),) = found(report_004, "F2")
+    assert rows == "30 rows"
+    assert text == "the command says numjobs=16, the rows 8; L ÷ iodepth has median 7.9: 8 jobs ran"
+
+    ((rows, text),) = found(report_004, "F3")
+    assert rows == "5 rows"
+    assert "the command says bs=4 KiB, the rows 32 KiB" in text
+    assert "202 MB/s or 1.62 GB/s" in text
+    assert text.endswith("32 KiB it was")
+
+
+def test_no_run_can_have_lasted_twenty_seconds(report_004: tuple[Finding, ...]) -> None:
+    lasted = [float(re.search(r"= ([\d.]+) s,", text)[1]) for _, text in found(report_004, "F4", "error")]  # type: ignore[index]
+
+    assert len(lasted) == 30
+    assert (min(lasted), max(lasted)) == pytest.approx((1.32, 14.4), abs=0.05)
+
+
+def test_the_write_cache_is_seen_four_ways(report_004: tuple[Finding, ...]) -> None:
+    unsteady = dict(found(report_004, "F6"))
+    assert len(unsteady) == 3
+    assert sorted(text.rsplit(": ", 1)[1] for text in unsteady.values()) == ["3.31 ×", "3.54 ×", "3.93 ×"]
+
+    fast_writes = [cell for cell, _ in found(report_004, "F8")]
+    depths = [(re.search(r"bs=(\w+) iodepth=(\d+)", cell) or [""])[0] for cell in fast_writes]
+    assert depths == ["bs=4k iodepth=4", "bs=4k iodepth=8", "bs=4k iodepth=32", "bs=32k iodepth=4"]
+
+    blamed = [text for _, text in found(report_004, "F10")]
+    assert len(blamed) == 4
+    assert "write latency falls from 34.5 µs at depth 1 to 21.7 µs at 4" in blamed
+    assert sum("44 % below" in text for text in blamed) == 2
+
+
+def test_commands_that_cannot_have_been_typed(report_004: tuple[Finding, ...]) -> None:
+    problems = " ".join(text for _, text in found(report_004, "G2"))
+
+    assert problems.count("MLC has no option “-1256”, “-l256” with a digit for its letter?") == 3
+    assert "a blank in “--name =”" in problems
+    assert "a lone “--”" in problems
+    assert "--iodepth=1/4/8/32/128 is 5 commands" in problems
+
+
+def test_disturbed_rows_and_no_others(report_004: tuple[Finding, ...]) -> None:
+    rows = [(cell, re.findall(r"delay (\d+):", text)) for cell, text in found(report_004, "M1")]
+
+    assert [delays for _, delays in sorted(rows)] == [["1300", "1700"], ["100", "300", "400", "500", "1000"]]
+    assert "W=8" in sorted(rows)[1][0]
+
+
+def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> None:
+    ((_, text),) = found(report_004, "G1")
+
+    assert text.startswith("write nt: -l not given and -l 256 agree within 7.")
+    assert len(found(report_004, "M3")) == 8  # -W9, 7, 8, 6, each with two strides: non-temporal
+    lines = [re.search(r"= (\d+) lines", text)[1] for _, text in found(report_004, "M4")]  # type: ignore[index]
+    assert lines == ["170", "173"]
+
+
+def test_seed_003(report_003: tuple[Finding, ...]) -> None:
+    claims = [text for _, text in found(report_003, "G4")]
+    assert any("“11.19 GB/s” matches no row" in t and "11.39, one digit away" in t for t in claims)
+    assert any("“maximum 5.46 GB/s” is the row of" in t and "6.24 GB/s at 256 KiB" in t for t in claims)
+    assert sum("is not the time of 0 bytes" in t for t in claims) == 2
+    assert len(claims) == 4
+
+    assert any("11391.37 “Mbytes/sec” are 11.94 GB/s" in text for _, text in found(report_003, "P2", "info"))
+    assert any("190 ns in steps of 10.0 ns: 5.3 %" in text for _, text in found(report_003, "P3"))
+    assert any("the peak is 6.24 GB/s at 256 KiB" in text for _, text in found(report_003, "P4"))
+    unions = sorted(re.findall(r"union of (.*):", text)[0] for _, text in found(report_003, "P1", "error"))
+    assert unions == ["core:0 and core:15", "core:0 and core:7"]
+    ((cells, text),) = found(report_003, "S3", "warn")
+    assert (cells, text) == ("20 cells", "the command sets OMP_NUM_THREADS and binds no thread")
+    ((_, loop),) = found(report_003, "G3")
+    assert "runs 3 times, for seq, 1 and 10" in loop
+    ((_, distances),) = found(report_003, "S4")
+    assert distances.startswith("local is 1.36 × remote (place=remote threads=1), the table says 1.1")
+
+
+def test_nothing_else_is_claimed_of_the_seeds(
+    report_003: tuple[Finding, ...], report_004: tuple[Finding, ...]
+) -> None:
+    assert {f.id for f in report_004} == {
+        "F1",
+        "F2",
+        "F3",
+        "F4",
+        "F6",
+        "F8",
+        "F10",
+        "G1",
+        "G2",
+        "M1",
+        "M3",
+        "M4",
+    }
+    assert {f.id for f in report_003} == {"G3", "G4", "P1", "P2", "P3", "P4", "S3", "S4"}
+
+
+# --- silence -----------------------------------------------------------------------------------------------
+
+
+def test_sound_runs_are_left_in_peace(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "sound.db")
+    for wobble in (1.0, 0.985, 1.02, 1.01, 0.99):
+        rows = [(d, ns * wobble, mb / wobble) for d, ns, mb in GOOD]
+        for traffic, factor in (("", 1.0), ("9", 1.2)):
+            text = make.mlc_text([(d, ns, mb * factor) for d, ns, mb in rows], traffic=traffic)
+            maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+        for threads in (1, 2, 4, 8):
+            rate = min(12000.0 * threads, 30000.0) / wobble
+            maker.add(
+                "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
+            )
+        times = {0: 0.5 * wobble} | {2**p: (0.5 + 2**p / 12e3) * wobble for p in range(23)}
+        maker.add("pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
+        for depth in (1, 4, 16, 64):
+            iops = min(10e3 * depth, 150e3) / wobble
+            parts = {"read": (iops, 0.995 * depth / iops * 1e6)}
+            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "ioengine": "libaio", "direct": True}
+            maker.add("storage", "fio", options, make.fio_text(parts, bs="4k", rw="randread", iodepth=depth), axes=("iodepth",))  # fmt: skip
+
+    assert [f for f in findings(maker.write()) if f.level != "info"] == []
+
+
+# --- one case for each arithmetic --------------------------------------------------------------------------
+
+
+def fio(make: Any, path: Path, cells: Sequence[dict[str, Any]]) -> tuple[Finding, ...]:
+    maker = make.Maker(path)
+    for cell in cells:
+        given = {
+            "rw": "randread",
+            "bs": "4k",
+            "iodepth": 1,
+            "ioengine": "libaio",
+            "direct": True,
+            **cell["options"],
+        }
+        text = make.fio_text(cell["parts"], bs="4k", rw=given["rw"], iodepth=given["iodepth"], numjobs=given.get("numjobs", 1))  # fmt: skip
+        text = text.replace('"direct": "1"', f'"direct": "{int(given["direct"])}"')
+        text = text.replace('"ioengine": "libaio"', f'"ioengine": "{given["ioengine"]}"')
+        maker.add("storage", "fio", given, text, axes=tuple(cell.get("axes", ("rw", "iodepth"))))
+    return findings(maker.write())
+
+
+@pytest.mark.parametrize(
+    ("options", "parts", "key", "level", "said"),
+    [
+        ({"iodepth": 8}, {"read": (10e3, 1000.0)}, "F1", "error", "10.0 in flight, 8 asked for: 1.25"),
+        ({"iodepth": 8}, {"read": (10e3, 600.0)}, "F1", "warn", "6.00 in flight, 8 asked for: 0.750"),
+        ({"iodepth": 8, "ioengine": "psync"}, {"read": (10e3, 99.0)}, "F9", "error", "iodepth=8 with ioengine=psync"),
+        ({"direct": False}, {"read": (250e3, 3.9)}, "F7", "error", "direct=0, read takes 3.9"),
+        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "F3", "error", "stated 8 KiB"),
+        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "G2", "error", "bs=8k was asked for, fio says bs=4k"),
+        ({"rw": "randrw"}, {"read": (6e3, 99.0), "write": (4e3, 99.0)}, "F8", "warn", "60.0 % reads, asked for 50 %"),
+        ({"rw": "randrw"}, {"read": (5e3, 180.0), "write": (5e3, 18.0)}, "F8", "warn", "writes take 18.0 µs, reads 180 µs"),
+    ],
+)  # fmt: skip
+def test_one_fio_run(
+    make: Any, tmp_path: Path, options: dict[str, Any], parts: Any, key: str, level: str, said: str
+) -> None:
+    texts = found(fio(make, tmp_path / "a.db", [{"options": options, "parts": parts}]), key, level)
+
+    assert len(texts) == 1
+    assert said in texts[0][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"iodepth": 8}, {"read": (10e3, 799.0)}),
+        ({"iodepth": 8, "rate_iops": 5000}, {"read": (5e3, 200.0)}),  # limited on purpose
+        ({"iodepth": 1}, {"read": (700e3, 1.2)}),  # too short to be timed that well
+        ({"iodepth": 1, "ioengine": "psync"}, {"read": (100e3, 8.0)}),
+        ({"rw": "randrw"}, {"read": (5020.0, 99.0), "write": (4980.0, 99.0)}),
+        ({"rw": "randrw", "rwmixread": 70}, {"read": (7e3, 99.0), "write": (3e3, 99.0)}),
+    ],
+)
+def test_one_sound_fio_run(make: Any, tmp_path: Path, options: dict[str, Any], parts: Any) -> None:
+    assert fio(make, tmp_path / "a.db", [{"options": options, "parts": parts}]) == ()
+
+
+def test_a_page_cache_that_was_asked_for_is_a_note(make: Any, tmp_path: Path) -> None:
+    cell = {"options": {"direct": False}, "parts": {"read": (250e3, 3.9)}, "axes": ("direct",)}
+
+    assert [f.level for f in fio(make, tmp_path / "a.db", [cell]) if f.id == "F7"] == ["info"]
+
+
+def test_depth_and_state(make: Any, tmp_path: Path) -> None:
+    iops = {1: 10e3, 4: 40e3, 8: 60e3, 32: 30e3}
+    cells = [
+        {"options": {"iodepth": d}, "parts": {"read": (rate, d / rate * 1e6)}} for d, rate in iops.items()
+    ]
+
+    ((_, text),) = found(fio(make, tmp_path / "up.db", cells), "F10")
+    assert text == "read: 30.0 kIOPS at depth 32, the last to run, are 50 % below the 60.0 kIOPS at 8"
+    assert found(fio(make, tmp_path / "down.db", cells[::-1]), "F10") == []  # not in ascending order
+
+
+def mlc(
+    make: Any, path: Path, rows: Sequence[tuple[int, float, float]], **options: Any
+) -> tuple[Finding, ...]:
+    maker = make.Maker(path)
+    maker.add("loaded", "mlc", {"mode": "loaded_latency", **options}, make.mlc_text(rows))
+    return findings(maker.write())
+
+
+GOOD = [(0, 200.0, 18000.0), (50, 110.0, 25000.0), (200, 70.0, 10000.0), (1000, 60.0, 3000.0), (20000, 60.0, 1150.0)]  # fmt: skip
+
+
+def test_loaded_latency_rows(make: Any, tmp_path: Path) -> None:
+    assert mlc(make, tmp_path / "good.db", GOOD) == ()
+
+    disturbed = [*GOOD[:3], (1000, 76.0, 3000.0), GOOD[4]]
+    ((_, text),) = found(mlc(make, tmp_path / "m1.db", disturbed), "M1")
+    assert text == "delay 1000: 76.0 ns (1.09 × 70.0 ns)"
+    assert found(mlc(make, tmp_path / "m1b.db", [*GOOD[:3], (1000, 75.0, 3000.0), GOOD[4]]), "M1") == []
+
+    starved = [*GOOD[:4], (20000, 60.0, 900.0)]
+    ((_, text),) = found(mlc(make, tmp_path / "m2.db", starved), "M2", "error")
+    assert "900 MB/s, and 64 B ÷ 60.0 ns alone are 1.07 GB/s" in text
+
+
+def test_more_than_the_modules_can_move(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.facts = {**maker.facts, "dimms": "1 × 16 GB DDR4 2666 MT/s, 1 slot empty"}
+    maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(GOOD))
+    maker.add("scaling", "stream", {"threads": 4}, make.stream_text(25000.0, 4))
+
+    all_of = findings(maker.write())
+
+    assert "25.0 GB/s, the modules can move 21.3 GB/s" in found(all_of, "M2")[0][1]
+    assert "the modules can move 21.3 GB/s" in found(all_of, "S2")[0][1]
+
+
+def test_stream_runs(make: Any, tmp_path: Path) -> None:
+    sound = make.stream_text(20000.0, 4)
+
+    def of(text: str, **options: Any) -> tuple[Finding, ...]:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+        return findings(make.Maker(path).add("scaling", "stream", {"threads": 4, **options}, text).write())
+
+    assert of(sound) == ()
+    coarse = sound.replace("(= 9000 clock ticks)", "(= 11 clock ticks)")
+    assert found(of(coarse), "S1", "error")[0][1] == "11.0 ticks of the clock a loop, 20 at least"
+    other = sound.replace("Threads requested = 4", "Threads requested = 8")
+    assert found(of(other), "S3")[0][1] == "8.00 threads asked for, 4.00 counted"
+    assert "threads=8 asked for, 4.00 counted" in found(of(sound, threads=8), "S3")[0][1]
+    mebi = sound.replace("20000.0", "19073.5")  # MiB/s under a head that says MB/s
+    assert len(found(of(mebi), "G7", "error")) == 1
+
+
+def test_a_superlinear_speedup(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads, rate in ((1, 5000.0), (2, 9900.0), (4, 24000.0)):
+        maker.add(
+            "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
+        )
+
+    ((cell, text),) = found(findings(maker.write()), "G5")
+
+    assert (cell, text) == ("threads=4", "4.80 × one thread with 4")
+
+
+def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "pingpong",
+        "imb",
+        {"benchmark": "PingPong"},
+        make.imb_text({0: 0.5, 1: 0.5, 2: 0.5}),
+        place="same core",
+    )
+    maker._runs[0]["placement"] = {"name": "same core", "relation": "same package", "groups": [{"cpus": [3]}, {"cpus": [3]}]}  # fmt: skip
+
+    assert found(findings(maker.write()), "P1", "error")[0][1] == "2 ranks on 1 CPUs"
+
+
+def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
+    times = {0: 0.50, 1: 0.50, 2: 0.49, 4: 0.80, 8: 0.60, 16: 0.61}
+    maker = make.Maker(tmp_path / "a.db").add(
+        "pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times)
+    )
+
+    ((_, text),) = found(findings(maker.write()), "P4")
+
+    assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
+
+
+# --- what is printed ---------------------------------------------------------------------------------------
+
+
+def test_every_check_says_what_it_does() -> None:
+    found_ids = [check.id for check in checks()]
+
+    assert len(found_ids) == len(set(found_ids)) >= 28
+    for check in checks():
+        assert check.title[0].islower()
+        assert len(check.text) > 60
+        assert check.todo.endswith(".")
+        assert set(check.levels) <= set(LEVELS)
+
+
+def test_forms(report_004: tuple[Finding, ...]) -> None:
+    text = module.as_text(report_004)
+    assert max(map(len, text.split("\n"))) <= module.WIDTH
+    assert text.index("error F1") < text.index("warn  F1")
+    assert "and 18 more" in text  # of the thirty rows of F4
+
+    assert module.worst(report_004) == "error"
+    assert module.worst(()) is None
+    assert module.summary_line(()) == "nothing found"
+    assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 6
+    lines = module.brief(report_004, most=3)
+    assert len(lines) == 4
+    assert lines[-1].startswith("and ")
+    assert not any(line.startswith("info") for line in lines)
+    assert all(a.level <= b.level or LEVELS.index(a.level) <= LEVELS.index(b.level) for a, b in itertools.pairwise(report_004))  # fmt: skip
