@@ -175,7 +175,12 @@ def test_excluding_an_inner_axis_names_the_whole_of_it() -> None:
         ("stream", "threads", "cores_per_numa_node", [10]),
         ("fio", "numjobs", "[1, 25%, cores_per_numa_node]", [1, 5, 10]),
         ("fio", "iodepth", "1..32 x4", [1, 4, 16]),
-        ("fio", "size", "[25%, 512M, 1G, 4096]", ["25%", "512M", "1G", 4096]),  # fio's own per cent, not ours
+        (
+            "fio",
+            "io_size",
+            "[25%, 512M, 1G, 4096]",
+            ["25%", "512M", "1G", 4096],
+        ),  # fio's own per cent, not ours
         ("fio", "bs", "4k..64k x4", ["4k", "16k", "64k"]),
         ("fio", "filename", "[../data, memory]", ["../data", "memory"]),
         ("fio", "rate", "[10m, 1.5]", ["10m", 1.5]),
@@ -309,7 +314,7 @@ def test_given_numbers_stand_in_for_the_topology() -> None:
 
 
 def test_too_many_cells_are_a_mistake_before_they_are_built() -> None:
-    axes = ", ".join(f"{name}: 1..100" for name in ("iodepth", "numjobs", "nrfiles"))
+    axes = ", ".join(f"{name}: 1..100" for name in ("iodepth", "numjobs", "rwmixread"))
     with pytest.raises(ExperimentError, match=f"1000000 cells.*") as error:  # noqa: F541
         load(f"tool: fio\nmatrix: {{{axes}}}")
 
