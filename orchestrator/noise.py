@@ -74,7 +74,12 @@ def findings(facts: Mapping[str, str | int | float | None]) -> list[Finding]:
         )
     environment = facts.get("environment")
     if environment not in (None, "none"):
-        add("warn", f"the environment sets {environment}", "every tool inherits it", "unset it, unless it is meant")
+        add(
+            "warn",
+            f"the environment sets {environment}",
+            "every tool inherits it",
+            "unset it, unless it is meant",
+        )
     if facts.get("clocksource") not in (None, "tsc", "arch_sys_counter", "kvm-clock", "timebase"):
         add(
             "warn",

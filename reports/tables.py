@@ -64,6 +64,12 @@ def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
 
 def _people(name: str, parsed: Parsed) -> str:
     table = parsed.measurements
+    if not table.rows or "program" not in parsed.facts:  # what a machine is, not what a program measured
+        told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
+        if not table.rows:
+            return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
+    else:
+        told = []
     used = [
         i for i, c in enumerate(table.columns)
         if c not in ("unit", "value") and any(row[i] is not None for row in table.rows)
@@ -80,7 +86,9 @@ def _people(name: str, parsed: Parsed) -> str:
     said = ", ".join(
         f"{key} {value}" for key, value in parsed.facts.items() if key in ("program", "tool_version")
     )
-    return "\n".join([f"{name}{': ' + said if said else ''}", *("  " + line.rstrip() for line in lines), ""])
+    return "\n".join(
+        [f"{name}{': ' + said if said else ''}", *told, *("  " + line.rstrip() for line in lines), ""]
+    )
 
 
 def _text(cell: Cell) -> str:

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ENTRY = re.compile(r"^ *(\w+): (.*)\n((?: +(?:alias|type|default|range|valid values|opts)?:.*\n| +: .*\n)*)", re.MULTILINE)
+ENTRY = re.compile(
+    r"^ *(\w+): (.*)\n((?: +(?:alias|type|default|range|valid values|opts)?:.*\n| +: .*\n)*)", re.MULTILINE
+)
 
 
 def fio(*arguments: str) -> str:
