@@ -5,12 +5,14 @@ Plain on purpose: the same text in a terminal, in a pipe and in a log. Returns t
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Cell, Parsed, Table
 from reports import derive, frames, naming
 from reports import format as fmt
 from reports.charts import _common as common
@@ -150,15 +152,30 @@ def _cells(runs: Sequence[Run]) -> list[str]:
 
 
 def _cell(runs: Sequence[Run]) -> str:
-    """Return the headline of a run in the middle of the repeats, with half of their range in percent."""
-    ranked = sorted(runs, key=lambda r: _leading(r) or 0.0)
-    middle = ranked[(len(ranked) - 1) // 2]
-    text = headline(middle.tool, middle.parsed)
+    """Return the headline of the medians over the repeats, as in the charts, with half of their range in percent."""
+    text = headline(runs[0].tool, _medians([run.parsed for run in runs if run.parsed is not None]))
     values = [v for v in map(_leading, runs) if v]
     if len(values) > 1:
         half = derive.spread(values).relative * 50
         text += f"  ±{half:.0f} %" if half >= 10 else f"  ±{half:.1f} %"
     return text
+
+
+def _medians(repeats: Sequence[Parsed]) -> Parsed:
+    """Return what repeats say together: for each number the median of those that have it."""
+    columns = repeats[0].measurements.columns
+    value = columns.index("value")
+    told_by = [i for i, column in enumerate(columns) if column not in ("value", "repetitions")]
+    found: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
+    for parsed in repeats:
+        for row in parsed.measurements.rows:
+            found.setdefault(tuple(row[i] for i in told_by), []).append(row)
+    rows = (
+        (*same[0][:value], statistics.median(float(str(row[value])) for row in same), *same[0][value + 1 :])
+        for same in found.values()
+    )
+    tables = {**repeats[0].tables, "measurements": Table(columns=columns, rows=tuple(rows))}
+    return dataclasses.replace(repeats[0], tables=tables)
 
 
 def _leading(run: Run) -> float | None:
