@@ -66,6 +66,7 @@ class Captured:
     data: bytes
     parsed: Parsed
     reading: Mapping[str, Any] = field(default_factory=dict)  # how, where not by the tool's own parser
+    named: bool = True  # the user named this very file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
             yield Left(name=source.name, reason=source.problem, failed=source.named, missing=source.missing)
             continue
         try:
-            yield _read(source, wishes)
+            yield replace(_read(source, wishes), named=source.named)
         except ParseError as error:
             reason = (
                 _said(error) if source.named else str(error)
@@ -199,6 +200,19 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
     return name, value.strip()
 
 
+def shown(item: Captured, wishes: Wishes) -> list[tuple[str, Parsed]]:
+    """Return what a text says, (name, tables) each: the cells of a table one by one, with what tells them apart."""
+    if not item.reading:
+        return [(item.name, item.parsed)]
+    found = []
+    for cell in table.cells(decode(item.data), table.read_columns(wishes.columns, item.tool)):
+        words = [f"place={cell.place}"] if cell.place else []
+        words += [f"{name}={value}" for name, value in cell.options.items()]
+        reading = {**item.reading, "rows": list(cell.rows), "pick": dict(cell.pick)}
+        found.append((f"{item.name} {' '.join(words)}".strip(), table.parse(decode(item.data), reading)))
+    return found
+
+
 # --- cells -------------------------------------------------------------------------------------------------
 
 
@@ -246,7 +260,9 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
             continue
         try:
             runs += _items(item, wishes, notes)
-        except (ParseError, UserError) as error:
+        except ParseError as error:
+            left.append(Left(name=item.name, reason=_said(error), failed=item.named))
+        except UserError as error:  # its name does not hold an axis
             left.append(Left(name=item.name, reason=_said(error), failed=True))
     facts, topology = _machine(machine, notes)
     if not (runs or facts or topology):
@@ -321,7 +337,8 @@ def _item(
         if name in options and str(options[name]) != str(value):
             note = f"{label}: said to have {name}={value}, and the text says {name}={options[name]}: the text is believed"
             notes[note] = notes.get(note, 0) + 1
-    digest = hashlib.sha256(data + json.dumps(reading, sort_keys=True).encode()).hexdigest()[:32]
+    said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
+    digest = hashlib.sha256(data + said.encode()).hexdigest()[:32]
     argv = tuple(wishes.command.split()) or text_of.command_of(item.tool, data, parsed)
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
@@ -351,11 +368,17 @@ def _cells(
     items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
 ) -> list[tuple[_Item, Point, int]]:
     """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
+    there: dict[str, int] = {}
+    for point_id, repeat in result.attempts():
+        there[point_id] = max(repeat, there.get(point_id, 0))
     groups: dict[str, list[_Item]] = {}
     for item in items:
         groups.setdefault(item.key, []).append(item)
-    taken = set(result.attempts())
-    alike = [same for same in groups.values() if len(same) > 1 or (_point(same[0], ()).point_id, 1) in taken]
+    alike = [
+        same
+        for same in groups.values()
+        if len(same) > 1 or (same[0].repeat is None and _point(same[0], ()).point_id in there)
+    ]
     apart = {item.digest for same in alike for item in same}
     if alike:
         most = max(alike, key=len)
@@ -363,12 +386,9 @@ def _cells(
             f"{sum(map(len, alike))} texts tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
             'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
         ] = 1
-    shown = _short_names([item.label for item in items if item.digest in apart])
+    names = _short_names([item.label for item in items if item.digest in apart])
     labelled = [
-        replace(item, options={**item.options, "source": shown[item.label]}, added=(*item.added, "source"))
-        if item.digest in apart
-        else item
-        for item in items
+        _with_source(item, names[item.label], there) if item.digest in apart else item for item in items
     ]
     axes = _axes(labelled)
     cells = [(item, _point(item, axes[item.tool])) for item in labelled]
@@ -376,8 +396,23 @@ def _cells(
     for item, point in cells:
         numbers.setdefault(point.point_id, []).append(item.repeat or 0)
     return [
-        (item, point, sorted(numbers[point.point_id]).index(item.repeat or 0) + 1) for item, point in cells
+        (
+            item,
+            point,
+            there.get(point.point_id, 0) + sorted(numbers[point.point_id]).index(item.repeat or 0) + 1,
+        )
+        for item, point in cells
     ]
+
+
+def _with_source(item: _Item, short: str, there: Mapping[str, int]) -> _Item:
+    """Tell an item apart by its file: by the shortest name that the result does not hold yet."""
+    named = item
+    for name in (short, item.label, f"{item.label} ({item.digest[:8]})"):
+        named = replace(item, options={**item.options, "source": name}, added=(*item.added, "source"))
+        if _point(named, ()).point_id not in there:
+            break
+    return named
 
 
 def _short_names(labels: Sequence[str]) -> dict[str, str]:

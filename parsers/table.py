@@ -107,7 +107,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     labels = _parser(tool).LABELS
     fixed = {**_usual(tool, columns), **given.get("labels", {})}
     chosen = given.get("rows")
-    pick = given.get("pick", {})
+    pick = given.get("pick")
     rows: list[tuple[tuple[Cell, ...], str, float]] = []
     missing = 0
     for index, words in enumerate(lines):
@@ -117,7 +117,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             c.name: _label(c.name, word) for c, word in zip(columns, words, strict=True) if c.kind == "label"
         }
         for column, word in zip(columns, words, strict=True):
-            if column.kind != "metric" or dict(column.pick) != dict(pick):
+            if column.kind != "metric" or (pick is not None and dict(column.pick) != dict(pick)):
                 continue
             value = scaled(word, column.factor)
             if value is None:

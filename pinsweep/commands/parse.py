@@ -82,12 +82,12 @@ def command(
         raise click.UsageError(f"{named} and --tool {tool}: name the tool once")
     if output is None and axes:
         raise click.UsageError("--axis makes cells of a result file: name it with -o")
-    wishes = wishes_from(tool or named, axes, settings, columns, typed)
+    wishes = wishes_from(tool if named == "table" else tool or named, axes, settings, columns, typed)
     return _print(files, wishes, form) if output is None else _keep(files, wishes, output)
 
 
 def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
-    from orchestrator.intake import Left, read
+    from orchestrator.intake import Left, read, shown
     from reports.tables import parsed_text
 
     texts: list[Captured] = []
@@ -100,7 +100,7 @@ def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
         for flag in item.parsed.flags:
             click.secho(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
     if texts:
-        click.echo(parsed_text([(text.name, text.parsed) for text in texts], form), nl=False)
+        click.echo(parsed_text([part for text in texts for part in shown(text, wishes)], form), nl=False)
     return _say(left, len(texts))
 
 

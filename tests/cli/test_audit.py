@@ -1,0 +1,71 @@
+"""`pinsweep audit` as a user meets it, and its page of documentation."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).resolve().parents[2]
+COLUMNS = "iodepth, bs, numjobs, iops, lat[us]"
+IMPOSSIBLE = "32 4k 8 366716 933.9\n"
+SOUND = "32 4k 8 366716 697.0\n"
+
+
+def take(pinsweep: Cli, folder: Path, text: str) -> None:
+    (folder / "t.txt").write_text(text)
+    words = ("--tool", "fio", "--columns", COLUMNS, "--set", "rw=randwrite", "--set", "direct=1")
+    done = pinsweep("parse", "table", "t.txt", *words, "-o", "t.db")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_impossible_row_is_an_error(pinsweep: Cli, tmp_path: Path) -> None:
+    take(pinsweep, tmp_path, IMPOSSIBLE)
+
+    done = pinsweep("audit", "t.db")
+
+    assert done.returncode == 1
+    assert done.stdout.startswith("error F1  more or fewer I/Os in flight than were asked for")
+    assert "342 in flight, 256 asked for: 1.34" in " ".join(done.stdout.split())
+    assert done.stderr == "1 error in 1 run with numbers\n"
+    found = json.loads(pinsweep("audit", "t.db", "--format", "json").stdout)["findings"]
+    assert [(f["id"], f["level"], len(f["cells"])) for f in found] == [("F1", "error", 1)]
+    assert found[0]["cells"][0]["cell"] == "rw=randwrite direct=1 bs=4k iodepth=32 numjobs=8"
+
+
+def test_a_sound_row_is_left_in_peace(pinsweep: Cli, tmp_path: Path) -> None:
+    take(pinsweep, tmp_path, SOUND)
+
+    done = pinsweep("audit", "t.db")
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "nothing found in 1 run with numbers\n"
+    assert json.loads(pinsweep("audit", "t.db", "--format", "json").stdout) == {"findings": []}
+
+
+def test_a_report_begins_with_it(pinsweep: Cli, tmp_path: Path) -> None:
+    take(pinsweep, tmp_path, IMPOSSIBLE)
+
+    assert pinsweep("report", "t.db", "-o", "t.html").returncode == 0
+
+    page = (tmp_path / "t.html").read_text()
+    assert (
+        page.index('id="checks"')
+        < page.index("F1, cannot be true: more or fewer")
+        < page.index('id="storage"')
+    )
+
+
+def test_the_page_says_what_the_checks_do() -> None:
+    spec = importlib.util.spec_from_file_location("audit_doc", ROOT / "scripts" / "audit_doc.py")
+    assert spec
+    assert spec.loader
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    assert (ROOT / "docs" / "audit.md").read_text() == script.page(), (
+        "python scripts/audit_doc.py writes it anew"
+    )

@@ -1,0 +1,261 @@
+"""`pinsweep parse` as a user meets it: a folder of old outputs becomes a result file that everything works on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.store import open_result
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+
+TABLE = "threads  rate\n1  5000\n2  9800\n4  15000\n"
+
+
+def stream(threads: int, rate: float) -> str:
+    rows = "".join(f"{k}:  {rate:.1f}  0.16  0.16  0.16\n" for k in ("Copy", "Scale", "Add", "Triad"))
+    return (
+        "STREAM version $Revision: 5.10 $\n"
+        f"Number of Threads requested = {threads}\nNumber of Threads counted = {threads}\n"
+        f"Function    Best Rate MB/s  Avg time     Min time     Max time\n{rows}"
+        "Solution Validates: avg error less than 1.000000e-13 on all three arrays\n"
+    )
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Outputs of two nodes, two repeats each, and a file that is none."""
+    folder = tmp_path / "logs"
+    for slower, node in enumerate(("n001", "n002")):
+        (folder / node).mkdir(parents=True)
+        for threads in (1, 2):
+            for run in (1, 2):
+                text = stream(threads, (1000.0 - 10 * slower) * threads + run)
+                (folder / node / f"stream-t{threads}-run{run}.txt").write_text(text)
+    (folder / "README").write_text("what these are\n")
+    return folder
+
+
+def cells(path: Path) -> list[tuple[str, int]]:
+    with open_result(path) as result:
+        points = {s.point.point_id: s.point for s in result.points()}
+        return [(points[r.point_id].describe(), r.repeat) for r in result.runs()]
+
+
+def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
+    pinsweep: Cli, logs: Path, tmp_path: Path
+) -> None:
+    done = pinsweep(
+        "parse", "logs", "-o", "old.db", "--axis", "node=(n[0-9]+)", "--axis", "repeat=run([0-9]+)"
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert "skipped logs/README: not the output of a known tool" in done.stderr
+    assert "8 runs out of 8 texts taken into old.db" in done.stderr
+    assert sorted(cells(tmp_path / "old.db")) == [
+        (f"node={node} threads={threads}", repeat)
+        for node in ("n001", "n002")
+        for threads in (1, 2)
+        for repeat in (1, 2)
+    ]
+    shown = pinsweep("show", "old.db")
+    assert "triad" in shown.stdout
+    table = pinsweep("export", "old.db", "--shape", "wide")
+    assert "node" in table.stdout.split("\n")[0].split(",")
+
+
+def test_texts_that_tell_the_same_are_never_taken_for_repeats(
+    pinsweep: Cli, logs: Path, tmp_path: Path
+) -> None:
+    done = pinsweep("parse", "logs", "-o", "old.db")
+
+    assert '--axis "repeat=run([0-9]+)"' in done.stderr
+    found = cells(tmp_path / "old.db")
+    assert len({cell for cell, _ in found}) == 8
+    assert ("source=n001/stream-t1-run1.txt threads=1", 1) in found
+
+
+def test_taking_in_again_adds_what_is_new(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    pinsweep("parse", "logs/n001", "-o", "old.db")
+
+    again = pinsweep("parse", "logs", "-o", "old.db")
+
+    assert "4 runs out of 8 texts taken into old.db, 4 were there already" in again.stderr
+    assert len(cells(tmp_path / "old.db")) == 8
+    (logs / "n002" / "new.txt").write_text(stream(4, 4000.0))
+    assert "1 runs out of" in pinsweep("parse", "logs", "-o", "old.db").stderr
+
+
+def test_repeats_go_on_counting(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    repeat = ("--axis", "repeat=run([0-9]+)")
+    pinsweep("parse", "logs/n001/stream-t1-run1.txt", "-o", "a.db", *repeat)
+
+    pinsweep("parse", "logs/n001/stream-t1-run2.txt", "-o", "a.db", *repeat)
+
+    assert cells(tmp_path / "a.db") == [("threads=1", 1), ("threads=1", 2)]
+
+
+def test_the_same_bytes_from_two_nodes_are_two_runs(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    for node in ("n001", "n002"):
+        (logs / node / "same.txt").write_text(stream(8, 8000.0))
+
+    pinsweep("parse", "logs/n001/same.txt", "logs/n002/same.txt", "-o", "a.db", "--axis", "node=(n[0-9]+)")
+
+    assert cells(tmp_path / "a.db") == [("node=n001 threads=8", 1), ("node=n002 threads=8", 1)]
+
+
+def test_what_cannot_be_read_is_said_file_by_file_and_the_rest_is_taken(
+    pinsweep: Cli, logs: Path, tmp_path: Path
+) -> None:
+    done = pinsweep("parse", "logs/README", "logs/n001/stream-t1-run1.txt", "-o", "a.db")
+
+    assert done.returncode == 1
+    assert "error: logs/README: not the output of a known tool: 'what these are'" in done.stderr
+    assert len(cells(tmp_path / "a.db")) == 1
+    assert pinsweep("parse", "logs/README", "-o", "b.db").returncode == 1
+    assert not (tmp_path / "b.db").exists()
+    assert pinsweep("parse", "nosuch.txt", "logs").returncode == 2
+
+
+def test_an_archive_and_a_glob_give_what_the_folder_gives(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "logs.tar.gz", "w:gz") as archive:
+        archive.add(logs, "logs")
+    axes = ("--axis", "node=(n[0-9]+)", "--axis", "repeat=run([0-9]+)")
+    pinsweep("parse", "logs", "-o", "folder.db", *axes)
+
+    packed = pinsweep("parse", "logs.tar.gz", "-o", "archive.db", *axes)
+    globbed = pinsweep("parse", "logs/*/*.txt", "-o", "glob.db", *axes)
+
+    assert (packed.returncode, globbed.returncode) == (0, 0)
+    assert sorted(cells(tmp_path / "archive.db")) == sorted(cells(tmp_path / "folder.db"))
+    assert sorted(cells(tmp_path / "glob.db")) == sorted(cells(tmp_path / "folder.db"))
+
+
+def test_the_bytes_are_kept(pinsweep: Cli, tmp_path: Path) -> None:
+    text = "\ufeff" + stream(2, 2000.0).replace("\n", "\r\n")
+    (tmp_path / "windows.txt").write_bytes(text.encode("utf-16"))
+
+    done = pinsweep("parse", "windows.txt", "-o", "w.db")
+
+    assert done.returncode == 0, done.stderr
+    with open_result(tmp_path / "w.db") as result:
+        assert result.output(1) == text.encode("utf-16")
+        (record,) = result.runs()
+        assert result.parsed(record, result.points()[0].point).facts["threads"] == 2
+
+
+def test_standard_input_and_json(pinsweep: Cli) -> None:
+    done = pinsweep("parse", "-", "--format", "json", input=stream(2, 2000.0))
+
+    rows = json.loads(done.stdout)["measurements"]
+    assert {
+        "file": "-",
+        "run": 1,
+        "kernel": "triad",
+        "metric": "bandwidth",
+        "unit": "B/s",
+        "value": 2e9,
+    } in rows
+
+
+def test_a_table_with_named_columns(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(TABLE)
+    words = ("parse", "table", "t.txt", "--tool", "stream", "--columns", "threads, local:bandwidth[MB/s]")
+
+    done = pinsweep(*words, "-o", "t.db")
+
+    assert done.returncode == 0, done.stderr
+    assert cells(tmp_path / "t.db") == [(f"place=local threads={n}", 1) for n in (1, 2, 4)]
+    assert "4.90 GB/s" not in pinsweep("show", "t.db").stdout
+    assert "9.80 GB/s" in pinsweep("show", "t.db").stdout
+    printed = pinsweep(*words).stdout
+    assert "t.txt place=local threads=2\n" in printed
+    assert "9.800 GB/s" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["t.txt", "-o", "t.db", "--axis", "node"], "'node' is not NAME=VALUE"),
+        (["t.txt", "-o", "t.db", "--axis", "host=(.)"], "'host' is a column that pinsweep fills itself"),
+        (["t.txt", "-o", "t.db", "--axis", "n=("], "is not a regular expression"),
+        (["t.txt", "-o", "t.db", "--axis", "n=(a)(b)"], "has 2 groups"),
+        (["t.txt", "-o", "t.db", "--set", "repeat=1"], "all files cannot be the same repeat"),
+        (["t.txt", "--axis", "n=(.)"], "name it with -o"),
+        (["table", "t.txt", "--tool", "stream"], "a table needs its columns"),
+        (["table", "t.txt", "--columns", "threads, bandwidth[MB/s]"], "does not say whose numbers"),
+        (["t.txt", "--columns", "threads"], "pinsweep parse table FILE"),
+        (
+            ["table", "t.txt", "--tool", "stram", "--columns", "threads, bandwidth[MB/s]"],
+            "no parser of that name",
+        ),
+        (
+            ["table", "t.txt", "--tool", "stream", "--columns", "threads, bandwith[MB/s]"],
+            "did you mean 'bandwidth'?",
+        ),
+    ],
+    ids=lambda v: " ".join(v) if isinstance(v, list) else "",
+)
+def test_what_cannot_be_meant(pinsweep: Cli, tmp_path: Path, words: list[str], said: str) -> None:
+    (tmp_path / "t.txt").write_text(TABLE)
+
+    done = pinsweep("parse", *words)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not (tmp_path / "t.db").exists()
+
+
+def test_an_axis_that_a_name_does_not_hold(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    shutil.copy(logs / "n001" / "stream-t1-run1.txt", logs / "other.txt")
+
+    done = pinsweep("parse", "logs", "-o", "old.db", "--axis", "node=(n[0-9]+)")
+
+    assert done.returncode == 1
+    assert "error: logs/other.txt: --axis node: 'n[0-9]+' is not in the name".replace("'n", "'(n").replace("+'", "+)'") in done.stderr  # fmt: skip
+    assert len(cells(tmp_path / "old.db")) == 8
+
+
+def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
+    text = "available: 2 nodes (0-1)\nnode 0 cpus: 0 1\nnode 0 size: 100 MB\nnode 0 free: 50 MB\nnode 1 cpus: 2 3\n"
+    text += "node 1 size: 100 MB\nnode 1 free: 50 MB\nnode distances:\nnode   0   1 \n  0:  10  21 \n  1:  21  10 \n"
+    (tmp_path / "numa.txt").write_text(text)
+
+    printed = pinsweep("parse", "numa.txt")
+    kept = pinsweep("parse", "numa.txt", "logs/n001/stream-t1-run1.txt", "-o", "a.db")
+
+    assert "node_count 2" in printed.stdout
+    assert kept.returncode == 0
+    with open_result(tmp_path / "a.db") as result:
+        assert result.sessions()[0].facts["numa_distances"] == [
+            [0, 0, 10],
+            [0, 1, 21],
+            [1, 0, 21],
+            [1, 1, 10],
+        ]
+        assert len(result.runs()) == 1
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
+def test_the_corpus_is_taken_in_and_drawn(pinsweep: Cli, tmp_path: Path) -> None:
+    done = pinsweep("parse", CORPUS / "published" / "fio", CORPUS / "published" / "mlc", "-o", "c.db")
+
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(cells(tmp_path / "c.db")) > 60
+    drawn = pinsweep("report", "c.db", "-o", "c.html")
+    assert drawn.returncode == 0, drawn.stderr
+    page = (tmp_path / "c.html").read_text()
+    assert page.count("<svg") > 8
+    assert "iodepth" in page
+    assert "Loaded latency" in page
