@@ -161,7 +161,7 @@ def _fio(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
 def _size(text: str) -> str:
     """Return a size as fio's own examples write it: `4096B`, `4K` and `4KiB` are `4k`. What is no power of two's multiple, a
     list or a range stays as it is."""
-    match = re.fullmatch(r"(\d+)(?:([kmgt])|([kmgt])ib|b)?", text.strip().lower())
+    match = re.fullmatch(r"(\d+)(?:\.0+)?(?:([kmgt])|([kmgt])ib|b)?", text.strip().lower())
     if not match:
         return text
     size = size_bytes(match[1] + (match[2] or match[3] or ""))

@@ -59,9 +59,9 @@ def whole(value: object) -> int | None:
     """Return a whole number, or None for what is none."""
     try:
         number = float(str(value))
-    except ValueError:
+        return int(number) if number == int(number) else None
+    except (ValueError, OverflowError):  # nan, inf
         return None
-    return int(number) if number == int(number) else None
 
 
 def in_bytes(value: object) -> int | None:

@@ -29,6 +29,7 @@ from reports.frames import Results, Run
 _DIRECTIONS = ("read", "write", "trim", "mixed")
 _SYNC = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
 _LIMITED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target", "rate_process", "flow")  # fmt: skip
+_OTHER_ENDS = ("steadystate", "ss", "number_ios")
 _MIXES = ("randrw", "rw", "readwrite")
 
 
@@ -163,15 +164,17 @@ def _said(run: Run) -> str:
 def little(results: Results) -> Iterator[Fault]:
     """more or fewer I/Os in flight than were asked for
 
-    Little's law: L = Σ IOPS · latency over the directions of a run is how many I/Os were in flight, iodepth · jobs how many were
-    asked for, and r = L ÷ (iodepth · jobs). Real runs give 0.99 to 1.00. r > 1.03 is impossible (error): a figure is mistyped or
-    belongs to another run. (Of one entry under group_reporting, r near a whole number is that of several job sections put together, which
-    fio names after the first: warn.) r < 0.9 (warn): the queue was not kept full, by jobs that ended unevenly or an engine that waits, or
-    the latency is the completion latency alone. Latencies under 2 µs and runs of less than 1 s are left out; for r < 0.9 also
-    runs with a rate, a think time or a latency target, and those that lose no more per I/O than fio's own work takes, 3 µs (20 µs of a
-    synchronous engine, which has no queue to fill).
+    Little's law: L = Σ IOPS · latency over the directions of a run is how many I/Os were in flight, iodepth
+    · jobs how many were asked for, and r = L ÷ (iodepth · jobs). Real runs give 0.99 to 1.00. r > 1.03 is
+    impossible (error): a figure is mistyped or belongs to another run. (Of one entry under group_reporting,
+    r near a whole number is that of several job sections put together, which fio names after the first:
+    warn.) r < 0.9 (warn): the queue was not kept full, by jobs that ended unevenly or an engine that waits,
+    or the latency is the completion latency alone. Latencies under 2 µs and runs of less than 1 s are left
+    out; for r < 0.9 also runs with a rate, a think time or a latency target, and those that lose no more
+    per I/O than fio's own work takes, 3 µs (20 µs of a synchronous engine, which has no queue to fill).
 
-    Do: of an impossible row, look at the raw output; of a queue that was not full, do not quote the iodepth as the load.
+    Do: of an impossible row, look at the raw output; of a queue that was not full, do not quote the iodepth
+    as the load.
     """
     for run in good(results, "fio"):
         wanted, own = asked(run), _all(run)
@@ -225,8 +228,8 @@ def _sections(run: Run) -> int | None:
 def number_of_jobs(results: Results) -> Iterator[Fault]:
     """the command and the results disagree on numjobs
 
-    Where the command line says another numjobs than the row, the numbers decide: the median of L ÷ iodepth over all such rows
-    (three at least) is the number of jobs that ran.
+    Where the command line says another numjobs than the row, the numbers decide: the median of L ÷ iodepth
+    over all such rows (three at least) is the number of jobs that ran.
 
     Do: quote the number of jobs that the numbers show, and correct the other.
     """
@@ -251,9 +254,10 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
 def block_size(results: Results) -> Iterator[Fault]:
     """the block size and the rates do not go together
 
-    Bandwidth is IOPS · bs. Where fio prints both, bandwidth ÷ IOPS off the stated bs by more than 5 % is a contradiction. Where the
-    command line says another bs than the row, the bandwidth under each is compared with the highest bandwidth of the sibling
-    cells (those of the same rw, if there are any): a device has one limit, whatever the block size.
+    Bandwidth is IOPS · bs. Where fio prints both, bandwidth ÷ IOPS off the stated bs by more than 5 % is a
+    contradiction. Where the command line says another bs than the row, the bandwidth under each is compared
+    with the highest bandwidth of the sibling cells (those of the same rw, if there are any): a device has
+    one limit, whatever the block size.
 
     Do: quote the block size that the rates show, and correct the other.
     """
@@ -299,19 +303,18 @@ def block_size(results: Results) -> Iterator[Fault]:
 def ended_early(results: Results) -> Iterator[Fault]:
     """the data was done before the time was
 
-    Without time_based a run ends when size · jobs bytes are moved, whatever runtime says. (Runs that end at a steady state or after a number of I/Os are left out.) Where fio prints the run time, and it is
-    less than 0.9 × runtime: warn, the figures are those of a shorter run. In a table that quotes the runtime, size · jobs ÷ (IOPS · bs)
-    is how long it can have lasted; less than 0.9 × the runtime quoted is an error: one of the four is not what ran.
+    Without time_based a run ends when size · jobs bytes are moved, whatever runtime says. (Runs that end at
+    a steady state or after a number of I/Os are left out.) Where fio prints the run time, and it is less
+    than 0.9 × runtime: warn, the figures are those of a shorter run. In a table that quotes the runtime,
+    size · jobs ÷ (IOPS · bs) is how long it can have lasted; less than 0.9 × the runtime quoted is an
+    error: one of the four is not what ran.
 
     Do: set time_based, and a ramp_time, and measure again.
     """
     for run in good(results, "fio"):
         limit = _seconds(run.options.get("runtime"))
-        if (
-            limit is None
-            or is_set(run.options, "time_based")
-            or (run.parsed and run.parsed.has("interrupted"))
-        ):
+        other_end = is_set(run.options, "time_based") or any(name in run.options for name in _OTHER_ENDS)
+        if limit is None or other_end or (run.parsed and run.parsed.has("interrupted")):
             continue
         own = _all(run)
         lasted = max((job.runtime for job in own if job.runtime), default=None)
@@ -347,12 +350,14 @@ def _seconds(value: object) -> float | None:
 def not_steady(results: Results) -> Iterator[Fault]:
     """the rate was not steady
 
-    Over the samples that fio takes twice a second: the mean outside of [minimum, maximum]; maximum ÷ minimum above 1.2 with a
-    standard deviation above 10 % of the mean (where it is printed); the mean of the samples more than 5 % off total ÷ run time. Of several processes
-    in one report the mean may be that of one, and the extremes are sums of each process' own (see F5), further apart than the group's: there the ratio has to
-    exceed 2. Runs of under 4 s have too few samples.
+    Over the samples that fio takes twice a second: the mean outside of [minimum, maximum]; maximum ÷
+    minimum above 1.2 with a standard deviation above 10 % of the mean (where it is printed); the mean of
+    the samples more than 5 % off total ÷ run time. Of several processes in one report the mean may be that
+    of one, and the extremes are sums of each process' own (see F5), further apart than the group's: there
+    the ratio has to exceed 2. Runs of under 4 s have too few samples.
 
-    Do: run longer, with a ramp_time; on an SSD, write it full first. Do not quote the mean as what the device sustains.
+    Do: run longer, with a ramp_time; on an SSD, write it full first. Do not quote the mean as what the
+    device sustains.
     """
     for run in good(results, "fio"):
         for direction, own in jobs(run).items():
@@ -385,8 +390,9 @@ def _unsteady(job: Job) -> str:
 def page_cache(results: Results) -> Iterator[Fault]:
     """the page cache was measured, not the device
 
-    direct=0, and the mean latency is below 10 µs: no block device answers so fast; memory does. (Engines that do no I/O, null and
-    the like, and writes that are synced are left out.) Where `direct` is an axis of the sweep, the page cache is what was to be seen: info.
+    direct=0, and the mean latency is below 10 µs: no block device answers so fast; memory does. (Engines
+    that do no I/O, null and the like, and writes that are synced are left out.) Where `direct` is an axis
+    of the sweep, the page cache is what was to be seen: info.
 
     Do: set direct=1, or read the figure as that of a copy in memory.
     """
@@ -409,10 +415,12 @@ def page_cache(results: Results) -> Iterator[Fault]:
 def mixed_load(results: Results) -> Iterator[Fault]:
     """a mix that is none, or writes that a cache took
 
-    Of a mixed load: reads ÷ all I/Os off rwmixread by more than one point (and by more than chance, 4 √(p(1-p)/n), allows); or
-    a write latency below an eighth of the read latency, which is a write cache and not the medium.
+    Of a mixed load: reads ÷ all I/Os off rwmixread by more than one point (and by more than chance, 4
+    √(p(1-p)/n), allows); or a write latency below an eighth of the read latency, which is a write cache and
+    not the medium.
 
-    Do: run longer than the cache lasts (or write the device full first), and quote the share that was reached.
+    Do: run longer than the cache lasts (or write the device full first), and quote the share that was
+    reached.
     """
     for run in good(results, "fio"):
         own = jobs(run)
@@ -421,11 +429,8 @@ def mixed_load(results: Results) -> Iterator[Fault]:
             continue
         reads, writes = (sum(job.iops for job in own[d]) for d in ("read", "write"))
         share = reads / (reads + writes)
-        given = run.options.get("rwmixread")
-        other = run.options.get("rwmixwrite")
-        wanted = (
-            float(given) if given is not None else 100 - float(other) if other is not None else 50.0
-        ) / 100
+        given, other = (whole(run.options.get(name)) for name in ("rwmixread", "rwmixwrite"))
+        wanted = (given if given is not None else 100 - other if other is not None else 50) / 100
         n = sum(job.ios or 0 for d in ("read", "write") for job in own[d])
         chance = 4 * math.sqrt(wanted * (1 - wanted) / n) if n else 0.0
         if abs(share - wanted) > max(0.01, chance) and (_told(run) or given is not None or other is not None):
@@ -451,9 +456,9 @@ def _mean_latency(own: Sequence[Job]) -> float | None:
 def depth_not_reached(results: Results) -> Iterator[Fault]:
     """an iodepth that had no effect
 
-    A synchronous engine (sync, psync, pvsync …, fio's own default) has one I/O in flight whatever iodepth says. With an asynchronous
-    one, fio counts how deep the queue was when it submitted (`IO depths`): less than half of the I/Os at the depth asked for
-    means that it was not reached.
+    A synchronous engine (sync, psync, pvsync …, fio's own default) has one I/O in flight whatever iodepth
+    says. With an asynchronous one, fio counts how deep the queue was when it submitted (`IO depths`): less
+    than half of the I/Os at the depth asked for means that it was not reached.
 
     Do: take libaio (with direct=1) or io_uring, or call it depth 1.
     """
@@ -496,9 +501,9 @@ def _at_depth(run: Run, depth: int) -> float | None:
 def state_and_depth(results: Results) -> Iterator[Fault]:
     """depth is blamed for what the device's state did
 
-    Over the iodepths of cells that are otherwise alike: the latency falls by more than 10 % from one depth to a deeper one, or
-    IOPS at the last depths fall more than 20 % below the best, where the depths ran in ascending order. A write cache that fills
-    up while the depth grows looks so.
+    Over the iodepths of cells that are otherwise alike: the latency falls by more than 10 % from one depth
+    to a deeper one, or IOPS at the last depths fall more than 20 % below the best, where the depths ran in
+    ascending order. A write cache that fills up while the depth grows looks so.
 
     Do: run the depths in random order (pinsweep does), with the device in the same state before each.
     """

@@ -35,11 +35,13 @@ _NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
 def no_effect(results: Results) -> Iterator[Fault]:
     """an option that changed nothing
 
-    Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X, -r …): in all rows that reach half
-    of the peak, bandwidths agree within 10 %, while the same option changes the same rows of another pair by more than 20 % (median). Curves of
-    fewer than five rows are left out.
+    Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X,
+    -r …): in all rows that reach half of the peak, bandwidths agree within 10 %, while the same option
+    changes the same rows of another pair by more than 20 % (median). Curves of fewer than five rows are
+    left out.
 
-    Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it applies to this traffic.
+    Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it
+    applies to this traffic.
     """
     found = [curve for curve in curves(results) if len(curve.rows) >= 5]
     for name in _NOT_ECHOED:
@@ -80,9 +82,11 @@ def _changes(a: Curve, b: Curve) -> list[float]:
 def command_and_result(results: Results) -> Iterator[Fault]:
     """the command line does not say what ran
 
-    Of captured output: an option whose value differs between the command line and the results (numjobs and bs are judged by F2 and F3); options that
-    the tool does not have; a digit where a letter belongs (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`;
-    several values in one (`--iodepth=1/4/8` are three commands). Of pinsweep's own runs: an option that fio prints with another value than asked.
+    Of captured output: an option whose value differs between the command line and the results (numjobs and
+    bs are judged by F2 and F3); options that the tool does not have; a digit where a letter belongs
+    (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`; several
+    values in one (`--iodepth=1/4/8` are three commands). Of pinsweep's own runs: an option that fio prints
+    with another value than asked.
 
     Do: copy commands from the shell's history into the report, not from memory; run what the report says.
     """
@@ -182,8 +186,8 @@ def _short(command: str) -> str:
 def shell_loop(results: Results) -> Iterator[Fault]:
     """a shell loop over the wrong words
 
-    `for i in seq 1 10` runs for the three words seq, 1 and 10; `$(seq 1 10)` was meant. The number of cells in the results is not that
-    of the loop. Looked for in the command line of captured output.
+    `for i in seq 1 10` runs for the three words seq, 1 and 10; `$(seq 1 10)` was meant. The number of cells
+    in the results is not that of the loop. Looked for in the command line of captured output.
 
     Do: write `for i in $(seq 1 10)`, or let pinsweep unroll the axis (`threads: 1..10`).
     """
@@ -213,9 +217,10 @@ _CLAIM = re.compile(
 def summary(results: Results) -> Iterator[Fault]:
     """a summary that does not follow from the rows
 
-    Sentences around a captured PingPong table that quote a maximum bandwidth or a latency. The bandwidth must be that of the largest row, ÷ 1000,
-    1024 or 2^20, rounded or cut as quoted; a latency must be the time of 0 bytes. What is one digit away from a row, or is another row than
-    the maximum, is said to be so.
+    Sentences around a captured PingPong table that quote a maximum bandwidth or a latency. The bandwidth
+    must be that of the largest row, ÷ 1000, 1024 or 2^20, rounded or cut as quoted; a latency must be the
+    time of 0 bytes. What is one digit away from a row, or is another row than the maximum, is said to be
+    so.
 
     Do: let the numbers of a text be made from the table.
     """
@@ -281,8 +286,9 @@ def _time_claim(text: str, unit: str, known: Mapping[int, float]) -> str:
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """a speed-up beyond the number of workers
 
-    STREAM at n threads above 1.15 · n times one thread of the same cell: one thread was disturbed, ran elsewhere, or ran first on cold
-    memory. Of variants that always ran in the same order nothing else can be said.
+    STREAM at n threads above 1.15 · n times one thread of the same cell: one thread was disturbed, ran
+    elsewhere, or ran first on cold memory. Of variants that always ran in the same order nothing else can
+    be said.
 
     Do: interleave the runs (`order: interleaved`), and repeat the run with one thread.
     """
@@ -309,10 +315,11 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 def clock(results: Results) -> Iterator[Fault]:
     """a clock too coarse for what it times, or a mean that a few values make
 
-    poke: the timer's own cost, or its step, at 10 % of the median or more. fio: a standard deviation above the mean latency (info): a few slow
-    I/Os make the mean.
+    poke: the timer's own cost, or its step, at 10 % of the median or more. fio: a standard deviation above
+    the mean latency (info): a few slow I/Os make the mean.
 
-    Do: time many operations at once where the clock is coarse; quote the median and the tail where the deviation is large.
+    Do: time many operations at once where the clock is coarse; quote the median and the tail where the
+    deviation is large.
     """
     for runs in by_cell(good(results, "poke")).values():
         for run in runs:
@@ -347,8 +354,9 @@ def clock(results: Results) -> Iterator[Fault]:
 def units(results: Results) -> Iterator[Fault]:
     """units that do not go together
 
-    STREAM: rate · least time ÷ (elements · 8 B · arrays moved) is 1; 1.05 or 0.95 is MB against MiB, 2 or 0.5 is float against double. MLC: an
-    idle latency under 1 ns is no memory's. Off by more than 3 %, and by more than half of the last digit of the times: error.
+    STREAM: rate · least time ÷ (elements · 8 B · arrays moved) is 1; 1.05 or 0.95 is MB against MiB, 2 or
+    0.5 is float against double. MLC: an idle latency under 1 ns is no memory's. Off by more than 3 %, and
+    by more than half of the last digit of the times: error.
 
     Do: find out which of the figures has the unit that it says.
     """
@@ -392,7 +400,8 @@ def _step(rows: Mapping[str, Mapping[str, float]]) -> float:
 def another_machine(results: Results) -> Iterator[Fault]:
     """the output tells of another machine than the session
 
-    More threads or ranks on a host than the recorded topology has PUs, or NUMA nodes in a matrix that it does not have.
+    More threads or ranks on a host than the recorded topology has PUs, or NUMA nodes in a matrix that it
+    does not have.
 
     Do: take the topology from the machine that ran, or leave it out.
     """

@@ -16,8 +16,8 @@ from reports.frames import Results, Run
 LINE = 64
 """Bytes of a cache line: what one access of the latency thread moves."""
 
-FILL_BUFFERS = 16
-"""Lines that a core can wait for at a time; 10 to 12 on older cores."""
+LINES_A_CORE = 48
+"""Lines that a core can wait for at a time: 10 to 16 of its own (fill buffers), and what its L2 asks for ahead, 32 to 48 in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,10 @@ def curves(results: Results) -> list[Curve]:
 def disturbed_row(results: Results) -> Iterator[Fault]:
     """latency above what a higher load had already reached
 
-    Less load never waits longer. With rising injection delay the load falls; a latency above 1.08 × the lowest latency at any smaller
-    delay is that of a row that something else disturbed (an interrupt, another process, a clock that was turned down). Rows
-    with the same delay and curves of fewer than five rows are left out. (A monotone fit would blame the good rows as well.)
+    Less load never waits longer. With rising injection delay the load falls; a latency above 1.08 × the
+    lowest latency at any smaller delay is that of a row that something else disturbed (an interrupt,
+    another process, a clock that was turned down). Rows with the same delay and curves of fewer than five
+    rows are left out. (A monotone fit would blame the good rows as well.)
 
     Do: measure again on a quiet machine with a fixed clock; leave the rows out of what is quoted.
     """
@@ -86,9 +87,10 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
 def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     """bandwidth that is too small or too large to be true
 
-    The latency thread alone moves 64 B per latency: a loaded-latency row cannot show less (3 % are allowed for rounding). And no
-    row can show more than the memory modules can move, MT/s · 8 B each, where the session recorded them. Traffic of caches (buffers
-    smaller than the caches, -b) is the usual cause of too much.
+    The latency thread alone moves 64 B per latency: a loaded-latency row cannot show less (3 % are allowed
+    for rounding). And no row can show more than the memory modules can move, MT/s · 8 B each, where the
+    session recorded them. Traffic of caches (buffers smaller than the caches, -b) is the usual cause of too
+    much.
 
     Do: look at the raw output for a unit or a column that was mistaken; check the buffer size.
     """
@@ -117,9 +119,10 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
 def kind_of_writes(results: Results) -> Iterator[Fault]:
     """what the load does is told by -W, not by a heading
 
-    -W2 to -W5 are reads and ordinary writes, -W6 to -W10 reads and non-temporal writes, which take no line from memory before they write
-    it. And the latency is that of one reading thread, whatever the others do: "writes have a higher latency" cannot be seen here. Said
-    of captured output, where a heading may say otherwise.
+    -W2 to -W5 are reads and ordinary writes, -W6 to -W10 reads and non-temporal writes, which take no line
+    from memory before they write it. And the latency is that of one reading thread, whatever the others do:
+    "writes have a higher latency" cannot be seen here. Said of captured output, where a heading may say
+    otherwise.
 
     Do: name the traffic as reports do ("R:W 3:1, non-temporal").
     """
@@ -136,9 +139,10 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
 def lines_in_flight(results: Results) -> Iterator[Fault]:
     """more lines in flight than reads could have
 
-    Bandwidth · latency ÷ 64 B is how many lines were on their way, if both belong to the same accesses. Above cores × 16 fill buffers
-    they do not: writes wait elsewhere, and the reader's latency does not describe them. Where the number of cores is not known, the most
-    lines of the read-only curve of the same file stand in, twice.
+    Bandwidth · latency ÷ 64 B is how many lines were on their way, if both belong to the same accesses.
+    Above cores × 48 (fill buffers, and what the L2 asks for ahead) they do not: writes wait elsewhere, and
+    the reader's latency does not describe them. Where the number of cores is not known, the most lines of
+    the read-only curve of the same file stand in, twice.
 
     Do: quote the latency as that of a reader beside this traffic, not as the traffic's own.
     """
@@ -153,7 +157,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
         placed = {cpu for group in placed_cpus(curve.run) for cpu in group}
         limit: float | None = None
         if machine is not None:
-            limit = FILL_BUFFERS * sum(
+            limit = LINES_A_CORE * sum(
                 1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus)
             )
         elif curve.run.file in reads:
@@ -172,9 +176,10 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
 def prefetchers_on(results: Results) -> Iterator[Fault]:
     """the prefetchers were on
 
-    MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Where it says that it could not (not root, no msr module), a
-    sequential walk is helped by them and an idle latency is too low, often by half; newer versions walk at random then and say so,
-    which is slower than a sequential walk without prefetchers.
+    MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Where it says that it could not (not
+    root, no msr module), a sequential walk is helped by them and an idle latency is too low, often by half;
+    newer versions walk at random then and say so, which is slower than a sequential walk without
+    prefetchers.
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on too.
     """

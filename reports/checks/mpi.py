@@ -32,9 +32,9 @@ def times(runs: list[Run], benchmark: str = "PingPong") -> dict[int, float]:
 def ranks_share_a_core(results: Results) -> Iterator[Fault]:
     """ranks on the same core, or free to move
 
-    Two ranks placed on one CPU, or on the siblings of one core where that was not asked for; the pins that Intel MPI prints (I_MPI_DEBUG) with
-    one CPU for two ranks; `hwloc-bind core:0 core:7` before a program, which binds every rank to both (error). An output that
-    tells nothing of pins proves none.
+    Two ranks placed on one CPU, or on the siblings of one core where that was not asked for; the pins that
+    Intel MPI prints (I_MPI_DEBUG) with one CPU for two ranks; `hwloc-bind core:0 core:7` before a program,
+    which binds every rank to both (error). An output that tells nothing of pins proves none.
 
     Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
     """
@@ -75,9 +75,9 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
 def unit_of_the_column(results: Results) -> Iterator[Fault]:
     """what a megabyte is in IMB's table
 
-    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Bytes ÷ time on rows of more than 5 µs tells which it is: reports convert by
-    that and say so (info, of captured output, whose readers may have quoted the column). Where neither rows nor version tell, or they disagree:
-    error.
+    IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Bytes ÷ time on rows of more than 5 µs
+    tells which it is: reports convert by that and say so (info, of captured output, whose readers may have
+    quoted the column). Where neither rows nor version tell, or they disagree: error.
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
@@ -106,8 +106,8 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
 def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
-    The last digit that is printed, ÷ the time: above 2 % the figure cannot tell a change of 2 %. And sizes behind which there are fewer than
-    50 repetitions (IMB's own choice for megabytes).
+    The last digit that is printed, ÷ the time: above 2 % the figure cannot tell a change of 2 %. And sizes
+    behind which there are fewer than 50 repetitions (IMB's own choice for megabytes).
 
     Do: decide nothing from these sizes alone; raise -iter for the large ones.
     """
@@ -148,8 +148,9 @@ def _step(values: list[float]) -> float:
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
 
-    A message that takes less time than a smaller one, by more than 5 % and by more than the last printed digit; and a bandwidth
-    at the largest size more than 5 % below the peak, which is where the messages leave a cache.
+    A message that takes less time than a smaller one, by more than 5 % and by more than the last printed
+    digit; and a bandwidth at the largest size more than 5 % below the peak, which is where the messages
+    leave a cache.
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """

@@ -52,9 +52,9 @@ def _array_bytes(run: Run) -> float | None:
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays that fit in the caches, or a clock too coarse for them
 
-    STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a loop of at least 20 ticks of the
-    clock. Checked where the session knows the caches, and where the output tells the ticks. Where the array's size is an axis of the
-    sweep, the caches are what was to be seen: info.
+    STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a loop of
+    at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
+    the ticks. Where the array's size is an axis of the sweep, the caches are what was to be seen: info.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
     """
@@ -84,8 +84,9 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
-    A rate above what the memory modules of the machine can move (MT/s · 8 B each, where recorded), or above 1.05 × the median of the
-    cells with the same threads and place and larger arrays: the arrays were in the caches. Sweeps over the array's size are left out.
+    A rate above what the memory modules of the machine can move (MT/s · 8 B each, where recorded), or above
+    1.05 × the median of the cells with the same threads and place and larger arrays: the arrays were in the
+    caches. Sweeps over the array's size are left out.
 
     Do: enlarge the arrays and measure again.
     """
@@ -120,8 +121,9 @@ def _asked_axes(run: Run) -> tuple[str, ...]:
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were asked for
 
-    More threads than CPUs they were given; more threads than cores, where cores were left; a number of threads that the program counted and that
-    differs from what was asked for. Of captured output, a command that sets OMP_NUM_THREADS and nothing that binds threads (warn): they move.
+    More threads than CPUs they were given; more threads than cores, where cores were left; a number of
+    threads that the program counted and that differs from what was asked for. Of captured output, a command
+    that sets OMP_NUM_THREADS and nothing that binds threads (warn): they move.
 
     Do: give every thread a core of its own, and bind it.
     """
@@ -166,8 +168,9 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
 def nominal_distances(results: Results) -> Iterator[Fault]:
     """the firmware's distances are not those of the memory
 
-    The ratio of local to remote bandwidth (STREAM at each number of threads, medians) against the ratio of the distances in the
-    firmware's table (SLIT; 11 ÷ 10 says 10 %). Further than 10 % apart, or the other way round, the table is nominal.
+    The ratio of local to remote bandwidth (STREAM at each number of threads, medians) against the ratio of
+    the distances in the firmware's table (SLIT; 11 ÷ 10 says 10 %). Further than 10 % apart, or the other
+    way round, the table is nominal.
 
     Do: do not compute with the distances that `numactl --hardware` prints; measure.
     """

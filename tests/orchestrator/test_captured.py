@@ -123,6 +123,7 @@ def test_the_groups_of_a_job_file_are_cells() -> None:
         ("4096B", "4k"),
         ("4K", "4k"),
         ("4KiB", "4k"),
+        ("32.0KiB", "32k"),
         ("1024KiB", "1m"),
         ("4GB", "4GB"),
         ("4k,64k", "4k,64k"),
