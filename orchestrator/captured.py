@@ -164,7 +164,10 @@ def _size(text: str) -> str:
     match = re.fullmatch(r"(\d+)(?:\.0+)?(?:([kmgt])|([kmgt])ib|b)?", text.strip().lower())
     if not match:
         return text
-    size = size_bytes(match[1] + (match[2] or match[3] or ""))
+    try:
+        size = size_bytes(match[1] + (match[2] or match[3] or ""))
+    except ValueError:  # larger than any file can be
+        return text
     for power, suffix in ((3, "g"), (2, "m"), (1, "k")):
         if size and size % 1024**power == 0:
             return f"{size // 1024**power}{suffix}"

@@ -387,8 +387,9 @@ def _cells(
             'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
         ] = 1
     names = _short_names([item.label for item in items if item.digest in apart])
+    used = set(there)
     labelled = [
-        _with_source(item, names[item.label], there) if item.digest in apart else item for item in items
+        _with_source(item, names[item.label], used) if item.digest in apart else item for item in items
     ]
     axes = _axes(labelled)
     cells = [(item, _point(item, axes[item.tool])) for item in labelled]
@@ -405,13 +406,14 @@ def _cells(
     ]
 
 
-def _with_source(item: _Item, short: str, there: Mapping[str, int]) -> _Item:
-    """Tell an item apart by its file: by the shortest name that the result does not hold yet."""
+def _with_source(item: _Item, short: str, used: set[str]) -> _Item:
+    """Tell an item apart by its file: by the shortest name that no other cell has, of this intake or of the result."""
     named = item
     for name in (short, item.label, f"{item.label} ({item.digest[:8]})"):
         named = replace(item, options={**item.options, "source": name}, added=(*item.added, "source"))
-        if _point(named, ()).point_id not in there:
+        if _point(named, ()).point_id not in used:
             break
+    used.add(_point(named, ()).point_id)
     return named
 
 

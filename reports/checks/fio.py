@@ -92,7 +92,7 @@ def _jobs(same: _Same) -> dict[str, list[Job]]:
     alike = {name: list(names.values()).count(name) for name in names.values()}
     found: dict[str, list[Job]] = {}
     for (document, job, direction), v in values.items():
-        if not v.get(("iops", "total")):
+        if v.get(("iops", "total"), 0.0) <= 0:
             continue
         options = {**told.get((document, job), {}), **run.point.options}
         numjobs = whole(options.get("numjobs", 1))
@@ -487,7 +487,7 @@ def _at_depth(run: Run, depth: int) -> float | None:
     shares: dict[object, dict[int, float]] = {}
     for record in run.records():
         if record["metric"] == "iodepth_level":
-            step = int(str(record.get("statistic")).removeprefix(">="))
+            step = whole(str(record.get("statistic")).removeprefix(">=")) or 0
             shares.setdefault((record.get("document"), record.get("job")), {})[step] = float(
                 str(record["value"])
             )

@@ -340,7 +340,7 @@ def clock(results: Results) -> Iterator[Fault]:
                     for r in run.records()
                     if r["metric"] == "lat" and r.get("direction") == direction
                 }
-                if own.get("mean") and own.get("sd", 0.0) > own["mean"]:
+                if own.get("mean", 0.0) > 0 and own.get("sd", 0.0) > own["mean"]:
                     found.append((run, own))
             if len(found) * 2 > len(runs):
                 run, own = found[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator import captured
+from orchestrator import captured, intake
+from orchestrator.store import open_result
 from parsers import get_parser
 from parsers.text import decode
 
@@ -136,3 +138,18 @@ def test_sizes_are_written_one_way(written: str, value: str) -> None:
 
 def test_words_and_numbers() -> None:
     assert [captured.typed(w) for w in ("8", "08", "0.5", "4k", "-1")] == [8, "08", 0.5, "4k", -1]
+
+
+def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None:
+    job = {"jobname": "same", "error": 0, "job options": {"rw": "read", "bs": "4k"}, "read": {"iops": 9.5, "bw_bytes": 38912, "io_bytes": 389120, "runtime": 10000, "total_ios": 95}}  # fmt: skip
+    (tmp_path / "a.json").write_text(
+        json.dumps({"fio version": "fio-3.33", "jobs": [{**job, "groupid": n} for n in range(3)]})
+    )
+    wishes = intake.wishes_from(None, (), (), "", "")
+    texts = [x for x in intake.read([str(tmp_path / "a.json")], wishes) if isinstance(x, intake.Captured)]
+
+    kept = intake.store(texts, tmp_path / "a.db", wishes, version="test")
+
+    assert kept.added == 3
+    with open_result(tmp_path / "a.db") as result:
+        assert len({stored.point.describe() for stored in result.points()}) == 3

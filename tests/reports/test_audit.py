@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from orchestrator.intake import Captured, read, store, wishes_from
+from parsers.text import decode
 from reports import audit as module
 from reports import frames
 from reports.audit import Finding
@@ -420,3 +426,30 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
     assert lines[-1].startswith("and ")
     assert not any(line.startswith("info") for line in lines)
     assert all(a.level <= b.level or LEVELS.index(a.level) <= LEVELS.index(b.level) for a, b in itertools.pairwise(report_004))  # fmt: skip
+
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+OUTPUTS = sorted(
+    path for tool in ("fio", "imb", "mlc", "stream") for path in (FIXTURES / tool).glob("*.out") if path.stat().st_size < 20_000
+)  # fmt: skip
+NUMBERS = ("0", "1", "-5", "0.0001", "99999999999999999999", "1e308", "nan", "inf", "x")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for i, path in enumerate(random.sample(OUTPUTS, 4)):
+            lines = decode(path.read_bytes()).split("\n")
+            for _ in range(random.randint(0, 4)):
+                at = random.randrange(len(lines))
+                lines[at] = re.sub(r"\d+(\.\d+)?", lambda m: random.choice([m[0], *NUMBERS]), lines[at])
+            lines *= random.choice([1, 1, 2])
+            Path(folder, f"{i}.txt").write_text("\n".join(lines), encoding="utf-8")
+        result = Path(folder, "r.db")
+        wishes = wishes_from(None, (), (), "", "")
+        store((x for x in read([folder], wishes) if isinstance(x, Captured)), result, wishes, version="test")
+        if result.exists():
+            told = findings(result)
+            assert len(module.as_text(told)) >= len(told)
+            assert len(json.loads(module.as_json(told))["findings"]) == len(told)
