@@ -275,7 +275,7 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
             cells = _cells(fresh, result, notes)
             session = result.begin_session(
                 started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
-                host=str(facts.pop("hostname", "not recorded")), facts=facts, topology=topology, programs=_programs(fresh),
+                host="an unrecorded host", facts=facts, topology=topology, programs=_programs(fresh),
             )  # fmt: skip
             _add(result, session, cells, now)
     said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
