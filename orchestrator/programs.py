@@ -47,11 +47,11 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
         path = shutil.which(asked) or ""
         if not path:
             raise UserError(where, f"{asked} is not an executable file", f"unset it, or: {module.INSTALL}")
-        return _describe(tool, path)
+        return _describe(tool, path, elsewhere)
     if asked != "kernel":
         for path in _candidates(module.PROGRAMS):
             if _holds(path, module.SIGNATURE):
-                return _describe(tool, path)
+                return _describe(tool, path, elsewhere)
     if module.KERNEL:
         return _kernel(tool, elsewhere)
     if elsewhere:
@@ -97,16 +97,19 @@ def _kernel(tool: str, elsewhere: bool) -> Program | str:
     return Program(name=module.KERNEL, path=path, version=version, sha256=checksum(path), stand_in=stand_in)
 
 
-def _describe(tool: str, path: str) -> Program | str:
+def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
     module = get_tool(tool)
     env: Mapping[str, str] = {}
     helpers: dict[str, str] = {}
     notes: dict[str, str] = {}
     if tool == "imb":
         found = mpi.find_mpi(path, os.environ.get("PINSWEEP_MPIRUN") or configured().get("mpirun", ""))
-        if isinstance(found, str):
+        if isinstance(found, str) and not elsewhere:
             return found
-        env, helpers, notes = found.env, {"mpirun": found.launcher}, {"mpi": found.name}
+        if isinstance(found, str):
+            helpers["mpirun"] = "mpirun"
+        else:
+            env, helpers, notes = found.env, {"mpirun": found.launcher}, {"mpi": found.name}
     if tool == "fio":
         notes["cmdhelp"] = " ".join(re.findall(r"^ *(\w+) *:", _ask((path, "--cmdhelp=all")), re.MULTILINE))
     argv = module.version_argv(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -60,7 +61,9 @@ def test_a_sound_machine_has_no_contradictions(pinsweep: Cli) -> None:
 
 def test_an_hwloc_that_sees_another_machine_is_named(pinsweep: Cli, tmp_path: Path) -> None:
     xml = FIXTURES / "four-node.xml"
-    path = first_on_path(tmp_path / "bin", "lstopo-no-graphics", f"#!/bin/sh\nexec cat {xml}\n")
+    path = first_on_path(
+        tmp_path / "bin", "lstopo-no-graphics", f"#!/bin/sh\nexec cat {shlex.quote(str(xml))}\n"
+    )
 
     done = pinsweep("doctor", env=path)
 

@@ -171,12 +171,14 @@ def test_a_damaged_result_is_said_to_be_damaged(pinsweep: Cli, tmp_path: Path) -
 
 
 def test_a_full_standard_output_is_no_bug(pinsweep: Cli, tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m pinsweep schema >/dev/full"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pinsweep", "schema"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
 
     assert done.returncode == 1
     assert done.stderr.startswith("error: ")
