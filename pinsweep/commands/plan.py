@@ -11,6 +11,7 @@ from pinsweep.commands import _options
 
 if TYPE_CHECKING:
     from orchestrator.model import Plan, PlannedRun
+    from orchestrator.topology import Topology
 
 
 @click.command(
@@ -73,13 +74,15 @@ def command(
     elif form == "shell":
         click.echo(planning.as_shell(prepared.plan, str(prepared.scratch)), nl=False)
     else:
-        _table(prepared.plan)
+        _table(prepared.plan, prepared.machine.site.topology)
     if form != "json":
         _summary(prepared.plan, done)
 
 
-def _table(plan: Plan) -> None:
+def _table(plan: Plan, topology: Topology) -> None:
     import shlex
+
+    from orchestrator.drawing import draw
 
     repeats: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:
@@ -89,6 +92,8 @@ def _table(plan: Plan) -> None:
         run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
         click.secho(f"{run.sweep}  {run.point.describe()}  × {len(runs)}", bold=True)
+        if run.placement is not None:
+            click.echo(f"  {draw(run.placement, topology)}")
         click.echo(f"  {env}{shlex.join(run.argv)}")
         for note in run.notes:
             click.echo(f"  # {note}")
