@@ -19,8 +19,8 @@ from orchestrator import proof
 from orchestrator.aside import aside
 from orchestrator.cpulist import format_cpulist
 from orchestrator.judge import borne, judge, last_use, pending
-from orchestrator.model import Plan, PlannedRun, RunRecord
-from orchestrator.process import LOOKS, Outcome, Stop, run_process
+from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord
+from orchestrator.process import LOOKS, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
 from orchestrator.store import ResultFile
 from orchestrator.tools import get_tool

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from orchestrator.model import Plan, PlannedRun, Status
-from orchestrator.process import Outcome
+from orchestrator.model import Outcome, Plan, PlannedRun, Status
 from orchestrator.tools import get_tool, text_to_parse
 from parsers import get_parser
 from parsers.errors import ParseError

@@ -1,6 +1,6 @@
 """The types that cross the borders of the orchestrator, in the order of the way of the data.
 
-    Experiment ─expand→ Point ─place→ Placement ─plan→ PlannedRun ─execute→ RunRecord
+    Experiment ─expand→ Point ─place→ Placement ─plan→ PlannedRun ─execute→ Outcome ─judge→ RunRecord
 
 All are frozen values without behaviour beyond their own text form. CPU and NUMA node numbers are the
 operating system's own, everywhere; logical indexes exist only inside selectors.
@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Scalar = str | int | float | bool
 Value = Any
-"""What an option may hold after expansion: a Scalar, a tuple of Scalars (an inner axis: one process sweeps it by
-itself), or, for the tool `command`, a mapping (`metrics`)."""
+"""What an option may hold after expansion: a text, a number or a truth value, a tuple of them (an inner axis: one
+process sweeps it by itself), or, for the tool `command`, a mapping (`metrics`)."""
 
 Order = Literal["interleaved", "listed"]
 
@@ -239,6 +238,25 @@ class Plan:
     points: tuple[Point, ...]  # the cells of the runs, in the files' order
     skipped: tuple[Skipped, ...]
     seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a process ended. Times are seconds."""
+
+    exit_code: int | None = None  # None: ended by a signal, or never started
+    signal: int | None = None
+    timed_out: bool = False
+    stopped: bool = False  # on request
+    wall_s: float = 0.0
+    usage: Mapping[str, float] = field(default_factory=dict)
+    stdout: bytes = b""
+    stderr: bytes = b""
+    error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
+
+    @classmethod
+    def not_started(cls, why: str) -> Outcome:
+        return cls(error=why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import IO, Literal, Self
 
 from orchestrator.aside import moved_aside
+from orchestrator.model import Outcome
 
 MARK = "PINSWEEP_RUN"
 """Environment variable that every process of a run inherits."""
@@ -77,25 +77,6 @@ class Stop:
     def fileno(self) -> int:
         """Return a descriptor that becomes readable when a stop is requested."""
         return self._read
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a process ended. Times are seconds."""
-
-    exit_code: int | None = None  # None: ended by a signal, or never started
-    signal: int | None = None
-    timed_out: bool = False
-    stopped: bool = False  # by a Stop
-    wall_s: float = 0.0
-    usage: Mapping[str, float] = field(default_factory=dict)
-    stdout: bytes = b""
-    stderr: bytes = b""
-    error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
-
-    @classmethod
-    def not_started(cls, why: str) -> Outcome:
-        return cls(error=why)
 
 
 def run_process(

@@ -10,8 +10,6 @@ import re
 from fractions import Fraction
 from typing import Final
 
-BASE_UNITS: Final = ("ns", "B", "B/s", "1/s")
-
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _PREFIXES = {**_DECIMAL, "K": 1e3, **_BINARY}

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.judge import judge, pending, words
-from orchestrator.model import Plan, PlannedRun, Point
-from orchestrator.process import Outcome
+from orchestrator.model import Outcome, Plan, PlannedRun, Point
 
 POINT = Point(
     sweep="s",

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.process import MARK, Outcome, Stop, end_tree, marked, run_process
+from orchestrator.model import Outcome
+from orchestrator.process import MARK, Stop, end_tree, marked, run_process
 
 
 def run(*argv: str, timeout_s: float = 20.0, mark: str = "test-mark", **env: str) -> Outcome:
