@@ -1,0 +1,171 @@
+"""Baselines: result files under a name, in the user's own data folder. I/O.
+
+A baseline is a folder of result files, copied as they were: the evidence of a comparison is the session, so a baseline
+grows by a file with every session that is added, and needs five of them before its own spread can be told.
+
+    <data folder>/pinsweep/baselines/NAME/<start>-<host>-<digest>.db       PINSWEEP_BASELINES names another folder
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.store import Session, open_result
+from orchestrator.yaml_nodes import nearest
+from parsers.errors import PinsweepError, UserError
+from reports import format as fmt
+from reports.inputs import result_files
+
+ENOUGH_SESSIONS: Final = 5
+"""Sessions from which on the session-to-session spread is learnt; below, it is assumed."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """A stored baseline."""
+
+    name: str
+    files: tuple[Path, ...]
+    sessions: tuple[Session, ...]  # oldest first
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(session.host for session in self.sessions))
+
+    @property
+    def said(self) -> str:
+        return said(len(self.sessions))
+
+
+def said(sessions: int) -> str:
+    """Return the words of a verdict's line: "baseline of 3 sessions, τ assumed"."""
+    return f"baseline of {fmt.plural(sessions, 'session')}" + (
+        ", τ assumed" if sessions < ENOUGH_SESSIONS else ""
+    )
+
+
+def folder() -> Path:
+    """Return where baselines are kept."""
+    if named := os.environ.get("PINSWEEP_BASELINES"):
+        return Path(named)
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("pinsweep")) / "baselines"
+
+
+def names() -> list[str]:
+    """Return the names of all baselines, in order."""
+    try:
+        return sorted(p.name for p in folder().iterdir() if p.is_dir() and _NAME.fullmatch(p.name))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise PinsweepError(str(folder()), f"cannot be read: {error.strerror}") from error
+
+
+def resolve(name: str) -> list[Path]:
+    """Return the result files of a baseline, oldest first. Raises UserError if there is none of that name."""
+    _check_name(name)
+    files = sorted((folder() / name).glob("*.db"))
+    if not files:
+        known = names()
+        hint = nearest(name, known) or (f"there are: {', '.join(known)}" if known else "")
+        raise UserError(name, "no such baseline", hint or f"`pinsweep baseline add {name} RESULT` makes one")
+    return files
+
+
+def resolve_any(word: str) -> list[Path]:
+    """Return the files of what `--baseline` names: a file, a folder or a glob of result files, else a baseline's name."""
+    if os.path.lexists(word) or not _NAME.fullmatch(word):
+        return result_files([word])
+    return resolve(word)
+
+
+def load(name: str) -> Baseline:
+    """Return a baseline with its sessions. Raises UserError if there is none of that name."""
+    files = resolve(name)
+    sessions: list[Session] = []
+    for path in files:
+        with open_result(path) as result:
+            sessions += result.sessions()
+    sessions.sort(key=lambda s: s.started_utc)
+    return Baseline(name=name, files=tuple(files), sessions=tuple(sessions))
+
+
+def add(name: str, paths: Sequence[Path]) -> Baseline:
+    """Copy result files into a baseline, made if it is not there, and return it.
+
+    A file that is there already is replaced by what it has become (a sweep that went on). Every file is opened before
+    the first is copied: a wrong one leaves the baseline as it was. Raises UserError for a name or a file that is none.
+    """
+    _check_name(name)
+    copies = [(path, _copy_name(path)) for path in paths]
+    target = folder() / name
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path, copy in copies:
+            _copy(path, target / copy)
+    except (OSError, sqlite3.Error) as error:
+        raise PinsweepError(
+            str(target),
+            f"cannot be written: {error}",
+            "PINSWEEP_BASELINES=DIR keeps baselines in another folder",
+        ) from error
+    return load(name)
+
+
+def remove(name: str) -> int:
+    """Delete a baseline; return how many files it had. Raises UserError if there is none of that name."""
+    files = resolve(name)
+    shutil.rmtree(folder() / name)
+    return len(files)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UserError(
+            repr(name)[1:-1],
+            "is no name of a baseline",
+            "letters, digits, dots, dashes and underscores, 64 at most, a letter or digit first",
+        )
+
+
+def _copy_name(path: Path) -> str:
+    """Return the name of a file's copy: the same for the same first session, however much was added to it."""
+    with open_result(path) as result:
+        sessions = result.sessions()
+    if not sessions:
+        raise UserError(str(path), "holds no session", "`pinsweep run EXPERIMENT -o FILE` makes one")
+    first = sessions[0]
+    digest = hashlib.sha256(repr((first.host, first.started_utc, first.seed, first.argv)).encode())
+    start = re.sub(r"[^0-9T]", "", first.started_utc[:19])
+    host = re.sub(r"[^A-Za-z0-9._-]", "_", first.host)[:40]
+    return f"{start}-{host}-{digest.hexdigest()[:8]}.db"
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a database whole, even one that is being written to, and put it in place in one step."""
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    os.close(handle)
+    try:
+        with (
+            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as old,
+            closing(sqlite3.connect(name)) as new,
+        ):
+            old.backup(new)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

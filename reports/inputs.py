@@ -1,0 +1,57 @@
+"""Names as a user gives them to the result files behind them: files, folders, globs. Reads the heads of files, writes nothing."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from orchestrator.store import APPLICATION_ID
+from parsers.errors import UserError
+
+_SQLITE = b"SQLite format 3\0"
+_ID_AT = 68  # of a database's first 100 bytes: https://www.sqlite.org/fileformat.html#application_id
+
+
+def result_files(names: Iterable[str | Path]) -> list[Path]:
+    """Return the files that the names stand for, each once, in the order given; of folders and globs by their names.
+
+    A folder gives the result files in it and below it, told by their first bytes; what else lies there, and what is
+    hidden, is passed over. A file that is named is taken as it is: whoever opens it says if it is none. Raises
+    UserError for a folder or a glob that gives no file.
+    """
+    found: dict[Path, Path] = {}
+    for name in names:
+        text = os.fspath(name)
+        if Path(text).is_dir():
+            paths = sorted(_below(text))
+            problem = "no result file in this folder"
+        elif not os.path.lexists(text) and glob.has_magic(text):
+            paths = sorted(Path(p) for p in glob.glob(text, recursive=True) if not Path(p).is_dir())  # noqa: PTH207 (absolute too)
+            problem = "no file of such a name"
+        else:
+            paths, problem = [Path(text)], ""
+        if not paths:
+            raise UserError(text, problem, "`pinsweep run EXPERIMENT -o FILE` makes one")
+        found |= {path.resolve(): path for path in paths if path.resolve() not in found}
+    return list(found.values())
+
+
+def is_result_file(path: Path) -> bool:
+    """Return whether a file begins as a result file does."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(_ID_AT + 4)
+    except OSError:
+        return False
+    return head.startswith(_SQLITE) and int.from_bytes(head[_ID_AT:], "big") == APPLICATION_ID
+
+
+def _below(folder: str) -> Iterable[Path]:
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        for file in files:
+            path = Path(here, file)
+            if not file.startswith(".") and path.is_file() and is_result_file(path):
+                yield path
