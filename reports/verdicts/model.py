@@ -1,0 +1,111 @@
+"""What the statistics take and give: plain frozen values. Logs are natural logs; a shift is a log ratio.
+
+A *run* is one started process, the unit of evidence within a session; a *session* is one `pinsweep run` on a host, the
+unit of evidence across days and machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from parsers.measurement import Direction
+
+Verdict = Literal["regressed", "improved", "same", "inconclusive"]
+VERDICTS: tuple[Verdict, ...] = ("regressed", "improved", "same", "inconclusive")
+
+Method = Literal["t", "moderated t", "mann-whitney", "none"]
+"""How p was found. "none": there is no test (a single run on a side, zeros, no runs)."""
+
+TauSource = Literal["interleaved", "given", "sessions", "auto", "assumed"]
+"""Where the session noise comes from: both sides in one session, in turns (0); the caller; ≥ 5 sessions of a side;
+the sweep's own shifts; 1 %, since there was nothing to learn from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One cell measured on both sides.
+
+    Values are per run, in base units, one number a run (its median, its best rate, its quantile), in any order.
+    """
+
+    key: Hashable  # what the caller knows the cell by; given back in its Decision
+    family: str  # benchmark kind and metric: false discoveries are held down over a family
+    a: tuple[float, ...]  # the baseline's runs
+    b: tuple[float, ...]  # the candidate's runs
+    better: Direction
+    session_a: tuple[Hashable, ...] = ()  # the session of each run of `a`; empty: all from one
+    session_b: tuple[Hashable, ...] = ()
+    resolution: float = (
+        0.0  # size of the last printed digit, or of a histogram's bin, through the value; 0: fine
+    )
+    interleaved: bool = False  # A and B took turns in one session: there is no session noise between them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What a whole sweep says of the variance of its cells (Smyth 2004): as good as `d0` further degrees of freedom."""
+
+    d0: float  # > 0; may be inf: all cells have the same variance
+    s0: float  # sd of the logs of a typical cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What counts as a change."""
+
+    threshold: float = 0.03  # relative; smaller changes are no news
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # family → its own threshold
+    alpha: float = 0.05  # share of false entries among the changed cells; level of "same"
+    tau: float | None = None  # sd of the logs from session to session; None: learned from the samples
+    tau_source: TauSource = "given"  # said of `tau`
+    prior: Prior | None = None  # variance learned elsewhere (a screening); None: learned from the samples
+
+    def threshold_of(self, family: str) -> float:
+        return self.thresholds.get(family, self.threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The verdict on one cell, and everything it rests on.
+
+    `advice` is the sentence for people: what it takes to decide ("needs 7 repeats a side"), or why nothing can. It is
+    empty where the verdict is not "inconclusive".
+    """
+
+    key: Hashable
+    family: str
+    verdict: Verdict
+    ratio: float | None  # b / a, Hodges-Lehmann; None: there are no logs to take, or no runs
+    low: float | None  # 95 % interval of the ratio; None: no test
+    high: float | None
+    shift: float | None  # log of the ratio, its sign turned so that above 0 is worse
+    p: float | None  # two-sided; None: no test
+    q: float | None  # Benjamini-Hochberg over the family
+    n_a: int  # runs
+    n_b: int
+    k_a: int  # sessions
+    k_b: int
+    sd: float | None  # of the logs of the runs, as tested (moderated, at least the resolution's)
+    df: float | None
+    tau: float
+    threshold: float  # relative
+    resolution: float
+    method: Method
+    need_repeats: int | None = None  # a side, in all
+    need_sessions: int | None = None  # a side, in all
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """All cells of one benchmark and metric. `decisions` has the order of the samples."""
+
+    name: str
+    decisions: tuple[Decision, ...]
+    counts: Mapping[Verdict, int]  # all four words, in the order of VERDICTS
+    median_ratio: float | None  # b / a over all cells: a machine slower everywhere shows here first
+    prior: Prior | None  # None: too few cells to learn from, each has its own variance
+    tau: float
+    tau_source: TauSource
