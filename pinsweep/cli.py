@@ -9,7 +9,10 @@ import click
 
 from pinsweep import __version__, commands
 
-_ORDER = ("doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "schema")
+_ORDER = (
+    "doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
+    "history", "schema",
+)  # fmt: skip
 
 
 class _Group(click.Group):

@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.store import Session, open_result
 from orchestrator.yaml_nodes import nearest
 from parsers.errors import PinsweepError, UserError
 from reports import format as fmt
 from reports.inputs import result_files
+from reports.nodes import folded
 
 ENOUGH_SESSIONS: Final = 5
 """Sessions from which on the session-to-session spread is learnt; below, it is assumed."""
@@ -47,6 +48,20 @@ class Baseline:
     @property
     def said(self) -> str:
         return said(len(self.sessions))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return {name, first, last, nodes, files: [path], sessions: [{host, started_utc, kernel}]}."""
+        return {
+            "name": self.name,
+            "first": self.sessions[0].started_utc,
+            "last": self.sessions[-1].started_utc,
+            "nodes": folded(self.hosts),
+            "files": [str(path) for path in self.files],
+            "sessions": [
+                {"host": s.host, "started_utc": s.started_utc, "kernel": s.facts.get("kernel")}
+                for s in self.sessions
+            ],
+        }
 
 
 def said(sessions: int) -> str:

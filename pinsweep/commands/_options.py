@@ -25,6 +25,9 @@ allow_write: Decorator = click.option(
     "--allow-write", "allow_write", multiple=True, metavar="DEVICE",
     help="A block device whose data may be overwritten; give it each time, once per device.",
 )  # fmt: skip
+table_or_json: Decorator = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"
+)
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
 )

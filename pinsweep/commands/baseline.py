@@ -1,0 +1,82 @@
+"""`pinsweep baseline`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+_NAME = click.argument("name")
+
+
+@click.group(epilog="Example: pinsweep baseline add before-bios node07.db")
+def command() -> None:
+    """Keep result files under a name, to compare with later.
+
+    A baseline is a folder of copies in your own data folder (PINSWEEP_BASELINES=DIR names another one, say one that a
+    site shares). Add a file with every session: from five sessions on, their own spread tells what is a change.
+    """
+
+
+@command.command(epilog="Example: pinsweep baseline add node07-good monday.db tuesday.db")
+@_NAME
+@_options.results
+def add(name: str, results: tuple[Path, ...]) -> None:
+    """Copy RESULT... (files, folders, globs) into the baseline NAME."""
+    from reports import baselines
+    from reports.inputs import result_files
+
+    click.echo(f"{name}: {baselines.add(name, result_files(results)).said}", err=True)
+
+
+@command.command("list", epilog="Example: pinsweep baseline list --format json")
+@_options.table_or_json
+def list_(form: str) -> None:
+    """List all baselines."""
+    from reports import baselines
+    from reports.columns import columns
+
+    kept = [baselines.load(name).as_json() for name in baselines.names()]
+    if form == "json":
+        click.echo(json.dumps({"baselines": kept}, indent=1, ensure_ascii=False))
+    elif not kept:
+        click.echo("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
+    else:
+        rows = [("baseline", "sessions", "first", "last", "hosts")]
+        rows += [
+            (b["name"], str(len(b["sessions"])), b["first"][:10], b["last"][:10], b["nodes"]) for b in kept
+        ]
+        click.echo("\n".join(columns(rows, right=frozenset({1}))))
+
+
+@command.command(epilog="Example: pinsweep baseline show node07-good")
+@_NAME
+@_options.table_or_json
+def show(name: str, form: str) -> None:
+    """List the sessions of the baseline NAME and where its files lie."""
+    from reports import baselines
+    from reports.columns import columns
+
+    kept = baselines.load(name)
+    if form == "json":
+        click.echo(json.dumps(kept.as_json(), indent=1, ensure_ascii=False))
+        return
+    rows = [("started", "host", "kernel", "pinsweep")]
+    rows += [
+        (s.started_utc[:19], s.host, str(s.facts.get("kernel") or "not recorded"), s.pinsweep_version)
+        for s in kept.sessions
+    ]
+    click.echo("\n".join([kept.said, *columns(rows, indent=2), *map(str, kept.files)]))
+
+
+@command.command(epilog="Example: pinsweep baseline remove node07-good")
+@_NAME
+def remove(name: str) -> None:
+    """Delete the baseline NAME; the files it was made of stay."""
+    from reports import baselines
+    from reports.format import plural
+
+    click.echo(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)
