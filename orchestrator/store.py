@@ -543,7 +543,7 @@ def _tuples(options: dict[str, Any]) -> dict[str, Any]:
 
 def dump_parsed(parsed: Parsed) -> bytes:
     """Return what `parsed` keeps of a run: JSON, compressed."""
-    tables = {name: {"columns": t.columns, "rows": t.rows} for name, t in parsed.tables.items()}
+    tables = {name: {"columns": t.columns, "rows": tuple(t.rows)} for name, t in parsed.tables.items()}
     flags = [(flag.id, flag.text) for flag in parsed.flags]
     return zlib.compress(
         json.dumps({"tables": tables, "flags": flags, "facts": dict(parsed.facts)}).encode(), 6

@@ -8,6 +8,7 @@ bucket's middle afterwards; client mode has `client_stats` for `jobs`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,7 @@ _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
 _HEAD = re.compile(r'"(fio version|time)"\s*:\s*"([^"\n]*)"')
 _TIMESTAMP = re.compile(r'"timestamp"\s*:\s*(\d+)\b')
 _UNREADABLE: Final = (ValueError, RecursionError)  # ValueError: also an integer of 5000 digits
+_NEVER: Final = 2**63
 _DECODER = json.JSONDecoder(strict=False)  # not strict: fio does not escape tabs in descriptions
 
 _DIRECTIONS: Final = ("read", "write", "trim", "mixed", "sync")
@@ -296,18 +298,39 @@ def _latency(job: Job, name: str, metric: str, values: Mapping[str, Any], factor
 
 def _histogram(job: Job, name: str, metric: str, bins: dict[str, Any], factor: int) -> None:
     bits = _integer(bins.get("FIO_IO_U_PLAT_BITS"))
-    try:
-        edges = [] if bits else list(map(bucket, bins))
-    except ValueError:
-        edges = []
-    if not edges or set(map(type, bins.values())) != {int} or not all(bins.values()):
+    lows: list[int] = []
+    highs: list[int] = []
+    counts = list(bins.values())
+    if not bits and set(map(type, counts)) == {int} and 0 not in counts:  # as every fio since 2.20 prints it
+        with contextlib.suppress(ValueError):
+            lows, highs = list(map(_LOWS.__getitem__, bins)), list(map(_HIGHS.__getitem__, bins))
+    if len(highs) != len(counts):
         bins = {k: n for k, n in bins.items() if k.isdecimal() and len(k) < 20 and _integer(n)}
         edges = [bucket_of_index(int(key), bits) if bits else bucket(key) for key in bins]
+        lows, highs = [low for low, _ in edges], [high for _, high in edges]
+        counts = list(bins.values())
     if factor != 1:
-        edges = [(low * factor, high * factor) for low, high in edges]
-    if edges:
-        lows, highs = zip(*edges, strict=True)
-        job.bins.append((name, metric, lows, highs, tuple(bins.values())))
+        lows, highs = [low * factor for low in lows], [high * factor for high in highs]
+    if counts:
+        job.bins.append((name, metric, lows, highs, counts))
+
+
+class _Edges(dict[str, int]):
+    """The low or the high end of each bucket by the key that fio prints: a report has tens of thousands, of 4000 kinds."""
+
+    def __init__(self, end: int) -> None:
+        super().__init__()
+        self.end = end
+
+    def __missing__(self, middle: str) -> int:
+        edge = bucket(middle)[self.end]
+        if len(self) < 10_000:  # more than fio has: somebody else's keys
+            self[middle] = edge
+        return edge
+
+
+_LOWS: Final = _Edges(0)
+_HIGHS: Final = _Edges(1)
 
 
 def _spread(deviation: float, samples: int | None) -> bool:
@@ -353,11 +376,11 @@ def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401
 
 def _number(value: object) -> TypeGuard[int | float]:
     """Is this a figure? A minimum that never was one is printed as 2**64 - 1 by some versions."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value < 2**63
+    return (type(value) is int or type(value) is float) and value < _NEVER
 
 
 def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value < 2**63 else None
+    return value if type(value) is int and value < _NEVER else None
 
 
 def _items(value: object) -> list[tuple[str, Any]]:

@@ -109,7 +109,6 @@ def percentile(key: str) -> str:
     return f"p{key.rstrip('0').rstrip('.')}" if "." in key else f"p{key}"
 
 
-@functools.lru_cache(maxsize=8192)
 def bucket(middle: str) -> tuple[int, int]:
     """Return [low, high) of the histogram bucket that fio names by its middle (stat.c: plat_idx_to_val).
 
@@ -138,6 +137,7 @@ def bucket_of_index(index: int, bits: int) -> tuple[int, int]:
 _EDGES: Final = ("2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000")
 
 
+@functools.lru_cache(maxsize=128)
 def share_edges(key: str, unit: str, finer: bool) -> tuple[int, int | None] | None:
     """Return [low, high) in ns of the `lat (usec): 4=…` buckets; None for a key that fio does not have.
 

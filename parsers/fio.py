@@ -38,7 +38,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, Final
 
 from parsers import _fio_json, _fio_normal, _fio_terse
@@ -46,7 +45,7 @@ from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Parsed, Table, measurements
+from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, measurements
 
 VERSION: Final = 1
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
@@ -235,6 +234,7 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
     rows: list[tuple[tuple[Cell, ...], str, float]] = []
     snapshots: list[tuple[tuple[Cell, ...], str, float]] = []
     more: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _COLUMNS}
+    histograms: list[tuple[tuple[Cell, ...], tuple[Sequence[int], ...]]] = []
     for number, run in enumerate(runs):
         for index, report in enumerate(run[:-1]):
             snapshots += [
@@ -257,10 +257,10 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
             about = (job.group, job.host, job.processes, job.error, job.error_text or None, job.time)
             more["jobs"].append((*key, name, *about))
             more["options"] += [(*key, option, value) for option, value in job.options.items()]
-            for direction, which, *columns in job.bins:
-                more["histogram"] += zip(
-                    *map(repeat, (number, index, name, direction, which)), *columns, strict=False
-                )
+            histograms += [
+                ((number, index, name, direction, which), tuple(columns))
+                for direction, which, *columns in job.bins
+            ]
             more["shares"] += [(*key, name, *share) for share in job.shares]
             more["other"] += [(*key, name, *leaf) for leaf in job.other]
     tables = {"measurements": measurements(LABELS, METRICS, rows)}
@@ -269,13 +269,15 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
     for name, found in more.items():
         if found:
             tables[name] = Table(columns=_COLUMNS[name], rows=tuple(found))
+    if histograms:
+        tables["histogram"] = Table(columns=_HISTOGRAM, rows=Blocks(histograms))
     return tables
 
 
+_HISTOGRAM: Final = ("document", "job", "name", "direction", "which", "low", "high", "count")
 _COLUMNS: Final = {
     "jobs": ("document", "job", "name", "group", "host", "processes", "error", "error_text", "time"),
     "options": ("document", "job", "option", "value"),
-    "histogram": ("document", "job", "name", "direction", "which", "low", "high", "count"),
     "shares": ("document", "job", "name", "low", "high", "share"),
     "groups": ("document", "group", "name", "direction", "statistic", "metric", "unit", "value"),
     "other": ("document", "job", "name", "path", "value"),
@@ -286,8 +288,9 @@ def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Cell, ...], str, 
     """Yield (labels, metric, value) of one report: its jobs, then its disks."""
     for index, job in enumerate(report.jobs):
         if not _combined(job):
+            name = job.name or None
             for direction, statistic, metric, value in job.rows:
-                yield (number, index, job.name or None, direction, statistic), metric, value
+                yield (number, index, name, direction, statistic), metric, value
     for disk in report.disks:
         for direction, statistic, metric, value in disk.rows:
             yield (number, None, _disk_name(disk.name, disk.host), direction, statistic), metric, value

@@ -14,9 +14,10 @@ Modules and packages whose name starts with an underscore, and the four of the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from itertools import repeat
+from typing import TYPE_CHECKING, Literal, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,12 +37,43 @@ class Metric:
     text: str  # for people: "bandwidth", "completion latency"
 
 
+class Blocks(Sequence[tuple[Cell, ...]]):
+    """Rows that are made only when somebody asks: a megabyte of fio's json+ has 35 000, and most readers want none.
+
+    `blocks`: (values that all rows of the block share, then the columns that differ, all of one length).
+    """
+
+    __slots__ = ("_blocks",)
+
+    def __init__(self, blocks: Iterable[tuple[tuple[Cell, ...], tuple[Sequence[Cell], ...]]]) -> None:
+        self._blocks = tuple(blocks)
+
+    def __len__(self) -> int:
+        return sum(len(columns[0]) for _, columns in self._blocks)
+
+    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
+        for shared, columns in self._blocks:
+            yield from zip(*map(repeat, shared), *columns, strict=False)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Cell, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[Cell, ...]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[Cell, ...] | Sequence[tuple[Cell, ...]]:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples, which have hashes of their own
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]  # a tuple, or Blocks
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame: len(rows) x len(columns), in order."""
@@ -94,9 +126,11 @@ def measurements(
     A value that is not finite is left out: a missing number is a missing row. The caller flags it.
     """
     out: list[tuple[Cell, ...]] = []
+    units = {name: metric.unit for name, metric in metrics.items()}
+    width = len(labels)
     for values, metric, value in rows:
-        if len(values) != len(labels):
-            raise ValueError(f"{len(values)} labels for {len(labels)} columns: {values!r}")
+        if len(values) != width:
+            raise ValueError(f"{len(values)} labels for {width} columns: {values!r}")
         if value - value == 0:  # false for inf and nan
-            out.append((*values, metric, metrics[metric].unit, float(value)))
+            out.append((*values, metric, units[metric], float(value)))
     return Table(columns=(*labels, "metric", "unit", "value"), rows=tuple(out))
