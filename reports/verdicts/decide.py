@@ -1,15 +1,285 @@
-"""From samples to verdicts: section 2 of the measurement guide, over whole sweeps at once."""
+"""From samples to verdicts: section 2 of the measurement guide, over whole sweeps at once.
+
+Per cell: the Hodges-Lehmann shift of the logs; the variance of the runs within their sessions, at least that of the
+printed digit, shrunk to what the sweep's other cells show; the noise between sessions added; a two-sided t. Over the
+family: Benjamini-Hochberg. "Regressed" takes the p-value and a shift of the threshold, "same" takes an interval within
+the threshold on both sides (two one-sided tests); the rest is "inconclusive", with what it would take.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from reports.verdicts.model import Family, Rules, Sample
+from reports.verdicts import estimate
+from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, TauSource, Verdict
+from reports.verdicts.need import NOTHING, advise
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+RANKS_FROM = 8
+"""From so many runs on each side, ranks decide in cells with a run far off."""
 
 
 def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family, ...]:
     """Return the verdicts, a Family per `Sample.family`, in the order in which families first appear.
 
-    Raises ValueError for values that are not finite.
+    Not tested, and so inconclusive with a reason: cells with fewer than two runs on a side, and cells with a value that
+    is 0 or negative, which has no log. Raises ValueError for values that are not finite.
     """
-    raise NotImplementedError
+    rules = rules or Rules()
+    _check(samples, rules)
+    families: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        families[sample.family].append(sample)
+    return tuple(_family(name, cells, rules) for name, cells in families.items())
+
+
+def _check(samples: Iterable[Sample], rules: Rules) -> None:
+    for threshold in (rules.threshold, *rules.thresholds.values()):
+        if not 0 < threshold < math.inf:
+            raise ValueError(f"a threshold is above 0, not {threshold}")
+    for sample in samples:
+        for values, sessions in ((sample.a, sample.session_a), (sample.b, sample.session_b)):
+            if not all(map(math.isfinite, values)):
+                raise ValueError(f"{sample.key!r}: values must be finite: {values}")
+            if sessions and len(sessions) != len(values):
+                raise ValueError(f"{sample.key!r}: {len(sessions)} sessions for {len(values)} runs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a family in arrays (G,), NaN where a cell has no such number. Shifts and variances are those of logs."""
+
+    tested: NDArray[np.bool_]
+    shift: Array  # of b against a, its sign turned: above 0 is worse
+    variance: Array  # of one run about its session
+    df: Array
+    per_run: Array  # what the variance of a run counts for: 1/n_A + 1/n_B
+    per_tau: Array  # what τ² counts for: 1/K_A + 1/K_B; 0: interleaved, or the variance holds it already
+    rank_p: Array  # of Mann and Whitney; NaN: t decides
+    medians: dict[
+        int, tuple[list[float], float]
+    ]  # cell → session medians of a side with enough; mean of 1/runs
+
+    @classmethod
+    def empty(cls, cells: int) -> _Cells:
+        import numpy as np
+
+        nothing = (np.full(cells, np.nan) for _ in range(6))
+        shift, variance, df, per_run, per_tau, rank_p = nothing
+        return cls(np.zeros(cells, dtype=bool), shift, variance, df, per_run, per_tau, rank_p, {})
+
+
+def _family(name: str, samples: Sequence[Sample], rules: Rules) -> Family:
+    import numpy as np
+
+    cells = _measure(samples)
+    at = np.flatnonzero(cells.tested)
+    variance, df = cells.variance[at], cells.df[at]
+    known = rules.prior or estimate.prior(variance, df)
+    variance, df = estimate.moderate(variance, df, known)
+    of_runs = variance * cells.per_run[at]
+    tau, source, tau_df = _tau(cells, at, variance, samples, rules)
+    of_sessions = tau**2 * cells.per_tau[at]
+    total, total_df = estimate.satterthwaite([(of_runs, df), (of_sessions, tau_df)])
+
+    shift = cells.shift[at]
+    p = estimate.p_two_sided(shift, total, total_df)
+    ranks = cells.rank_p[at]
+    # ranks know nothing of sessions: the shift has to stand out against their noise, too
+    of_ranks = np.maximum(ranks, estimate.p_two_sided(shift, of_sessions, np.full_like(shift, tau_df)))
+    by_ranks = ~np.isnan(ranks)
+    p = np.where(by_ranks, np.where(of_sessions > 0, of_ranks, ranks), p)
+    q = estimate.false_discovery(p)
+    reach = np.sqrt(total) * estimate.t_quantile(total_df, 0.975)
+    bound = np.sqrt(total) * estimate.t_quantile(total_df, 1 - rules.alpha)
+
+    tests: list[_Test | None] = [None] * len(samples)
+    columns = (p, q, reach, bound, np.sqrt(variance), total_df, of_sessions, by_ranks)
+    for i, *row in zip(at.tolist(), *(c.tolist() for c in columns), strict=True):
+        tests[i] = _Test(*row)
+    delta = math.log1p(rules.threshold_of(name))
+    least = 3 if len(at) >= estimate.LEAST_CELLS else 5
+    decisions = tuple(
+        _decision(sample, shift_of, test, rules, delta, tau, moderated=known is not None, least=least)
+        for sample, shift_of, test in zip(samples, cells.shift.tolist(), tests, strict=True)
+    )
+    counted = Counter(d.verdict for d in decisions)
+    ratios = [d.ratio for d in decisions if d.ratio is not None]
+    return Family(
+        name=name,
+        decisions=decisions,
+        counts={verdict: counted[verdict] for verdict in VERDICTS},
+        median_ratio=float(np.median(ratios)) if ratios else None,
+        prior=known,
+        tau=tau,
+        tau_source=source,
+    )
+
+
+def _measure(samples: Sequence[Sample]) -> _Cells:
+    """Fill the arrays; cells of one shape (numbers of runs, and how they fall into sessions) at once."""
+    import numpy as np
+
+    cells = _Cells.empty(len(samples))
+    shapes: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = defaultdict(list)
+    for i, s in enumerate(samples):
+        if s.a and s.b and min(s.a) > 0 and min(s.b) > 0:
+            shapes[_numbered(s.session_a, len(s.a)), _numbered(s.session_b, len(s.b))].append(i)
+    for (in_a, in_b), members in shapes.items():
+        rows = np.array(members)
+        sign = np.array([-1.0 if samples[i].better == "higher" else 1.0 for i in members])[:, None]
+        a = sign * np.log(np.array([samples[i].a for i in members], dtype=float))
+        b = sign * np.log(np.array([samples[i].b for i in members], dtype=float))
+        cells.shift[rows] = estimate.shifts(a, b)
+        n_a, n_b, k_a, k_b = len(in_a), len(in_b), max(in_a) + 1, max(in_b) + 1
+        if min(n_a, n_b) < 2:
+            continue
+        cells.tested[rows] = True
+        (squares_a, df_a), (squares_b, df_b) = estimate.squares(a, in_a), estimate.squares(b, in_b)
+        per_tau = 1 / k_a + 1 / k_b
+        if not df_a + df_b:  # one run a session: their spread is that of runs and sessions together
+            (squares_a, df_a), (squares_b, df_b) = (
+                estimate.squares(a, [0] * n_a),
+                estimate.squares(b, [0] * n_b),
+            )
+            per_tau = 0.0
+        quantum = np.array([samples[i].resolution for i in members]) / math.sqrt(12)
+        cells.variance[rows] = np.maximum((squares_a + squares_b) / (df_a + df_b), quantum**2)
+        cells.df[rows] = df_a + df_b
+        cells.per_run[rows] = 1 / n_a + 1 / n_b
+        cells.per_tau[rows] = [0.0 if samples[i].interleaved else per_tau for i in members]
+        if max(k_a, k_b) >= estimate.LEAST_SESSIONS and per_tau:
+            _keep_medians(cells, members, *((a, in_a) if k_a >= k_b else (b, in_b)))
+        if min(n_a, n_b) >= RANKS_FROM:
+            about = np.concatenate(
+                [a - np.median(a, axis=1, keepdims=True), b - np.median(b, axis=1, keepdims=True)], axis=1
+            )
+            wild = estimate.strays(about, quantum)
+            if wild.any():
+                cells.rank_p[rows[wild]] = estimate.p_of_ranks(a[wild], b[wild])
+    return cells
+
+
+def _numbered(sessions: Sequence[Hashable], runs: int) -> tuple[int, ...]:
+    """Return the sessions of the runs as numbers from 0, in the order in which they appear."""
+    if not sessions:
+        return (0,) * runs
+    numbers: dict[Hashable, int] = {}
+    return tuple(numbers.setdefault(session, len(numbers)) for session in sessions)
+
+
+def _keep_medians(cells: _Cells, members: Sequence[int], x: Array, sessions: Sequence[int]) -> None:
+    import numpy as np
+
+    columns = [[i for i, s in enumerate(sessions) if s == session] for session in range(max(sessions) + 1)]
+    medians = np.stack([np.median(x[:, c], axis=1) for c in columns], axis=1).tolist()
+    per_run = sum(1 / len(c) for c in columns) / len(columns)
+    cells.medians.update({i: (m, per_run) for i, m in zip(members, medians, strict=True)})
+
+
+def _tau(
+    cells: _Cells, at: NDArray[np.int_], variance: Array, samples: Sequence[Sample], rules: Rules
+) -> tuple[float, TauSource, float]:
+    """Return (τ, where it comes from, its degrees of freedom). `variance`: of a run, of the tested cells `at`."""
+    apart = cells.per_tau[at] > 0
+    if all(s.interleaved for s in samples):
+        return 0.0, "interleaved", estimate.TAU_DF
+    if rules.tau is not None:
+        return rules.tau, rules.tau_source, estimate.TAU_DF
+    known = [
+        (*cells.medians[i], v)
+        for i, v in zip(at.tolist(), variance.tolist(), strict=True)
+        if i in cells.medians
+    ]
+    if known:
+        tau = estimate.noise_of_sessions([m for m, _, _ in known], [v * per_run for _, per_run, v in known])
+        return tau, "sessions", min(len(m) for m, _, _ in known) - 1.0
+    rows = at[apart]
+    tau, source = estimate.session_noise(
+        cells.shift[rows], variance[apart] * cells.per_run[rows], cells.per_tau[rows]
+    )
+    return tau, source, estimate.TAU_DF
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What the test of one cell came to."""
+
+    p: float
+    q: float
+    reach: float  # half of the 95 % interval of the shift
+    bound: float  # half of the interval for "same"
+    sd: float  # of a run
+    df: float
+    of_sessions: float  # variance of the shift that comes from sessions
+    by_ranks: bool
+
+
+def _decision(
+    sample: Sample, shift: float, test: _Test | None, rules: Rules, delta: float, tau: float, *,
+    moderated: bool, least: int,
+) -> Decision:  # fmt: skip
+    verdict = _verdict(sample, shift, test, rules.alpha, delta)
+    sign = -1.0 if sample.better == "higher" else 1.0
+    known = not math.isnan(shift)
+    ends = sorted((sign * (shift - test.reach), sign * (shift + test.reach))) if test else (None, None)
+    need = (
+        advise(sample, shift, test, alpha=rules.alpha, delta=delta, tau=tau, least=least)
+        if verdict == "inconclusive"
+        else NOTHING
+    )
+    return Decision(
+        key=sample.key,
+        family=sample.family,
+        verdict=verdict,
+        ratio=math.exp(sign * shift) if known else None,
+        low=_exp(ends[0]),
+        high=_exp(ends[1]),
+        shift=shift if known else None,
+        p=test.p if test else None,
+        q=test.q if test else None,
+        n_a=len(sample.a),
+        n_b=len(sample.b),
+        k_a=len(set(sample.session_a)) or min(1, len(sample.a)),
+        k_b=len(set(sample.session_b)) or min(1, len(sample.b)),
+        sd=test.sd if test else None,
+        df=test.df if test else None,
+        tau=0.0 if sample.interleaved else tau,
+        threshold=math.expm1(delta),
+        resolution=sample.resolution,
+        method="none"
+        if test is None
+        else "mann-whitney"
+        if test.by_ranks
+        else "moderated t"
+        if moderated
+        else "t",
+        need_repeats=need.repeats,
+        need_sessions=need.sessions,
+        advice=need.advice,
+    )
+
+
+def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, delta: float) -> Verdict:
+    if test is None:
+        return "inconclusive"
+    if abs(shift) + sample.resolution + test.bound < delta:
+        return "same"
+    if test.q < alpha and abs(shift) >= max(delta, 1.5 * sample.resolution) and sample.better != "neither":
+        return "regressed" if shift > 0 else "improved"
+    return "inconclusive"
+
+
+def _exp(x: float | None) -> float | None:
+    if x is None:
+        return None
+    return math.exp(x) if x < 700 else math.inf  # two runs a side that differ wildly: no upper end

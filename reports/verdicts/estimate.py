@@ -1,0 +1,193 @@
+"""Effect, variance and session noise: the formulas of the verdict, over many cells at once. Logs in, logs out.
+
+Arrays have one row per cell (G cells). Sources: Hodges and Lehmann 1963 (shift); Smyth, Stat. Appl. Genet. Mol. Biol. 3
+(2004), as limma does it (moderated variance); Satterthwaite 1946 (degrees of freedom of a sum); Benjamini and Hochberg 1995.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from reports.verdicts.model import Prior, TauSource
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEAST_CELLS = 20
+"""From so many cells on, a sweep says something of the variance of each and of the noise between sessions."""
+
+LEAST_SESSIONS = 5
+"""From so many sessions of one side on, their own spread says what session noise is."""
+
+TAU_ASSUMED = 0.01
+TAU_LEAST = 0.005
+TAU_DF = 30.0
+"""Degrees of freedom of a session noise that was not learned from sessions."""
+
+_PAIRS_AT_ONCE = 4_000_000
+
+
+def shifts(a: Array, b: Array) -> Array:
+    """Return the Hodges-Lehmann shifts, (G,): the median of b_j - a_i over all pairs. a: (G, n_A), b: (G, n_B)."""
+    import numpy as np
+
+    step = max(1, _PAIRS_AT_ONCE // max(1, a.shape[1] * b.shape[1]))
+    out = np.empty(len(a))
+    for start in range(0, len(a), step):
+        part = slice(start, start + step)
+        pairs = b[part, None, :] - a[part, :, None]
+        out[part] = np.median(pairs.reshape(len(pairs), -1), axis=1)
+    return out
+
+
+def squares(x: Array, sessions: Sequence[int]) -> tuple[Array, int]:
+    """Return (sum of squares about the means of the sessions, (G,); its degrees of freedom). `x`: (G, n), the columns'
+    sessions in `sessions`."""
+    import numpy as np
+
+    total, df = np.zeros(len(x)), 0
+    for session in set(sessions):
+        part = x[:, [i for i, s in enumerate(sessions) if s == session]]
+        total += ((part - part.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        df += part.shape[1] - 1
+    return total, df
+
+
+def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0.02, 0.90)) -> Prior | None:
+    """Return what the variances of the cells, each with its degrees of freedom (> 0), say of a typical cell.
+
+    e = ln s² - ψ(d/2) + ln(d/2) has the mean ln s0² - ψ(d0/2) + ln(d0/2) and the variance ψ'(d/2) + ψ'(d0/2). `winsor`
+    pulls e in to these quantiles, so that a few wild cells do not hide what the others agree on. None if fewer than
+    LEAST_CELLS cells have a variance, or more than half of them have none at all.
+    """
+    import numpy as np
+    from scipy.special import digamma, polygamma
+
+    known = df > 0
+    variance, df = variance[known], df[known]
+    if len(variance) < LEAST_CELLS or not np.median(variance) > 0:
+        return None
+    # a variance of 0 has no log; limma's floor
+    variance = np.maximum(variance, 1e-5 * np.median(variance))
+    e = np.log(variance) - digamma(df / 2) + np.log(df / 2)
+    if winsor is not None:
+        e = np.clip(e, *np.quantile(e, winsor))
+    excess = float(e.var(ddof=1) - polygamma(1, df / 2).mean())
+    most = float(df.sum())  # no cell knows more than all of them together
+    d0 = min(most, _inverse_trigamma(excess))
+    s0 = math.exp(float(e.mean() + digamma(d0 / 2) - math.log(d0 / 2)) / 2)
+    return Prior(d0=d0, s0=s0)
+
+
+def _inverse_trigamma(excess: float) -> float:
+    """Return d0 with ψ'(d0/2) = `excess`; infinite where nothing is left to explain."""
+    from scipy.optimize import brentq
+    from scipy.special import polygamma
+
+    low, high = 1e-3, 1e6
+    if excess <= polygamma(1, high / 2):
+        return math.inf
+    if excess >= polygamma(1, low / 2):
+        return low
+    return float(brentq(lambda d0: float(polygamma(1, d0 / 2)) - excess, low, high))
+
+
+def moderate(variance: Array, df: Array, known: Prior | None) -> tuple[Array, Array]:
+    """Return (variance, df) of each cell after shrinking to the prior; as they were without one."""
+    import numpy as np
+
+    if known is None:
+        return variance, df
+    if math.isinf(known.d0):
+        return np.full_like(variance, known.s0**2), np.full_like(df, 1e6)
+    return (known.d0 * known.s0**2 + df * variance) / (known.d0 + df), known.d0 + df
+
+
+def session_noise(shift: Array, variance: Array, per_tau: Array) -> tuple[float, TauSource]:
+    """Return the sd from session to session that the cells' own shifts betray, and where it comes from.
+
+    Most cells of a sweep did not change, so their shifts scatter about 0 by run noise (`variance`, of the shift) and
+    session noise. The two sides of 0 are folded apart and the narrower one counts: real changes mostly go one way.
+    `per_tau` is 1/K_A + 1/K_B.
+    """
+    import numpy as np
+
+    sides = (shift[shift < 0], shift[shift > 0])
+    if len(shift) < LEAST_CELLS or any(len(s) < max(10, 0.05 * len(shift)) for s in sides):
+        return TAU_ASSUMED, "assumed"
+    sigma = 1.4826 * min(float(np.median(np.abs(s))) for s in sides)
+    square = (sigma**2 - float(np.median(variance))) / float(np.median(per_tau))
+    return math.sqrt(max(TAU_LEAST**2, square)), "auto"
+
+
+def noise_of_sessions(medians: Sequence[Sequence[float]], run_variance: Sequence[float]) -> float:
+    """Return the sd from session to session, from cells with LEAST_SESSIONS sessions or more: per cell the logs of the
+    session medians, and the variance that a session median has from its runs alone. At least TAU_LEAST."""
+    import numpy as np
+
+    excess = [float(np.var(m, ddof=1)) - within for m, within in zip(medians, run_variance, strict=True)]
+    return math.sqrt(max(TAU_LEAST**2, float(np.median(excess))))
+
+
+def satterthwaite(parts: Sequence[tuple[Array, Any]]) -> tuple[Array, Array]:
+    """Return (sum, its degrees of freedom) of independent variances, each with its own degrees of freedom.
+
+    A sum of 0 has 1 degree of freedom: it is never divided by.
+    """
+    import numpy as np
+
+    total = sum((v for v, _ in parts), np.zeros_like(parts[0][0]))
+    below = sum((v**2 / df for v, df in parts), np.zeros_like(parts[0][0]))
+    return total, np.divide(total**2, below, out=np.ones_like(total), where=below > 0)
+
+
+def p_two_sided(shift: Array, variance: Array, df: Array) -> Array:
+    """Return p of Student's t. Without any variance a shift is certain (p = 0) and no shift is none (p = 1)."""
+    import numpy as np
+    from scipy.special import stdtr
+
+    se = np.sqrt(variance)
+    t = np.divide(np.abs(shift), se, out=np.where(shift == 0, 0.0, np.inf), where=se > 0)
+    return np.asarray(2 * stdtr(df, -t), dtype=float)
+
+
+def t_quantile(df: Array, level: float) -> Array:
+    import numpy as np
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, level), dtype=float)
+
+
+def false_discovery(p: Array) -> Array:
+    """Return Benjamini-Hochberg's q: the least share of false entries of a list that includes the cell."""
+    import numpy as np
+
+    if not len(p):
+        return p
+    order = np.argsort(p)
+    q = p[order] * len(p) / np.arange(1, len(p) + 1)
+    out = np.empty_like(q)
+    out[order] = np.minimum(1.0, np.minimum.accumulate(q[::-1])[::-1])
+    return out
+
+
+def strays(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
+    """Tell which cells hold a run more than `limit` robust sd off. `x`: (G, n), logs about the median of their own side;
+    `quantum`: (G,), a floor of the sd."""
+    import numpy as np
+
+    spread = np.maximum(1.4826 * np.median(np.abs(x), axis=1), quantum)
+    return np.asarray((np.abs(x).max(axis=1) > limit * spread) & (spread > 0))
+
+
+def p_of_ranks(a: Array, b: Array) -> Array:
+    """Return the two-sided p of Mann and Whitney, exact where the sides are small and without ties. (G, n_A), (G, n_B)."""
+    import numpy as np
+    from scipy.stats import mannwhitneyu
+
+    return np.asarray(mannwhitneyu(a, b, axis=1, method="auto").pvalue, dtype=float)
