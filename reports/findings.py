@@ -36,8 +36,11 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     return "Latency under load"
 
 
-def matrix(title: str, local: Sequence[float], remote: Sequence[float]) -> str:
-    """Say "Idle latency: remote is 1.7 × local". With one node, or a difference within noise, the subject alone."""
+def matrix(
+    title: str, local: Sequence[float], remote: Sequence[float], others: str = "other nodes’ memory"
+) -> str:
+    """Say "Idle latency: other nodes’ memory is at 1.7 × the own". With one node, or a difference within noise, the subject
+    alone."""
     if not local or not remote:
         return title
     ratio = statistics.median(remote) / statistics.median(local)
@@ -47,7 +50,7 @@ def matrix(title: str, local: Sequence[float], remote: Sequence[float]) -> str:
     )
     if close:
         return f"{title} between NUMA nodes"
-    return f"{title}: other nodes’ memory is at {fmt.number(ratio, 2)} × the own"
+    return f"{title}: {others} is at {fmt.number(ratio, 2)} × the own"
 
 
 def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]], filled: Mapping[str, int | None]) -> str:

@@ -140,8 +140,8 @@ class Results:
     machines: tuple[Machine, ...]
     experiments: tuple[StoredExperiment, ...]
     runs: tuple[Run, ...]  # every attempt, in order
-    skipped: tuple[tuple[str, Skipped], ...]  # host, cell
-    missing: tuple[tuple[str, Point, int], ...]  # host, cell, repeats that never ran to a good end
+    skipped: tuple[tuple[str, Skipped], ...]  # where (as of a Run), cell
+    missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
 
@@ -253,8 +253,8 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     machines: list[Machine] = []
     experiments: dict[str, StoredExperiment] = {}
     runs: list[Run] = []
-    skipped: list[tuple[str, Skipped]] = []
-    missing: list[tuple[str, Point, int]] = []
+    skipped: list[tuple[str, str, Skipped]] = []  # host, file, …
+    missing: list[tuple[str, str, Point, int]] = []
     planned = 0
     listed = list({path.resolve(): path for path in paths}.values())
     if not listed:
@@ -266,7 +266,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
             machines += [Machine(file=file, session=session) for session in sessions.values()]
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
-            skipped += [(host, item) for item in result.skipped()]
+            skipped += [(host, file, item) for item in result.skipped()]
             records = result.runs()
             superseded = result.superseded()
             wanted = {
@@ -300,11 +300,15 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                         stdout=stdout, stderr=stderr,
                     )
                 )  # fmt: skip
-            missing += [(host, stored.point, repeat) for (_, repeat), stored in wanted.items()]
-    files = {machine.host: {m.file for m in machines if m.host == machine.host} for machine in machines}
-    runs = [
-        replace(run, where=f"{run.host}, {run.file}") if len(files[run.host]) > 1 else run for run in runs
-    ]
+            missing += [(host, file, stored.point, repeat) for (_, repeat), stored in wanted.items()]
+    files: dict[str, set[str]] = {}
+    for machine in machines:
+        files.setdefault(machine.host, set()).add(machine.file)
+
+    def where(host: str, file: str) -> str:
+        return f"{host}, {file}" if len(files.get(host, ())) > 1 else host
+
+    runs = [replace(run, where=where(run.host, run.file)) for run in runs]
     runs = _with_builds(runs)
     chosen: dict[str, dict[tuple[str, str, int], Run]] = {}
     for run in runs:
@@ -314,8 +318,8 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
         runs=tuple(runs),
-        skipped=tuple(skipped),
-        missing=tuple(missing),
+        skipped=tuple((where(host, file), item) for host, file, item in skipped),
+        missing=tuple((where(host, file), point, repeat) for host, file, point, repeat in missing),
         planned=planned,
         _good=_ordered(chosen, tuple(experiments.values())),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+from parsers.measurement import Cell
 from reports.derive import Spread
 from reports.frames import Results
 from reports.vega import Spec
@@ -102,16 +103,36 @@ class Chapter:
     figures: tuple[Figure, ...]
     key_numbers: tuple[KeyNumber, ...] = ()
     access_times: tuple[AccessTime, ...] = ()
-    programs: Mapping[str, str] = field(default_factory=dict)  # program → how the page names it
+    programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
 
 
 class ChartModule(Protocol):
-    """What a module of `reports.charts` provides; it has the name of its tool."""
+    """What a module of `reports.charts` provides; it has the name of its tool. Everything that a page or a terminal says of
+    one tool is here, so that a new tool is a new module and no list to edit."""
+
+    NAME: str
+    """The tool's own name, as people write it: "Intel MLC"."""
 
     SECTION: str
     """The section it belongs to: "Memory", "MPI", "Storage", "Tails", "Other"."""
 
-    def chapter(self, results: Results) -> Chapter: ...
+    RANK: int
+    """Its place among the tools of the section, lowest first."""
+
+    METHODS: str
+    """A paragraph of the page's Methods: what its numbers count and how the derived ones are made; "" without one."""
+
+    def chapter(self, results: Results, tool: str) -> Chapter:
+        """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""
+        ...
+
+    def headline(self, rows: Sequence[Mapping[str, Cell]]) -> str:
+        """Say what one run found, in some 50 characters, from its measurements; "" where it cannot be said."""
+        ...
+
+    def leading(self, rows: Sequence[Mapping[str, Cell]]) -> float | None:
+        """Return the number that stands for a run where repeats or cells are set against one another, in its base unit."""
+        ...
 
 
 def heat(values: list[list[float | None]], *, inverse: bool = False) -> tuple[tuple[int | None, ...], ...]:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from orchestrator.tools import get_tool, tool_names
 from reports import format as fmt
 from reports.frames import Run
 
-_TOOLS = {
-    "mlc": "Intel MLC",
-    "stream": "STREAM",
-    "imb": "Intel MPI Benchmarks",
-    "fio": "fio",
-    "poke": "pinsweep poke",
-}  # fmt: skip
-
 
 def tool_name(tool: str) -> str:
-    """Return the tool's own name."""
-    return _TOOLS.get(tool, tool)
+    """Return the tool's own name, as its chart module has it; the word of the experiments for a tool without one."""
+    from reports.charts import own_module  # chart modules import this one
+
+    module = own_module(tool)
+    return module.NAME if module else tool
+
+
+def stands_in(run: Run) -> bool:
+    """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
+    return run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
 
 
 def program_name(run: Run) -> str:
@@ -31,16 +32,16 @@ def program_name(run: Run) -> str:
 
 def program_kind(run: Run) -> str:
     """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
-    return _name(run) if run.stand_in else tool_name(run.tool)
+    return _name(run) if stands_in(run) else tool_name(run.tool)
 
 
 def _name(run: Run) -> str:
     facts = run.parsed.facts if run.parsed else {}
     program = str(facts.get("program") or run.record.program or run.tool)
-    if run.stand_in and run.tool != "poke":
+    if stands_in(run):
         program = program.removeprefix("pinsweep-").removeprefix("pinsweep ")
         return f"pinsweep {program}, not {tool_name(run.tool)}"
-    known = tool_name(run.tool) if run.tool in _TOOLS else program
+    known = program if tool_name(run.tool) == run.tool else tool_name(run.tool)
     version = run.version
     for prefix in (program, known, "v", "-"):
         version = version.removeprefix(prefix).strip()

@@ -16,7 +16,7 @@ from orchestrator.model import STATUSES
 from reports import format as fmt
 from reports import naming, places
 from reports.audit import audit
-from reports.charts import _overview, chart_module, command
+from reports.charts import _overview, chart_module
 from reports.frames import Results
 from reports.model import Chapter, Figure, KeyNumber
 
@@ -101,7 +101,7 @@ class Page:
 
 def build(results: Results) -> Page:
     """Return the page of some results."""
-    chapters = {tool: _chapter(tool, results) for tool in results.tools}
+    chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = sorted((n for c in chapters.values() for n in c.key_numbers), key=lambda n: n.rank)
     distinct = list({n.name: n for n in reversed(numbers)}.values())[::-1]
@@ -129,24 +129,13 @@ def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
     return number if hosts < 2 else replace(number, context=f"{number.context}; best of {hosts} hosts")
 
 
-def _chapter(tool: str, results: Results) -> Chapter:
-    module = chart_module(tool)
-    return command.chapter_of(tool, results) if module is command else module.chapter(results)
-
-
-def _section_of(tool: str) -> str:
-    section: str = chart_module(tool).SECTION
-    return section
-
-
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
     overview = _overview.figure([t for c in chapters.values() for t in c.access_times])
     for word, anchor in SECTIONS:
-        order = {"stream": 0, "mlc": 1}
         blocks = [
             Block(tool=tool, figures=chapter.figures, stand_in=_stand_in_note(results, tool))
-            for tool, chapter in sorted(chapters.items(), key=lambda c: order.get(c[0], 2))
-            if _section_of(tool) == word and chapter.figures
+            for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK)
+            if word == chart_module(tool).SECTION and chapter.figures
         ]
         if word == "Memory" and overview:
             blocks.insert(1 if blocks else 0, Block(tool="overview", figures=(overview,), stand_in=""))
@@ -155,7 +144,7 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
 
 
 def _stand_in_note(results: Results, tool: str) -> str:
-    names = {naming.program_name(run) for run in results.good(tool) if run.stand_in and run.tool != "poke"}
+    names = {naming.program_name(run) for run in results.good(tool) if naming.stands_in(run)}
     return f"Numbers from {fmt.words(sorted(names))}." if names else ""
 
 
@@ -171,7 +160,7 @@ def _sentence(results: Results, hosts: Sequence[str]) -> str:
     all_of = "All " if done >= results.planned else ""
     of = "" if done >= results.planned else f" of {fmt.count(results.planned)}"
     text = f"{all_of}{fmt.count(done)}{of} planned {'run' if results.planned == 1 else 'runs'} {where} gave numbers"
-    cells = len({(host, point.point_id) for host, point, _ in results.missing})
+    cells = len({(where, point.point_id) for where, point, _ in results.missing})
     if cells:
         text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
     if results.skipped:
@@ -227,7 +216,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
             missing.append(
                 word if len(lacking) == len(hosts) else f"{word} ({fmt.plural(len(lacking), 'host')})"
             )
-    programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs.values()))
+    programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs))
     if programs:
         pairs.append(("Programs", " · ".join(programs)))
     if any(
@@ -295,13 +284,13 @@ def _findings(results: Results) -> Iterable[Check]:
 
 
 def _checks(results: Results) -> Iterable[Check]:
-    for host, items in _by(results.skipped, lambda s: s[0]).items():
+    for where, items in _by(results.skipped, lambda s: s[0]).items():
         by_reason = _by(items, lambda s: (s[1].sweep, s[1].reason))
         for (sweep, reason), cells in by_reason.items():
             yield Check(
                 level="info",
                 subject=f"Skipped: {sweep}",
-                text=f"{_labels(cells[0][1].point) if len(cells) == 1 else fmt.plural(len(cells), 'cell')} on {host}: {reason}",
+                text=f"{_labels(cells[0][1].point) if len(cells) == 1 else fmt.plural(len(cells), 'cell')} on {where}: {reason}",
                 items=_listed(_labels(cell.point) for _, cell in cells) if len(cells) > 1 else (),
             )
     for (sweep, status, reason), runs in _by(
@@ -316,9 +305,8 @@ def _checks(results: Results) -> Iterable[Check]:
                 f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs
             ),
         )
-    never = [(host, point, repeat) for host, point, repeat in results.missing]
-    tried = {(r.host, r.record.point_id, r.record.repeat) for r in results.runs}
-    open_ = [m for m in never if (m[0], m[1].point_id, m[2]) not in tried]
+    tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
+    open_ = [m for m in results.missing if (m[0], m[1].point_id, m[2]) not in tried]
     for sweep, cells in _by(open_, lambda m: m[1].sweep).items():
         yield Check(
             level="warn",
@@ -400,33 +388,11 @@ def _methods(results: Results) -> Iterable[str]:
         "the spread of the repeats; "
         "with fewer than three repeats a side, further than 10 %."
     )
-    tools = set(results.tools)
-    if "mlc" in tools:
-        yield (
-            "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
-            "(of fewer than three such rows: the lowest latency). Bandwidth at 2 × floor is interpolated along the "
-            "curve in the order of load. The latency is that of one reading thread, whatever the others do."
-        )
-    if "stream" in tools:
-        yield (
-            "Memory bandwidth counts the bytes that the source asks for; the line that an ordinary store reads before "
-            "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum."
-        )
-    if "imb" in tools:
-        yield (
-            "PingPong: the time is half a round trip, bandwidth is bytes ÷ time, the small-message latency is the "
-            "median over 0 to 8 B, n½ is interpolated over the logarithm of the size between two measured ones."
-        )
-    if "fio" in tools:
-        yield (
-            "fio: IOPS are those of the whole run, latency is submission plus completion. In flight ÷ asked is "
-            "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full."
-        )
-    if "poke" in tools:
-        yield (
-            "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
-            "given where at least ten samples lie beyond it."
-        )
+    modules = dict.fromkeys(chart_module(tool) for tool in results.tools)
+    order = [word for word, _ in SECTIONS]
+    for module in sorted(modules, key=lambda m: (order.index(m.SECTION), m.RANK)):
+        if module.METHODS:
+            yield module.METHODS
     if any(run.record.placement for run in results.runs):
         yield (
             "Threads and memory were placed by numactl, with the commands listed below. Cells run in rounds, each a random "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
@@ -16,6 +16,7 @@ from parsers.measurement import Cell, Parsed, Table
 from reports import derive, frames, naming
 from reports import format as fmt
 from reports.charts import _common as common
+from reports.charts import chart_module, command
 from reports.frames import Results, Run
 
 WIDTH = 80
@@ -27,85 +28,8 @@ def headline(tool: str, parsed: Parsed | None) -> str:
     if parsed is None:
         return "no numbers"
     rows = parsed.measurements.records()
-    words = _HEADLINES.get(tool, _first_number)(rows)
-    return words or _first_number(rows) or fmt.plural(len(rows), "number")
-
-
-def _value(rows: Iterable[Mapping[str, Cell]], **labels: object) -> float | None:
-    for row in rows:
-        if all(row.get(name) == value for name, value in labels.items()):
-            return float(str(row["value"]))
-    return None
-
-
-def _stream(rows: list[dict[str, Cell]]) -> str:
-    triad = _value(rows, kernel="triad", metric="bandwidth")
-    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
-
-
-def _mlc(rows: list[dict[str, Cell]]) -> str:
-    lowest = min((float(str(r["value"])) for r in rows if r["metric"] == "latency"), default=None)
-    most = max((float(str(r["value"])) for r in rows if r["metric"] == "bandwidth"), default=None)
-    loaded = any(r.get("section") == "loaded_latency" for r in rows)
-    parts = []
-    if lowest is not None:
-        parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")
-    if most is not None:
-        parts.append(f"up to {fmt.quantity(most, 'B/s')}")
-    return ", ".join(parts)
-
-
-def _imb(rows: list[dict[str, Cell]]) -> str:
-    zero = _value(rows, message_size=0, metric="time")
-    times = {
-        int(str(r["message_size"])): float(str(r["value"]))
-        for r in rows
-        if r["metric"] == "time" and r.get("message_size") is not None
-    }
-    peak = max(derive.bandwidths(times).values(), default=None)
-    parts = [
-        f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
-        f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def _fio(rows: list[dict[str, Cell]]) -> str:
-    found = []
-    for direction in ("read", "write", "trim", "mixed"):
-        own = [r for r in rows if r.get("direction") == direction and r.get("job") is not None]
-        iops = sum(
-            float(str(r["value"])) for r in own if r["metric"] == "iops" and r.get("statistic") == "total"
-        )
-        lat = _value(own, metric="lat", statistic="mean") or _value(own, metric="clat", statistic="mean")
-        if iops:
-            found.append((direction, fmt.quantity(iops, "IOPS"), fmt.quantity(lat, "ns") if lat else ""))
-    if len(found) > 1:  # a mix: in 50 characters
-        return ", ".join(f"{d[0]} {iops} {lat}".strip() for d, iops, lat in found)
-    return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
-
-
-def _poke(rows: list[dict[str, Cell]]) -> str:
-    median = _value(rows, metric="latency", statistic="p50")
-    tail = _value(rows, metric="latency", statistic="p99.9")
-    if median is None:
-        return ""
-    return f"median {fmt.quantity(median, 'ns')}" + (
-        f", 99.9 % under {fmt.quantity(tail, 'ns')}" if tail else ""
-    )
-
-
-def _first_number(rows: list[dict[str, Cell]]) -> str:
-    if not rows:
-        return ""
-    first = rows[0]
-    more = len({r["metric"] for r in rows}) - 1
-    return f"{first['metric']} {fmt.quantity(float(str(first['value'])), str(first['unit']))}" + (
-        f" and {more} more" if more else ""
-    )
-
-
-_HEADLINES = {"stream": _stream, "mlc": _mlc, "imb": _imb, "fio": _fio, "poke": _poke}
+    words = chart_module(tool).headline(rows)
+    return words or command.headline(rows) or fmt.plural(len(rows), "number")
 
 
 # --- a result file -----------------------------------------------------------------------------------------
@@ -179,18 +103,8 @@ def _medians(repeats: Sequence[Parsed]) -> Parsed:
 
 
 def _leading(run: Run) -> float | None:
-    """The number that a cell's repeats are ranked by: the best rate, else the first number."""
-    rows = run.records()
-    rates = [
-        float(str(r["value"]))
-        for r in rows
-        if r["metric"] in ("bandwidth", "iops") and r.get("statistic") in (None, "total")
-    ]
-    if run.tool == "poke":
-        return _value(rows, metric="latency", statistic="p50")
-    if run.tool == "stream":
-        return _value(rows, kernel="triad", metric="bandwidth")
-    return max(rates) if rates else next((float(str(r["value"])) for r in rows), None)
+    """The number that a cell's repeats are ranked by."""
+    return chart_module(run.tool).leading(run.records())
 
 
 def _trouble(results: Results) -> Iterable[str]:

@@ -5,6 +5,7 @@ A tool without a module of its own is drawn by `reports.charts.command`, which k
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from typing import cast
@@ -12,8 +13,17 @@ from typing import cast
 from reports.model import ChartModule
 
 
+@functools.cache
+def own_module(tool: str) -> ChartModule | None:
+    """Return the module that is the tool's own; None where it has none."""
+    names = {module.name for module in pkgutil.iter_modules(__path__)}
+    if tool not in names or tool.startswith("_"):
+        return None
+    return cast("ChartModule", importlib.import_module(f"{__name__}.{tool}"))
+
+
 def chart_module(tool: str) -> ChartModule:
     """Return the module that draws a tool."""
-    names = {module.name for module in pkgutil.iter_modules(__path__)}
-    name = tool if tool in names and not tool.startswith("_") else "command"
-    return cast("ChartModule", importlib.import_module(f"{__name__}.{name}"))
+    module = own_module(tool) or own_module("command")
+    assert module is not None
+    return module

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from parsers.measurement import Cell
 from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, spread
 from reports.frames import Run
 from reports.model import KeyNumber
-from reports.naming import option_value, program_kind
+from reports.naming import option_value, program_kind, program_name
 from reports.scales import Axis
 from reports.vega import Frame, Rows, Series
 
@@ -275,4 +276,31 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def _repeats(runs: Sequence[Run]) -> Iterable[int]:
-    return (len(same) for same in group(runs, lambda r: (r.file, r.record.point_id)).values())
+    cells = group(
+        runs, lambda r: (r.file, r.record.point_id, program_kind(r))
+    )  # a stand-in's runs are no repeats
+    return (len(same) for same in cells.values())
+
+
+def programs(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the names of all programs that made some runs, each version by itself, in order of appearance."""
+    return tuple(dict.fromkeys(program_name(run) for run in runs))
+
+
+def value_of(rows: Iterable[Mapping[str, Cell]], **labels: object) -> float | None:
+    """Return the first measurement with these labels; None without one."""
+    for row in rows:
+        if all(row.get(name) == value for name, value in labels.items()):
+            return float(str(row["value"]))
+    return None
+
+
+def best_rate(rows: Iterable[Mapping[str, Cell]]) -> float | None:
+    """Return the largest rate among some measurements, of a statistic the one over the whole run; without a rate the first number."""
+    listed = list(rows)
+    rates = [
+        float(str(r["value"]))
+        for r in listed
+        if r["metric"] in ("bandwidth", "iops") and r.get("statistic") in (None, "total")
+    ]
+    return max(rates) if rates else next((float(str(r["value"])) for r in listed), None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from parsers.measurement import Cell
 from reports import derive, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -14,25 +15,35 @@ from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
 from reports.vega import Frame, Rows, Spec
 
+NAME = "command"
 SECTION = "Other"
+RANK = 0
+METHODS = ""
 
 _MOST_ROWS = 24
 
 
-def chapter(results: Results) -> Chapter:
-    """Draw the runs of the tool `command`."""
-    return chapter_of("command", results)
+def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return the first number and how many more metrics there are: "rate 600 MB/s and 2 more"."""
+    if not rows:
+        return ""
+    more = len({r["metric"] for r in rows}) - 1
+    first = f"{rows[0]['metric']} {fmt.quantity(float(str(rows[0]['value'])), str(rows[0]['unit']))}"
+    return first + (f" and {more} more" if more else "")
 
 
-def chapter_of(tool: str, results: Results) -> Chapter:
+def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    return common.best_rate(rows)
+
+
+def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.good(tool)
     figures = [
         _figure(tool, sweep, members)
         for sweep, members in common.group(runs, lambda r: r.point.sweep).items()
     ]
-    programs = {run.record.program: program_name(run) for run in runs}
-    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=programs)
+    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=common.programs(runs))
 
 
 def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:

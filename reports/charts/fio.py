@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parsers.measurement import Cell as Measured
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -15,7 +16,13 @@ from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Ta
 from reports.naming import block, option_value, program_name
 from reports.vega import Frame, Rows, Spec
 
+NAME = "fio"
 SECTION = "Storage"
+RANK = 0
+METHODS = (
+    "fio: IOPS are those of the whole run, latency is submission plus completion. In flight ÷ asked is "
+    "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full."
+)
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
 _THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
@@ -37,23 +44,44 @@ class Cell:
     samples: tuple[float, float] | None  # lowest and highest IOPS sample, of a single process only
 
 
-def chapter(results: Results) -> Chapter:
+def headline(rows: Sequence[Mapping[str, Measured]]) -> str:
+    """Return "read 45.2 kIOPS, 174 µs"; of a mix "read 31 kIOPS 180 µs, write …", both in 50 characters."""
+    found = []
+    for direction in ("read", "write", "trim", "mixed"):
+        own = [r for r in rows if r.get("direction") == direction and r.get("job") is not None]
+        iops = sum(
+            float(str(r["value"])) for r in own if r["metric"] == "iops" and r.get("statistic") == "total"
+        )
+        lat = common.value_of(own, metric="lat", statistic="mean") or common.value_of(
+            own, metric="clat", statistic="mean"
+        )
+        if iops:
+            found.append((direction, fmt.quantity(iops, "IOPS"), fmt.quantity(lat, "ns") if lat else ""))
+    if len(found) > 1:
+        return ", ".join(f"{d[0]} {iops} {lat}".strip() for d, iops, lat in found)
+    return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
+
+
+def leading(rows: Sequence[Mapping[str, Measured]]) -> float | None:
+    return common.best_rate(rows)
+
+
+def chapter(results: Results, tool: str = "fio") -> Chapter:
     """Draw one figure per sweep: IOPS and latency panels per block size, a line per kind and direction."""
-    runs = results.good("fio")
+    runs = results.good(tool)
     figures, key_numbers, times = [], [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         found = [cell for run in members for cell in cells(run)]
         if found:
-            figures.append(_figure(sweep, members, found, results.lost("fio", sweep)))
+            figures.append(_figure(sweep, members, found, results.lost(tool, sweep)))
             key_numbers += _key_numbers(found)
             times += _access_times(found)
-    programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(
-        tool="fio",
+        tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(times),
-        programs=programs,
+        programs=common.programs(runs),
     )
 
 

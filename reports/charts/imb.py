@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from parsers.measurement import Cell
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -14,15 +15,41 @@ from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, 
 from reports.naming import option_value, program_name
 from reports.vega import Frame, Rows, Spec
 
+NAME = "Intel MPI Benchmarks"
 SECTION = "MPI"
+RANK = 0
+METHODS = (
+    "PingPong: the time is half a round trip, bandwidth is bytes ÷ time, the small-message latency is the "
+    "median over 0 to 8 B, n½ is interpolated over the logarithm of the size between two measured ones."
+)
 
 SLOT = 34
 """Room in px left of the x axis' first tick, for the message of 0 bytes."""
 
 
-def chapter(results: Results) -> Chapter:
+def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return "0 B in 190 ns, up to 11.9 GB/s"."""
+    zero = common.value_of(rows, message_size=0, metric="time")
+    times = {
+        int(str(r["message_size"])): float(str(r["value"]))
+        for r in rows
+        if r["metric"] == "time" and r.get("message_size") is not None
+    }
+    peak = max(derive.bandwidths(times).values(), default=None)
+    parts = [
+        f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
+        f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    return common.best_rate(rows)
+
+
+def chapter(results: Results, tool: str = "imb") -> Chapter:
     """Draw one figure per sweep and benchmark: time, and for PingPong bandwidth, over message size, a line a place."""
-    runs = results.good("imb")
+    runs = results.good(tool)
     figures, key_numbers, times = [], [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         for benchmark, panels in curves(members).items():
@@ -30,13 +57,12 @@ def chapter(results: Results) -> Chapter:
             if benchmark == "PingPong":
                 key_numbers += _key_numbers(panels)
                 times += _access_times(members, panels)
-    programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(
-        tool="imb",
+        tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(times),
-        programs=programs,
+        programs=common.programs(runs),
     )
 
 

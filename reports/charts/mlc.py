@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parsers.measurement import Cell
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.derive import Load, LoadedLatency, Spread
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
-from reports.naming import option_value, program_kind, program_name
+from reports.naming import option_value, program_kind, program_name, stands_in
 from reports.vega import Frame, Rows, Spec
 
+NAME = "Intel MLC"
 SECTION = "Memory"
+RANK = 1
+METHODS = (
+    "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
+    "(of fewer than three such rows: the lowest latency). Bandwidth at 2 × floor is interpolated along the "
+    "curve in the order of load. The latency is that of one reading thread, whatever the others do."
+)
 
 _MIXES = (
     "read", "read 2 streams", "4:1", "3:1", "3:1 2 streams", "triad rfo", "2:1", "triad", "3:2", "1:1",
@@ -23,11 +31,30 @@ _MIXES = (
 )  # fmt: skip
 """Traffic types from least to most writing: the order of colours."""
 
-_MATRICES = {
-    "latency_matrix": ("Idle latency", "ns", "from node", "to memory of node"),
-    "bandwidth_matrix": ("Read bandwidth", "B/s", "from node", "to memory of node"),
-    "c2c_latency": ("Cache-to-cache latency", "ns", "writer", "reader"),
-}
+_MOST_MATRICES = 4
+"""Beyond this many tables of one kind (a host each), one of medians and ranges is shown, the rest is in the numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A matrix between NUMA nodes: where it stands in the parser's rows, and how it is spoken of."""
+
+    section: str
+    title: str
+    unit: str
+    row: str
+    column: str
+    others: str = "other nodes’ memory"  # what is off the diagonal
+
+
+_MATRICES = (
+    Matrix(section="latency_matrix", title="Idle latency", unit="ns", row="from node", column="to memory of node"),
+    Matrix(section="bandwidth_matrix", title="Bandwidth", unit="B/s", row="from node", column="to memory of node"),
+    Matrix(
+        section="c2c_latency", title="Cache-to-cache latency", unit="ns", row="writer", column="reader",
+        others="a line in another node’s cache",
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +95,26 @@ def traffic_name(traffic: str) -> str:
     return f"R:W {ratio}{kind}" if ":" in ratio else traffic
 
 
-def chapter(results: Results) -> Chapter:
+def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return "from 81 ns, up to 25.9 GB/s"."""
+    lowest = min((float(str(r["value"])) for r in rows if r["metric"] == "latency"), default=None)
+    most = max((float(str(r["value"])) for r in rows if r["metric"] == "bandwidth"), default=None)
+    loaded = any(r.get("section") == "loaded_latency" for r in rows)
+    parts = []
+    if lowest is not None:
+        parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")
+    if most is not None:
+        parts.append(f"up to {fmt.quantity(most, 'B/s')}")
+    return ", ".join(parts)
+
+
+def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    return common.best_rate(rows)
+
+
+def chapter(results: Results, tool: str = "mlc") -> Chapter:
     """Draw everything that the MLC runs say: loaded latency, matrices, peaks, idle latency."""
-    runs = results.good("mlc")
+    runs = results.good(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     times: list[AccessTime] = []
@@ -78,8 +122,10 @@ def chapter(results: Results) -> Chapter:
         panels = loads(members)
         if panels:
             figures += _loaded_figures(sweep, members, panels)
-            key_numbers += _loaded_numbers(members, panels)
-            times += _loaded_times(members, panels)
+            for same in common.group(members, program_kind).values():
+                if own := loads(same):
+                    key_numbers += _loaded_numbers(same, own)
+                    times += _loaded_times(same, own)
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
@@ -88,13 +134,12 @@ def chapter(results: Results) -> Chapter:
         fastest = min(times, key=lambda t: t.median)
         spread = fastest.repeats or derive.spread([fastest.median])
         key_numbers.append(common.key_number("Memory, idle", spread, "ns", fastest.source, 10))
-    programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(
-        tool="mlc",
+        tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(times),
-        programs=programs,
+        programs=common.programs(runs),
     )
 
 
@@ -444,9 +489,9 @@ def _floor_repeats(load: LoadCurve) -> Spread:
 
 def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
     """Idle latency by place: what --idle_latency and the diagonal of the latency matrix say."""
-    found: dict[str, list[float]] = {}
-    named: dict[str, str] = {}
-    sources: dict[str, set[tuple[object, ...]]] = {}
+    found: dict[tuple[str, str], list[float]] = {}
+    named: dict[tuple[str, str], str] = {}
+    sources: dict[tuple[str, str], set[tuple[object, ...]]] = {}
     for run in runs:
         for record in run.records():
             if record["metric"] != "latency":
@@ -459,18 +504,19 @@ def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
                 name = "Memory, idle, remote"
             else:
                 continue
-            found.setdefault(name, []).append(float(str(record["value"])))
-            named[name] = program_name(run)
-            sources.setdefault(name, set()).add((run.where, record.get("from"), record.get("to")))
+            key = (name, program_kind(run))
+            found.setdefault(key, []).append(float(str(record["value"])))
+            named[key] = program_name(run)
+            sources.setdefault(key, set()).add((run.where, record.get("from"), record.get("to")))
     return [
         AccessTime(
-            name=name,
+            name=key[0],
             group="memory",
             median=statistics.median(values),
-            source=named[name],
-            repeats=derive.spread(values) if len(sources[name]) == 1 else None,  # nodes are no repeats
+            source=named[key],
+            repeats=derive.spread(values) if len(sources[key]) == 1 else None,  # nodes are no repeats
         )
-        for name, values in found.items()
+        for key, values in found.items()
     ]
 
 
@@ -478,63 +524,88 @@ def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
 
 
 def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
-    figures = []
-    for section, (title, unit, row_word, column_word) in _MATRICES.items():
-        tables = []
-        local: list[float] = []
-        remote: list[float] = []
-        for host, members in common.group(runs, _source).items():
-            cells: dict[str, dict[tuple[int, int], list[float]]] = {}
-            for run in members:
-                for record in run.records():
-                    if record.get("section") != section or record["unit"] != unit:
-                        continue
-                    if record.get("from") is None or record.get("to") is None:
-                        continue
-                    pair = (int(str(record["from"])), int(str(record["to"])))
-                    kind = str(record.get("transfer") or record.get("traffic") or "")
-                    cells.setdefault(kind, {}).setdefault(pair, []).append(float(str(record["value"])))
-            for kind, by_pair in cells.items():
-                medians = {pair: statistics.median(values) for pair, values in by_pair.items()}
-                for (source, target), value in medians.items():
-                    (local if source == target else remote).append(value)
-                tables.append(_matrix(medians, title, kind, unit, row_word, column_word, host, runs))
-        if tables:
-            figures.append(
-                Figure(
-                    id=f"{section}-{sweep}",
-                    title=findings.matrix(title, local, remote),
-                    sub=f"{common.ran(runs, program_name)}. Rows: {row_word}; columns: {column_word}. "
-                    "Outlined: a node and its own memory.",
-                    tables=tuple(tables),
-                    half=len(tables) == 1 and len(tables[0].columns) <= 9,
-                )
+    """Draw one figure per matrix and program: a tool and its stand-in are never in one title."""
+    programs = common.group(runs, program_kind).values()
+    figures = (_matrix_figure(sweep, matrix, same) for same in programs for matrix in _MATRICES)
+    return [figure for figure in figures if figure]
+
+
+Pairs = dict[tuple[int, int], Spread]
+"""(from, to) → the repeats of one cell of a matrix."""
+
+
+def matrices(runs: Sequence[Run], matrix: Matrix) -> dict[tuple[str, common.Facet], Pairs]:
+    """Return the matrices of one kind by what they are of (transfer or traffic, "" where there is one) and by panel."""
+    names = common.facet_names(runs, within=("mode", "W", "delays", "d"))
+    found: dict[tuple[str, common.Facet], dict[tuple[int, int], list[float]]] = {}
+    for run in runs:
+        for record in run.records():
+            if record.get("section") != matrix.section or record["unit"] != matrix.unit:
+                continue
+            if record.get("from") is None or record.get("to") is None:
+                continue
+            kind = str(record.get("transfer") or record.get("traffic") or "")
+            pair = (int(str(record["from"])), int(str(record["to"])))
+            by_pair = found.setdefault((kind, common.facet(run, names)), {})
+            by_pair.setdefault(pair, []).append(float(str(record["value"])))
+    return {key: {pair: derive.spread(v) for pair, v in by.items()} for key, by in found.items()}
+
+
+def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run]) -> Figure | None:
+    found = matrices(runs, matrix)
+    if not found:
+        return None
+    medians = [
+        (source == target, value.median) for by in found.values() for (source, target), value in by.items()
+    ]
+    every = [
+        _matrix_table(matrix, kind, common.facet_title(of, option_value), pairs)
+        for (kind, of), pairs in found.items()
+    ]
+    by_kind = common.group(found.items(), lambda f: f[0][0])
+    tables = every
+    if any(len(same) > _MOST_MATRICES for same in by_kind.values()):
+        tables = [
+            _matrix_table(
+                matrix, kind, f"median of {len(same)} and their range", _pooled([p for _, p in same])
             )
-    return figures
+            for kind, same in by_kind.items()
+        ]
+    return Figure(
+        id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
+        title=findings.matrix(
+            matrix.title,
+            [v for own, v in medians if own],
+            [v for own, v in medians if not own],
+            matrix.others,
+        ),
+        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}. "
+        f"Shade: {'slower' if matrix.unit == 'ns' else 'less'} is darker. Outlined: a node and its own memory.",
+        tables=tuple(tables),
+        numbers=() if tables is every else tuple(every),
+        half=len(tables) == 1 and len(tables[0].columns) <= 9,
+    )
 
 
-def _matrix(
-    medians: dict[tuple[int, int], float],
-    title: str,
-    kind: str,
-    unit: str,
-    row_word: str,
-    column_word: str,
-    host: str,
-    runs: Sequence[Run],
-) -> Table:
-    sources = sorted({source for source, _ in medians})
-    targets = sorted({target for _, target in medians})
-    scale = fmt.scale_for(medians.values(), unit)
-    values = [[medians.get((source, target)) for target in targets] for source in sources]
-    shades = heat(values, inverse=unit == "B/s")  # the shade says where it hurts
-    where = f", {host}" if len({_source(run) for run in runs}) > 1 else ""
+def _pooled(many: Sequence[Pairs]) -> Pairs:
+    pairs = dict.fromkeys(pair for one in many for pair in one)
+    return {pair: derive.spread([one[pair].median for one in many if pair in one]) for pair in pairs}
+
+
+def _matrix_table(matrix: Matrix, kind: str, of: str, pairs: Pairs) -> Table:
+    sources = sorted({source for source, _ in pairs})
+    targets = sorted({target for _, target in pairs})
+    scale = fmt.scale_for([v.median for v in pairs.values()], matrix.unit)
+    cells = [[pairs.get((source, target)) for target in targets] for source in sources]
+    shades = heat(
+        [[v and v.median for v in row] for row in cells], inverse=matrix.unit == "B/s"
+    )  # where it hurts
     return Table(
-        caption=f"{title} in {scale.unit}{', ' + kind if kind else ''}{where}",
-        columns=(f"{row_word} ↓ {column_word} →", *(str(t) for t in targets)),
+        caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
+        columns=(f"{matrix.row} ↓ {matrix.column} →", *(str(t) for t in targets)),
         rows=tuple(
-            (str(source), *(scale.number(v) for v in row))
-            for source, row in zip(sources, values, strict=True)
+            (str(source), *(common.spread_text(v, scale) if v else fmt.NOTHING for v in row))
+            for source, row in zip(sources, cells, strict=True)
         ),
         numeric=frozenset(range(1, len(targets) + 1)),
         heat=shades,
@@ -542,42 +613,40 @@ def _matrix(
     )
 
 
-def _source(run: Run) -> str:
-    """Return the host, and the program where it is a stand-in: what one table may hold."""
-    return f"{run.where}, {program_kind(run)}" if run.stand_in else run.where
-
-
 def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    names = common.facet_names(runs, within=("mode", "W", "delays", "d"))
     cells: dict[tuple[str, str, str], list[float]] = {}
     for run in runs:
+        of = common.facet_title(common.facet(run, names), option_value)
         for record in run.records():
             if (
                 record.get("section") in ("peak_injection_bandwidth", "max_bandwidth")
                 and record["metric"] == "bandwidth"
             ):
-                key = (_source(run), str(record["section"]), str(record.get("traffic") or ""))
+                key = (of, str(record["section"]), str(record.get("traffic") or ""))
                 cells.setdefault(key, []).append(float(str(record["value"])))
     if not cells:
         return None
-    scale = fmt.scale_to_largest([v for values in cells.values() for v in values], "B/s")
-    hosts = len({host for host, _, _ in cells}) > 1
+    spreads = {key: derive.spread(values) for key, values in cells.items()}
+    scale = fmt.scale_to_largest([s.high for s in spreads.values()], "B/s")
+    several = len({of for of, _, _ in cells}) > 1
     words = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
     rows = tuple(
-        (
-            traffic_name(traffic), words[section], *([host] if hosts else []),
-            common.spread_text(derive.spread(values), scale),
-        )
-        for (host, section, traffic), values in cells.items()
-    )  # fmt: skip
+        (traffic_name(traffic), words[section], *([of] if several else []), common.spread_text(value, scale))
+        for (of, section, traffic), value in spreads.items()
+    )
+    most = max(s.median for s in spreads.values())
     return Figure(
         id=f"peaks-{sweep}",
-        title=f"Bandwidth reaches {scale.number(max(v for values in cells.values() for v in values))} {scale.unit} over all cores",
+        title="Bandwidth over all cores"
+        if several
+        else f"Bandwidth reaches {scale.number(most)} {scale.unit} over all cores",
         sub=f"{common.ran(runs, program_name)}, all cores at once.",
         tables=(
             Table(
-                columns=("Traffic", "Search", *(["Host"] if hosts else []), f"Bandwidth, {scale.unit}"),
+                columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
                 rows=rows,
-                numeric=frozenset((3 if hosts else 2,)),
+                numeric=frozenset((3 if several else 2,)),
             ),
         ),
         half=True,

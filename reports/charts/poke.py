@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parsers.measurement import Cell
 from parsers.units import size_bytes
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
@@ -17,7 +18,13 @@ from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, 
 from reports.naming import program_name
 from reports.vega import Frame, Rows, Spec
 
+NAME = "pinsweep poke"
 SECTION = "Tails"
+RANK = 0
+METHODS = (
+    "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
+    "given where at least ten samples lie beyond it."
+)
 
 _MOST_CURVES = 4
 _SHARES = ((0.5, "Median"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"))
@@ -49,9 +56,23 @@ class Distribution:
         return sum(b.n for b in self.buckets)
 
 
-def chapter(results: Results) -> Chapter:
+def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return "median 184 ns, 99.9 % under 883 ns"."""
+    median, tail = leading(rows), common.value_of(rows, metric="latency", statistic="p99.9")
+    if median is None:
+        return ""
+    return f"median {fmt.quantity(median, 'ns')}" + (
+        f", 99.9 % under {fmt.quantity(tail, 'ns')}" if tail else ""
+    )
+
+
+def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    return common.value_of(rows, metric="latency", statistic="p50")
+
+
+def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
-    runs = results.good("poke")
+    runs = results.good(tool)
     figures, key_numbers, times = [], [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         found = distributions(members)
@@ -61,13 +82,12 @@ def chapter(results: Results) -> Chapter:
             times += _access_times(found)
         if totals := _totals(sweep, members):
             figures.append(totals)
-    programs = {run.record.program: program_name(run) for run in runs}
     return Chapter(
-        tool="poke",
+        tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers[:1]),
         access_times=tuple(times),
-        programs=programs,
+        programs=common.programs(runs),
     )
 
 

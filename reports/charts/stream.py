@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from parsers.measurement import Cell
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
 from reports.frames import Results, Run
 from reports.model import Chapter, Figure, KeyNumber, Panel, Table, panel
-from reports.naming import option_value, program_name
+from reports.naming import option_value, program_kind, program_name, stands_in
 from reports.vega import Frame, Spec
 
+NAME = "STREAM"
 SECTION = "Memory"
+RANK = 0
+METHODS = (
+    "Memory bandwidth counts the bytes that the source asks for; the line that an ordinary store reads before "
+    "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum."
+)
 
 KERNELS = ("triad", "add", "scale", "copy")
 """The kernel that is drawn: the first of these that was measured. All are in the numbers."""
 
 
-def chapter(results: Results) -> Chapter:
+def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Return "triad 26.1 GB/s"."""
+    triad = leading(rows)
+    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
+
+
+def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    return common.value_of(rows, kernel="triad", metric="bandwidth")
+
+
+def chapter(results: Results, tool: str = "stream") -> Chapter:
     """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
-    runs = results.good("stream")
+    runs = results.good(tool)
     figures, key_numbers = [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         kernel = next(
@@ -30,10 +47,12 @@ def chapter(results: Results) -> Chapter:
         if not kernel:
             continue
         panels = curves(members, kernel)
-        figures.append(_figure(sweep, members, kernel, panels, results.lost("stream", sweep)))
-        key_numbers += _key_numbers(members, kernel, panels)
-    programs = {run.record.program: program_name(run) for run in runs}
-    return Chapter(tool="stream", figures=tuple(figures), key_numbers=tuple(key_numbers), programs=programs)
+        figures.append(_figure(sweep, members, kernel, panels, results.lost(tool, sweep)))
+        for same in common.group(members, program_kind).values():
+            key_numbers += _key_numbers(same, kernel, curves(same, kernel))
+    return Chapter(
+        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
+    )
 
 
 def threads(run: Run) -> int:
@@ -227,7 +246,10 @@ def _rank(kernel: str) -> int:
 def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
 ) -> list[KeyNumber]:
-    best = max((c for lines in panels.values() for c in lines), key=lambda c: max(c.medians.values()))
+    known = [c for lines in panels.values() for c in lines]
+    if not known:
+        return []
+    best = max(known, key=lambda c: max(c.medians.values()))
     at, top = max(best.points, key=lambda p: p[1].median)
     context = fmt.plural(int(at), "thread")
     lines = {c.name: c for c in next(iter(panels.values()))}
@@ -236,5 +258,5 @@ def _key_numbers(
         context += f"; remote {fmt.number(ratio, 2)} ×"
     elif best.name not in ("all", ""):
         context += f", {best.name}"
-    name = "Triad, stand-in" if runs[0].stand_in else "STREAM Triad"
+    name = "Triad, stand-in" if stands_in(runs[0]) else "STREAM Triad"
     return [common.key_number(name.replace("Triad", kernel.capitalize()), top, "B/s", context, 12)]
