@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import unicodedata
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from reports import frames, page, vega
 from reports.files import write_whole
 from reports.model import Figure, Panel
+from reports.templating import PAGE, Templates, plain
 
 _EXCERPT = 3000  # characters of output per run
 
@@ -26,27 +26,32 @@ _DARK = (
 """The dark theme: in report.css twice, for who prefers it and for who switches to it."""
 
 
-def render_report(paths: Iterable[Path], out: Path, *, static: bool = False) -> Path:
+def render_report(
+    paths: Iterable[Path], out: Path, *, static: bool = False, template: Path | None = None
+) -> Path:
     """Write the report of some result files to `out` and return it.
 
     The same results give the same bytes. `static` leaves out the script that shows exact values under the pointer
-    and by arrow keys, singles out series, copies tables and switches the theme.
+    and by arrow keys, singles out series, copies tables and switches the theme. `template` is a folder of templates
+    before ours, see `reports.templating`.
 
-    Raises UserError for files that are no results, for an `out` that cannot be written, and where vl-convert is
-    not installed.
+    Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
+    templates, and where vl-convert is not installed.
     """
     results = frames.load(paths, excerpts=_EXCERPT)
-    write_whole(out, html(page.build(results), static=static))
+    write_whole(out, html(page.build(results), static=static, template=template))
     return out
 
 
-def html(built: page.Page, *, static: bool = False) -> str:
-    """Return the page as HTML. Its policy allows its one style sheet and its one script by their hashes."""
-    import jinja2
+def html(built: page.Page, *, static: bool = False, template: Path | None = None) -> str:
+    """Return the page as HTML. Its policy allows its one style sheet and its one script by their hashes, and images
+    that are in the page where the user's templates may have some."""
     from markupsafe import Markup
 
+    templates = Templates(template)
     font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
     style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
+    style += templates.style()
     script = "" if static else _lines("report.js")
     points: dict[str, Any] = {}
 
@@ -54,16 +59,9 @@ def html(built: page.Page, *, static: bool = False) -> str:
         spec = panel.wide if width == "wide" else panel.narrow
         if told := vega.told(spec):
             points[uid] = _points(told)
-        return Markup(vega.draw(spec, uid, _plain(panel.description)))  # svg.tidy escapes
+        return Markup(vega.draw(spec, uid, plain(panel.description)))  # svg.tidy escapes
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: _plain(value) if type(value) is str else value,
-    )
+    environment = templates.environment
     environment.globals["draw"] = draw
     numbers: dict[str, int] = {}
 
@@ -76,33 +74,33 @@ def html(built: page.Page, *, static: bool = False) -> str:
         "default-src 'none'",
         f"style-src '{_hash(style)}'",
         "font-src data:",
+        *(["img-src data:"] if template else []),
         *([] if static else [f"script-src '{_hash(script)}'"]),
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    return environment.get_template("base.html.j2").render(
-        page=built,
-        style=Markup(style),
-        script=Markup(script),
-        points=lambda: Markup(script_json(points)),  # called last: drawing fills it
-        csp="; ".join(policy),
-        templates={
-            name.removesuffix(".html.j2")
-            for name in environment.list_templates()
-            if name.endswith(".html.j2")
+    values = {
+        "page": built,
+        "style": Markup(style),
+        "script": Markup(script),
+        "points": lambda: Markup(script_json(points)),  # called last: drawing fills it
+        "csp": "; ".join(policy),
+        "templates": {
+            name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
         },
-    )
+    }
+    return templates.render(PAGE, values)
 
 
 def _points(told: Sequence[vega.Told]) -> dict[str, Any]:
     """Return the points of a picture for report.js: each is [x, y, index of its series, index of its text]."""
-    series = list(dict.fromkeys(_plain(p.series) for p in told))
-    texts = list(dict.fromkeys(_plain(p.text) for p in told))
+    series = list(dict.fromkeys(plain(p.series) for p in told))
+    texts = list(dict.fromkeys(plain(p.text) for p in told))
     at = {text: i for i, text in enumerate(texts)}
     return {
         "series": series,
         "texts": texts,
-        "points": [[p.x, p.y, series.index(_plain(p.series)), at[_plain(p.text)]] for p in told],
+        "points": [[p.x, p.y, series.index(plain(p.series)), at[plain(p.text)]] for p in told],
     }
 
 
@@ -131,13 +129,3 @@ def anchor(text: str) -> str:
     if plain and plain == text:
         return plain
     return f"{plain[:40] or 'x'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
-
-
-def _plain(text: str) -> str:
-    """Replace what no document may hold: control characters except line ends and tabs, lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd"
-        for c in text.replace("\r\n", "\n")
-    )

@@ -1,0 +1,211 @@
+"""Templates: the shipped ones, and a folder of the user's own before them. I/O: reads templates.
+
+A folder given with `--template` may hold any of
+
+    base.html.j2                       the page; {% extends "pinsweep/base.html.j2" %} and override its blocks
+    lab/report.md.j2, .tex.j2, .typ.j2 the lab report, likewise: {% extends "pinsweep/lab/report.md.j2" %}
+    <tool>.html.j2                     how the figures of a tool are placed
+    extra.css                          more style for the page, after ours
+
+and any file that these name. Shipped templates are also found as `pinsweep/…`, so that one of the same name can extend
+them. Everything that a template prints is escaped for its language, unless it is `Markup`.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import mimetypes
+import traceback
+import unicodedata
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+from markupsafe import Markup
+
+from parsers.errors import UserError
+
+PAGE = "base.html.j2"
+LAB = ("lab/report.md.j2", "lab/report.tex.j2", "lab/report.typ.j2")
+STYLE = "extra.css"
+_OURS = "pinsweep/"
+
+Escape = Callable[[str], str]
+
+
+def plain(text: str) -> str:
+    """Replace what no document may hold: control characters except line ends and tabs, lone surrogates."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd"
+        for c in text.replace("\r\n", "\n")
+    )
+
+
+class Templates:
+    """The templates of one language.
+
+    `escape` makes text of that language from any text (None: HTML); `tex` gives the delimiters that LaTeX leaves free:
+    ((* … *)), ((( … ))) and ((= … =)).
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, escape: Escape | None = None, tex: bool = False
+    ) -> None:
+        self.folder = _folder(folder) if folder else None
+        shipped = jinja2.PackageLoader("reports", "templates")
+        own = [jinja2.FileSystemLoader(self.folder)] if self.folder else []
+
+        def finalize(value: object) -> object:
+            if escape is None:
+                return plain(value) if type(value) is str else value
+            if hasattr(value, "__html__") or isinstance(value, jinja2.Undefined):
+                return value
+            return Markup(escape(str(value)))  # autoescape, in another language than HTML
+
+        delimiters: dict[str, Any] = (
+            {
+                "block_start_string": "((*", "block_end_string": "*))", "variable_start_string": "(((",
+                "variable_end_string": ")))", "comment_start_string": "((=", "comment_end_string": "=))",
+            }
+            if tex
+            else {}
+        )  # fmt: skip
+        self.environment = jinja2.Environment(
+            loader=jinja2.ChoiceLoader([*own, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=finalize,
+            **delimiters,
+        )
+        self.environment.globals["data_uri"] = self.data_uri
+
+    def names(self) -> set[str]:
+        """Return the names of all templates, the shipped ones without `pinsweep/`."""
+        return {name for name in self.environment.list_templates() if not name.startswith(_OURS)}
+
+    def render(self, name: str, values: dict[str, Any]) -> str:
+        """Return the named template filled. Raises UserError, with file and line, for a mistake in the user's own."""
+        try:
+            if self.folder and (self.folder / name).is_file():
+                self._check_blocks(name)
+            return self.environment.get_template(name).render(values)
+        except jinja2.TemplateSyntaxError as error:
+            if not self._is_own(error.filename):
+                raise
+            raise UserError(f"{error.filename}:{error.lineno}", str(error.message), _HINT) from error
+        except UserError:
+            raise
+        except Exception as error:
+            place = self._place(error)
+            if not place:
+                raise
+            raise UserError(place, *_said(error, self.names())) from error
+
+    def style(self) -> str:
+        """Return the user's `extra.css`, "" without one. Raises UserError if it cannot stand in a style element."""
+        path = self.folder / STYLE if self.folder else None
+        if path is None or not path.is_file():
+            return ""
+        text = _read(path)
+        if "</" in text:
+            raise UserError(
+                str(path), "holds “</”, which may end the page's style sheet", "write it as “<\\/”"
+            )
+        return plain(text)
+
+    def asset(self, name: str) -> bytes:
+        """Return a file of the user's folder. Raises UserError if it is not there, or not in the folder."""
+        if self.folder is None:
+            raise UserError(name, "there is no template folder to take it from", "give one with --template")
+        path = self.folder / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or not path.is_file():
+            raise UserError(
+                str(path), "no such file in the template folder", "put it there, or take its name out"
+            )
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise UserError(str(path), f"cannot be read: {error.strerror}") from error
+
+    def data_uri(self, name: str) -> str:
+        """Return a file of the user's folder as an address that a page can hold: `data:image/svg+xml;base64,…`."""
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        return f"data:{kind};base64,{base64.b64encode(self.asset(name)).decode()}"
+
+    def _is_own(self, filename: str | None) -> bool:
+        return bool(self.folder and filename and Path(filename).is_relative_to(self.folder))
+
+    def _place(self, error: Exception) -> str:
+        """Return file and line of the innermost of the user's templates that an error went through; "" if none did."""
+        if isinstance(error, UnicodeDecodeError) and self.folder:
+            return str(self.folder)
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if self._is_own(f.filename)]
+        return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+    def _check_blocks(self, name: str) -> None:
+        """Raise UserError if a template that extends one of ours defines a block that ours has not: Jinja would drop it."""
+        assert self.folder is not None
+        tree = self.environment.parse(_read(self.folder / name), name, str(self.folder / name))
+        parents = [p for p in meta.find_referenced_templates(tree) if p and p.startswith(_OURS)]
+        if not parents or not tree.find(jinja2.nodes.Extends):
+            return
+        known: set[str] = set()
+        for parent in parents:
+            known |= set(self.environment.get_template(parent).blocks)
+        for block in tree.find_all(jinja2.nodes.Block):
+            if block.name not in known:
+                near = difflib.get_close_matches(block.name, known, 1)
+                raise UserError(
+                    f"{self.folder / name}:{block.lineno}",
+                    f"{parents[0]} has no block {block.name!r}",
+                    f"did you mean {near[0]!r}?" if near else f"blocks: {', '.join(sorted(known))}",
+                )
+
+
+_HINT = "Jinja's own words: https://jinja.palletsprojects.com/templates"
+
+
+def _said(error: Exception, names: Iterable[str]) -> tuple[str, str]:
+    """Return cause and next step of an error that a user's template raised."""
+    if isinstance(error, jinja2.TemplateNotFound):
+        near = difflib.get_close_matches(str(error.name), [*names, *(_OURS + n for n in names)], 1)
+        return f"there is no template {error.name!r}", f"did you mean {near[0]!r}?" if near else _HINT
+    if isinstance(error, jinja2.UndefinedError):
+        return str(error.message), "docs/templates.md lists what templates may use"
+    if isinstance(error, UnicodeDecodeError):
+        return "a template is not UTF-8 text", "save it as UTF-8"
+    return f"{type(error).__name__}: {error}", _HINT
+
+
+def _folder(folder: Path) -> Path:
+    """Return the folder. Raises UserError if it is none, or holds nothing that pinsweep would look for."""
+    if not folder.is_dir():
+        raise UserError(
+            str(folder),
+            "no such folder" if not folder.exists() else "is a file, not a folder",
+            "--template DIR",
+        )
+    shipped = set(jinja2.PackageLoader("reports", "templates").list_templates())
+    if not any((folder / name).is_file() for name in {STYLE, *shipped}):
+        raise UserError(
+            str(folder),
+            "holds nothing that a report looks for",
+            f"it looks for {PAGE}, {STYLE}, {', '.join(LAB)}",
+        )
+    return folder
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(str(path), f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(str(path), "is not UTF-8 text", "save it as UTF-8") from error
