@@ -186,8 +186,18 @@ def strays(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
 
 
 def p_of_ranks(a: Array, b: Array) -> Array:
-    """Return the two-sided p of Mann and Whitney, exact where the sides are small and without ties. (G, n_A), (G, n_B)."""
+    """Return the two-sided p of Mann and Whitney, (G,). a: (G, n_A), b: (G, n_B).
+
+    Exact up to 50 runs a side and without ties, else the normal approximation, which at 10 + 10 runs can give no p below
+    2e-4 where 1e-5 is true: too little for a sweep of hundreds of cells.
+    """
     import numpy as np
     from scipy.stats import mannwhitneyu
 
-    return np.asarray(mannwhitneyu(a, b, axis=1, method="auto").pvalue, dtype=float)
+    ordered = np.sort(np.concatenate([a, b], axis=1), axis=1)
+    exact = (np.diff(ordered, axis=1) > 0).all(axis=1) & (max(a.shape[1], b.shape[1]) <= 50)
+    out = np.empty(len(a))
+    for rows, method in ((exact, "exact"), (~exact, "asymptotic")):
+        if rows.any():
+            out[rows] = mannwhitneyu(a[rows], b[rows], axis=1, method=method).pvalue
+    return out
