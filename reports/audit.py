@@ -37,8 +37,8 @@ class Finding:
 
 
 def audit(results: Results) -> tuple[Finding, ...]:
-    """Return what all checks find, the gravest first. Claims in the text around captured tables (G4) are seen only where the
-    results were loaded with excerpts."""
+    """Return what all checks find, the gravest first. Of the claims in the text around captured tables
+    (G4) those are seen that `frames.load` keeps: the first and last CAPTURED ÷ 2 characters."""
     found = [
         finding for check in checks() for finding in _findings(check, list(check.find(results)), results)
     ]

@@ -103,6 +103,11 @@ class Run:
         return next((p for p in self.session.programs.values() if p.get("name") == self.record.program), own)
 
     @property
+    def captured(self) -> bool:
+        """Was the text taken in, and not printed under pinsweep's eyes?"""
+        return _captured(self.record)
+
+    @property
     def version(self) -> str:
         """The program's version as its output says it, else as the session knows it; "" if neither does."""
         said = self.parsed.facts.get("tool_version") if self.parsed else None
@@ -245,10 +250,16 @@ class Results:
         return pd.DataFrame.from_records(rows)
 
 
+CAPTURED = 200_000
+"""Characters that `load` keeps of a text that was taken in, not printed by a run of pinsweep's: what people wrote around its
+tables is checked against them."""
+
+
 def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     """Read result files. Raises UserError for a file that is none, or if there is not a single file.
 
-    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end.
+    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end. Of captured texts it is
+    always CAPTURED, so that every audit of a file finds the same.
     """
     machines: list[Machine] = []
     experiments: dict[str, StoredExperiment] = {}
@@ -289,8 +300,9 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                         unreadable = error.cause
                 elif record.status in LEFT_OUT:
                     wanted.pop((record.point_id, record.repeat), None)
+                kept = max(excerpts, CAPTURED if _captured(record) else 0)
                 stdout, stderr = (
-                    _excerpt(_output(result, record.run_id, stream), excerpts) if excerpts else ""
+                    excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
                     for stream in ("stdout", "stderr")
                 )
                 runs.append(
@@ -410,6 +422,10 @@ def _varying(runs: Sequence[Run]) -> list[str]:
     return [name for name in plain if len(seen[name]) > 1]
 
 
+def _captured(record: RunRecord) -> bool:
+    return bool(record.seen and "file" in record.seen)
+
+
 def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
     try:
         return result.output(run_id, stream)
@@ -417,9 +433,8 @@ def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
         return b""
 
 
-def _excerpt(data: bytes, limit: int) -> str:
+def excerpt(text: str, limit: int) -> str:
     """Return beginning and end of a text, at most `limit` characters, cut at line ends."""
-    text = decode(data)
     if len(text) <= limit:
         return text
     head = text[: limit // 2].rsplit("\n", 1)[0]

@@ -17,7 +17,7 @@ from reports import format as fmt
 from reports import naming, places
 from reports.audit import audit
 from reports.charts import _overview, chart_module
-from reports.frames import Results
+from reports.frames import Results, excerpt
 from reports.model import Chapter, Figure, KeyNumber
 
 SECTIONS = (
@@ -32,6 +32,7 @@ SECTIONS = (
 _TITLES = {"Tails": "Latency tails", "Other": "Other programs"}
 _MOST_RUNS_WITH_OUTPUT = 80
 _MOST_LISTED = 12
+_EXCERPT = 3000  # characters of what a run printed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,8 @@ class Check:
     level: str  # "warn" | "info" | "ok"
     subject: str
     text: str
-    items: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
+    counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +281,7 @@ def _findings(results: Results) -> Iterable[Check]:
             level="info" if finding.level == "info" else "warn",
             subject=f"{finding.id}{', cannot be true' if finding.level == 'error' else ''}: {finding.title}.",
             text=f"{finding.sweep}, {cells[0] if len(cells) == 1 else fmt.plural(len(cells), 'cell')}. {finding.todo[:1].upper()}{finding.todo[1:]}",
-            items=_listed(cells) if len(cells) > 1 else (),
+            **(_listed(cells, "cell") if len(cells) > 1 else {}),
         )
 
 
@@ -291,7 +293,7 @@ def _checks(results: Results) -> Iterable[Check]:
                 level="info",
                 subject=f"Skipped: {sweep}",
                 text=f"{_labels(cells[0][1].point) if len(cells) == 1 else fmt.plural(len(cells), 'cell')} on {where}: {reason}",
-                items=_listed(_labels(cell.point) for _, cell in cells) if len(cells) > 1 else (),
+                **(_listed((_labels(cell.point) for _, cell in cells), "cell") if len(cells) > 1 else {}),
             )
     for (sweep, status, reason), runs in _by(
         results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
@@ -301,8 +303,9 @@ def _checks(results: Results) -> Iterable[Check]:
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}",
             text=reason,
-            items=_listed(
-                f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs
+            **_listed(
+                (f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
+                "run",
             ),
         )
     tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
@@ -312,14 +315,14 @@ def _checks(results: Results) -> Iterable[Check]:
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(cells), 'run')} not started",
             text="The sweep was stopped before them; the same command goes on where it stopped.",
-            items=_listed(f"{point.describe()}, repeat {repeat}" for _, point, repeat in cells),
+            **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in cells), "run"),
         )
     for (sweep, reason), runs in _by(results.disturbed, lambda r: (r.point.sweep, r.record.reason)).items():
         yield Check(
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed",
             text=f"{reason or 'Something else used the machine'}. Their numbers are left out.",
-            items=_listed(f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs),
+            **_listed((f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs), "run"),
         )
     for tool in results.tools:
         if note := _stand_in_note(results, tool):
@@ -364,10 +367,11 @@ def _by(items: Iterable[Any], key: Any) -> dict[Any, list[Any]]:  # noqa: ANN401
     return out
 
 
-def _listed(items: Iterable[str]) -> tuple[str, ...]:
+def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
+    """Return the `items` and `counted` of a Check: the first dozen, and how many there are in all."""
     texts = list(items)
-    more = len(texts) - _MOST_LISTED
-    return (*texts[:_MOST_LISTED], f"and {more} more") if more > 0 else tuple(texts)
+    first = f", the first {_MOST_LISTED}" if len(texts) > _MOST_LISTED else ""
+    return {"items": tuple(texts[:_MOST_LISTED]), "counted": f"{fmt.plural(len(texts), noun)}{first}"}
 
 
 def _labels(point: Mapping[str, Any]) -> str:
@@ -422,8 +426,8 @@ def _run_rows(results: Results) -> Iterable[RunRow]:
             environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
             asked=placement_text(record.placement),
             seen=seen_text(record.seen),
-            stdout=run.stdout if show else "",
-            stderr=run.stderr if show else "",
+            stdout=excerpt(run.stdout, _EXCERPT) if show else "",
+            stderr=excerpt(run.stderr, _EXCERPT) if show else "",
         )
 
 

@@ -8,8 +8,6 @@ import click
 
 from pinsweep.commands import _options
 
-_EXCERPT = 200_000  # characters of what a run printed: sentences around a captured table are read too
-
 
 @click.command(epilog="Example: pinsweep audit node07.db --format json")
 @_options.results
@@ -27,7 +25,7 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
     """
     from reports import audit, frames
 
-    loaded = frames.load(results, excerpts=_EXCERPT)
+    loaded = frames.load(results)
     findings = audit.audit(loaded)
     if form == "json":
         click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)

@@ -36,8 +36,7 @@ def siblings_key(run: Run, but: Sequence[str]) -> Cell:
 
 
 def is_captured(run: Run) -> bool:
-    """Was the text taken in, and not printed under pinsweep's eyes?"""
-    return bool(run.record.seen and "file" in run.record.seen)
+    return run.captured
 
 
 def from_table(run: Run) -> bool:

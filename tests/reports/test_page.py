@@ -20,6 +20,7 @@ import pytest
 
 from parsers.errors import UserError
 from reports import frames, page
+from reports.audit import audit
 from reports.render import anchor, render_report, script_json
 
 VOID = {"meta", "br", "link", "input", "img", "hr"}
@@ -618,3 +619,88 @@ def test_a_page_that_cannot_be_written_is_the_users_mistake(make: Any, tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written"):
         render_report([small], tmp_path / "file" / "r.html")
+
+
+# --- what stands before the charts -------------------------------------------------------------------------
+
+
+def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
+    """A claim far down in a captured text, beyond what the page shows of it, is held against the table all the same."""
+    from orchestrator.intake import Captured, read, store, wishes_from
+
+    table = make.imb_text({0: 0.5, 8: 0.51} | {2**p: 0.5 + 2**p / 6e3 for p in range(4, 23)})
+    text = table + "On the nodes and what they are made of.\n" * 200 + "The maximum bandwidth is 9.31 GB/s.\n"
+    (tmp_path / "report.txt").write_text(text + "More of it.\n" * 500, encoding="utf-8")
+    wishes = wishes_from("imb", (), (), "", "")
+    items = [item for item in read([str(tmp_path / "report.txt")], wishes) if isinstance(item, Captured)]
+    store(items, tmp_path / "r.db", wishes, version="test")
+    results = frames.load([tmp_path / "r.db"], excerpts=3000)
+
+    found = audit(frames.load([tmp_path / "r.db"]))
+    built = page.build(results)
+
+    assert "G4" in {f.id for f in found}
+    said = [c.subject for c in built.checks[: len(found)]]
+    assert [s.split(":")[0].removesuffix(", cannot be true") for s in said] == [f.id for f in found]
+    assert all(len(row.stdout) < 3100 for row in built.runs)
+
+
+def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "l.db")
+    for n in range(1, 15):
+        maker.add("s", "stream", {"threads": n}, "", axes=("threads",), status="failed", reason="exit 1")
+
+    built = page.build(frames.load([maker.write()]))
+
+    (check,) = [c for c in built.checks if c.items]
+    assert check.subject == "s: 14 runs failed"
+    assert (len(check.items), check.counted) == (12, "14 runs, the first 12")
+
+
+def test_what_was_not_started_is_told_by_file(make: Any, tmp_path: Path) -> None:
+    """The same cell of the same host: done in one file, not begun in the other."""
+    for name, status in (("before", "ok"), ("after", "")):
+        maker = make.Maker(tmp_path / f"{name}.db", host="n1")
+        maker.add(
+            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), status=status
+        ).write()
+
+    built = page.build(frames.load([tmp_path / "before.db", tmp_path / "after.db"]))
+
+    assert "1 cell lacks" in built.sentence
+    assert [c.subject for c in built.checks if "not started" in c.subject] == ["s: 1 run not started"]
+
+
+def test_a_matrix_is_of_one_program(make: Any, tmp_path: Path) -> None:
+    """A file that was begun with the stand-in and went on with MLC: other nodes, other words."""
+    for name, factor in (("mlc", 1.0), ("memlat", 3.0)):
+        maker = make.Maker(tmp_path / "m.db")
+        maker.programs = {"mlc": {"name": name, "stand_in": name == "memlat", "version": "1"}}
+        values = [[81.0 * factor, 139.0 * factor], [140.0 * factor, 82.0 * factor]]
+        options = {"mode": "latency_matrix", "b": "200m" if factor == 1 else "100m"}
+        maker.add("m", "mlc", options, make.matrix_text(values), program=name, axes=("b",)).write()
+
+    built = page.build(frames.load([tmp_path / "m.db"]))
+
+    figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
+    assert [(f.tables[0].rows[0][1], "not Intel MLC" in f.sub) for f in figures] == [
+        ("243", True),
+        ("81.0", False),
+    ]
+    assert len({f.id for f in figures}) == 2
+    programs = dict(built.provenance)["Programs"]
+    assert "Intel MLC" in programs.replace("not Intel MLC", "")
+    assert "not Intel MLC" in programs
+
+
+def test_every_version_of_a_program_is_named(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "v.db")
+    text = make.fio_text({"read": (1e3, 500.0)}, bs="4k", rw="randread", iodepth=1)
+    for depth, version in ((1, "3.33"), (4, "3.36")):
+        maker.add(
+            "s", "fio", {"rw": "randread", "iodepth": depth}, text.replace("3.33", version), axes=("iodepth",)
+        )
+
+    built = page.build(frames.load([maker.write()]))
+
+    assert dict(built.provenance)["Programs"] == "fio 3.33 · fio 3.36"
