@@ -1,4 +1,4 @@
-"""Results as files for other programs: CSV, Parquet, JSON; base units, one column per axis."""
+"""Results as files for other programs: CSV, Parquet, JSON; base units, one column per axis. And as OpenMetrics."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parsers.errors import UserError
-from reports import frames
+from reports import frames, openmetrics
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMS = ("csv", "parquet", "json")
+FORMS = ("csv", "parquet", "json", "openmetrics")
 SHAPES = ("long", "wide")
 
 
 def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | None = None) -> str | bytes:
-    """Return all numbers of some result files: text for csv and json, bytes for parquet.
+    """Return all numbers of some result files: text, but bytes for parquet.
 
     long   one row per number, with its metric and unit
     wide   one row per line of the tools' tables, one column per metric, named with its unit: "bandwidth [B/s]"
 
-    `tool` leaves the others out. With several tools the columns of all stand side by side, `tool` first. Raises
+    openmetrics has a shape of its own (`reports.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side, `tool` first. Raises
     UserError for an unknown form, shape or tool, and for parquet without pyarrow.
     """
     if form not in FORMS:
@@ -34,6 +34,8 @@ def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | No
     if tool is not None and tool not in results.tools:
         there = ", ".join(results.tools) or "none"
         raise UserError("--tool", f"no numbers of {tool!r} in these files", f"tools with numbers: {there}")
+    if form == "openmetrics":
+        return openmetrics.text(results, tool)
     frame = table(results, tool, "wide" if shape == "wide" else "long")
     if form == "csv":
         return frame.to_csv(index=False, lineterminator="\n")

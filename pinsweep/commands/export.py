@@ -12,7 +12,17 @@ from pinsweep.commands import _options
 @click.command(epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet")
 @_options.results
 @click.option(
-    "--format", "form", type=click.Choice(["csv", "parquet", "json"]), default="csv", help="[default: csv]"
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet", "json", "openmetrics"]),
+    default="csv",
+    help="[default: csv]",
+)
+@click.option(
+    "--openmetrics",
+    "form",
+    flag_value="openmetrics",
+    help="--format openmetrics: medians for Prometheus, in seconds and bytes; docs/openmetrics.md.",
 )
 @click.option(
     "--shape",
@@ -29,13 +39,15 @@ from pinsweep.commands import _options
     help="[default: standard output, except for parquet]",
 )
 def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, output: Path | None) -> None:
-    """Write the numbers of RESULT... as a table: base units (ns, B, B/s, 1/s), one column per axis."""
+    """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
     from reports.export import export
     from reports.files import refuse_inputs, write_whole
+    from reports.inputs import result_files
 
+    paths = result_files(results)
     if output is not None:
-        refuse_inputs(output, results)
-    data = export(results, form=form, shape=shape, tool=tool)
+        refuse_inputs(output, paths)
+    data = export(paths, form=form, shape=shape, tool=tool)
     if output is None:
         if form == "parquet":
             raise click.UsageError("parquet is not text: name a file with -o")

@@ -1,0 +1,137 @@
+"""OpenMetrics: read back by Prometheus' own client, with both of its parsers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families as prometheus_families
+
+from reports import frames, openmetrics
+
+Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def read(text: str, parse: Any = openmetrics_families) -> Samples:
+    """Return name → labels → value; fails where a sample is there twice."""
+    out: Samples = {}
+    for family in parse(text):
+        for sample in family.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            assert labels not in out.setdefault(sample.name, {}), (sample.name, labels)
+            out[sample.name][labels] = sample.value
+    return out
+
+
+def found(samples: Samples, name: str, **labels: str) -> float:
+    (value,) = [v for own, v in samples[name].items() if labels.items() <= dict(own).items()]
+    return value
+
+
+@pytest.fixture(scope="module")
+def text(full_result: Path) -> str:
+    return openmetrics.text(frames.load([full_result]))
+
+
+def test_both_readers_agree_on_every_sample(text: str) -> None:
+    assert read(text) == read(text, prometheus_families)
+    assert text.endswith("\n# EOF\n")
+
+
+def test_values_are_medians_in_seconds_and_bytes(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for triad in (20000.0, 26000.0, 21000.0):
+        maker.add(
+            "scaling", "stream", {"threads": 4}, make.stream_text(triad, 4), axes=("place", "threads"),
+            place="local", relation="local",
+        )  # fmt: skip
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5, 2**20: 99.0}))
+    got = read(openmetrics.text(frames.load([maker.write()])))
+
+    name = "pinsweep_stream_bandwidth_bytes_per_second"
+    assert found(
+        got, name, kernel="triad", host="node07", sweep="scaling", place="local", threads="4"
+    ) == pytest.approx(21e9)
+    assert found(got, "pinsweep_stream_repeats", threads="4") == 3
+    assert found(got, "pinsweep_imb_time_seconds", message_size="0") == pytest.approx(0.5e-6)
+    assert found(got, "pinsweep_runs", host="node07", status="ok") == 4
+    assert found(got, "pinsweep_runs", host="node07", status="failed") == 0
+    # 2026-11-21T09:15:03Z, by `date -d … +%s`
+    assert found(got, "pinsweep_last_run_timestamp_seconds", host="node07") == 1795252503
+
+
+def test_what_the_textfile_collector_refuses_is_not_there(text: str) -> None:
+    """Types that Prometheus' older format lacks, timestamps, names whose unit is no suffix."""
+    types = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE)
+    assert {kind for _, kind in types} == {"gauge"}
+    assert len(types) == len({name for name, _ in types})
+    assert not re.search(r"^[^#].*} \S+ \S", text, re.MULTILINE)
+    units = re.findall(r"^# UNIT (\S+) (\S+)$", text, re.MULTILINE)
+    assert units
+    assert all(name.endswith(f"_{unit}") for name, unit in units)
+
+
+def test_help_is_the_same_whatever_the_file(make: Any, tmp_path: Path) -> None:
+    """node_exporter joins families over files and complains where their HELP differs."""
+
+    def helps(threads: int) -> set[str]:
+        maker = make.Maker(tmp_path / f"{threads}.db", host=f"n{threads}")
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(2e4, threads), axes=("threads",))
+        return set(
+            re.findall(
+                r"^# HELP pinsweep_stream.*", openmetrics.text(frames.load([maker.write()])), re.MULTILINE
+            )
+        )
+
+    assert helps(1) == helps(2) != set()
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\\nb", "host{x=1} 2", "ü-µ", "\x1b[2J", "x\udc80"])
+def test_any_name_comes_back(make: Any, tmp_path: Path, name: str) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(name.replace("\udc80", ""), "stream", {"threads": 1}, make.stream_text(2e4, 1))
+    results = frames.load([maker.write()])
+    text = openmetrics.text(results)
+    sweeps = {dict(labels)["sweep"] for labels in read(text)["pinsweep_stream_bandwidth_bytes_per_second"]}
+    assert sweeps == {name.replace("\udc80", "")}
+    assert openmetrics._escaped("x\udc80") == "x?"
+
+
+def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+        "a.b": {"regex": r"rate ([\d.]+)", "unit": "ms", "better": "lower"},
+        "a-b": {"regex": r"rate ([\d.]+)", "unit": "ms", "better": "lower"},
+    }
+    for job, level in (("x", 1), ("y", 1)):
+        options = {"command": "zip", "metrics": metrics, "job": job, "1st": level, "host": "h"}
+        maker.add("zip", "command", options, "rate 7 MB/s\n", axes=("job", "1st", "host"))
+    got = read(openmetrics.text(frames.load([maker.write()])))
+
+    value = found(
+        got, "pinsweep_command_rate_bytes_per_second", tool_job="x", _1st="1", host="node07", host_="h"
+    )
+    assert value == 7e6
+    assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a.b") == 7e-3
+    assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a-b") == 7e-3
+
+
+def test_of_two_files_of_a_host_the_later_one_counts(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for name, triad in (("new", 25000.0), ("old", 20000.0)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        paths.append(maker.write())
+    import sqlite3
+
+    with sqlite3.connect(paths[1]) as db:
+        db.execute("UPDATE run SET started_utc = '2025-01-01T00:00:00+00:00'")
+    got = read(openmetrics.text(frames.load(paths)))
+    name = "pinsweep_stream_bandwidth_bytes_per_second"
+    assert found(got, name, kernel="triad") == pytest.approx(25e9)
