@@ -1,0 +1,107 @@
+"""How often would these verdicts accuse an unchanged machine? Asked of the user's own data, which no simulation knows.
+
+The baseline is split in two at random, again and again, and each half is compared with the other: whatever is called
+changed is a false alarm. After Fuchsia's perfcompare.
+
+For `compare --aa`: give the samples of the comparison as they are, only side `a` is used, and print `SelfCheck.text`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reports.format import percent, plural
+from reports.verdicts.decide import judge
+from reports.verdicts.model import Rules, Sample
+
+SPLITS = 20
+BY_SESSIONS_FROM = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfCheck:
+    """What came of comparing the baseline with itself."""
+
+    splits: int
+    by: Literal["sessions", "runs"]  # what was split; by runs it knows nothing of the noise between sessions
+    judged: int  # cells with a test, over all splits
+    alarms: int  # of these called regressed or improved
+    alarmed_splits: int  # splits with at least one
+    cells: tuple[tuple[Hashable, int], ...]  # the cells that were accused, and how often; most often first
+
+    @property
+    def rate(self) -> float | None:
+        """False alarms per cell and comparison; None if nothing could be tested."""
+        return self.alarms / self.judged if self.judged else None
+
+    @property
+    def text(self) -> str:
+        """The line for people."""
+        if self.rate is None:
+            return "self-check: needs 4 sessions, or 4 runs of a cell, to be split in two"
+        split = f"{plural(self.splits, 'random split')} of side A by {self.by}"
+        found = f"{plural(self.alarms, 'false alarm')} in {plural(self.judged, 'verdict')}"
+        return (
+            f"self-check: {found} ({percent(self.rate)}), over {split}; {self.alarmed_splits} had one or more"
+        )
+
+
+def self_check(
+    samples: Sequence[Sample], rules: Rules | None = None, *, splits: int = SPLITS, seed: int = 1
+) -> SelfCheck:
+    """Compare halves of side A `splits` times. By sessions, all cells alike, if there are four or more of them; else by runs.
+
+    Halves of one session are interleaved: no session noise is added. The same seed gives the same splits.
+    """
+    rules = rules or Rules()
+    rng = random.Random(seed)
+    sessions = sorted({s for sample in samples for s in sample.session_a}, key=repr)
+    by_sessions = len(sessions) >= BY_SESSIONS_FROM
+    judged = alarmed_splits = 0
+    accused: Counter[Hashable] = Counter()
+    for _ in range(splits):
+        if by_sessions:
+            half = set(rng.sample(sessions, len(sessions) // 2))
+            halves = [_by_session(sample, half) for sample in samples]
+        else:
+            halves = [_by_run(sample, rng) for sample in samples]
+        decisions = [d for family in judge(halves, rules) for d in family.decisions if d.p is not None]
+        alarms = [d.key for d in decisions if d.verdict in ("regressed", "improved")]
+        judged += len(decisions)
+        alarmed_splits += bool(alarms)
+        accused.update(alarms)
+    return SelfCheck(
+        splits=splits,
+        by="sessions" if by_sessions else "runs",
+        judged=judged,
+        alarms=accused.total(),
+        alarmed_splits=alarmed_splits,
+        cells=tuple(accused.most_common()),
+    )
+
+
+def _by_session(sample: Sample, half: set[Hashable]) -> Sample:
+    return _split(sample, [session in half for session in sample.session_a], interleaved=False)
+
+
+def _by_run(sample: Sample, rng: random.Random) -> Sample:
+    chosen = set(rng.sample(range(len(sample.a)), len(sample.a) // 2))
+    return _split(sample, [i in chosen for i in range(len(sample.a))], interleaved=True)
+
+
+def _split(sample: Sample, first: Sequence[bool], *, interleaved: bool) -> Sample:
+    sessions = sample.session_a or (0,) * len(sample.a)
+
+    def part(side: bool) -> tuple[tuple[float, ...], tuple[Hashable, ...]]:
+        chosen = [i for i, one in enumerate(first) if one is side]
+        return tuple(sample.a[i] for i in chosen), tuple(sessions[i] for i in chosen)
+
+    (a, session_a), (b, session_b) = part(True), part(False)
+    return dataclasses.replace(
+        sample, a=a, b=b, session_a=session_a, session_b=session_b, interleaved=interleaved
+    )
