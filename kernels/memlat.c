@@ -3,12 +3,18 @@
  * write types have the same direction and ratios, but compare them only with this program's own.
  *
  * Needs no root: it never touches the prefetchers. Latency is measured by dependent loads in random order,
- * which prefetchers cannot follow; MLC prints the same title when it cannot switch them off. */
+ * which prefetchers cannot follow; MLC prints the same title when it cannot switch them off.
+ *
+ * chase.h has the dependent loads, traffic.h the load threads, transfer.h the transfers between caches; here are
+ * the options, the sizes, and the tables. */
 #define PROGRAM "memlat"
 #include "common.h"
+#include "machine.h"
+#include "chase.h"
+#include "traffic.h"
+#include "transfer.h"
 
 #include <getopt.h>
-#include <pthread.h>
 
 enum mode { EVERYTHING, LATENCY_MATRIX, BANDWIDTH_MATRIX, PEAK, MAXIMUM, IDLE, LOADED, C2C };
 
@@ -16,197 +22,93 @@ static struct {
     enum mode mode;
     size_t buffer; /* bytes; 0: by the caches */
     size_t range; /* bytes inside which the chase jumps before it moves on; 0: the whole buffer */
-    size_t stride; /* bytes; 0: CHASE_STRIDE for the latency thread, LINE for load threads */
+    size_t stride; /* bytes; 0: every line, by the chase in passes that use one of four */
     int latency_cpu, writer_cpu, touch_cpu, node; /* -1: not given */
     list_t load_cpus;
     const char *delay_file;
     int64_t delay; /* -1: not given */
     int mix;
     double seconds; /* per figure */
-    bool one_per_core, huge_pages, all_pairs;
+    bool one_per_core, huge_pages, all_pairs, random_load, only_load;
 } opt = {.range = 4096 * LINE, .latency_cpu = -1, .writer_cpu = -1, .touch_cpu = -1, .node = -1, .delay = -1, .seconds = 2};
 
 static list_t allowed; /* CPUs of the inherited mask, after -X */
 
 enum {
-    CHASE_STRIDE = 256, /* one line out of four: the buddy line that a spatial prefetcher brings is never used */
-    CHUNK = 16384, /* loads between two readings of the clock: 0.3 % of their time if every one hits L1 */
     DEFAULT_BUFFER = 200000 << 10,
     DEFAULT_LOAD_BUFFER = 100000 << 10,
     MOST_BY_DEFAULT = 2047u << 20,
-    MAX_DELAYS = 4096,
+    MOST_DELAYS = 4096,
+    MOST_DELAY = 1000000, /* turns; longer ones would have the load threads count too rarely */
 };
-
-/* ---- the chase: dependent loads ---------------------------------------------------------------------------- */
-
-/* Link the buffer into one cycle of pointers, one in every `stride` bytes. Ranges are visited in random order and
- * inside a range its pointers in random order, so that with 4 KiB pages few address translations are live at a
- * time; range 0 is one random cycle through everything. A pointer sits in a random word of its element: with
- * fixed positions a wide stride would use only some of the caches' sets, and looked like 83 ns instead of 145. */
-static void **build_chase(char *buffer, size_t bytes, size_t stride, size_t range)
-{
-    uint64_t seed = 1;
-    range = range && range < bytes ? range : bytes;
-    size_t per_range = range / stride, ranges = bytes / range;
-    if (!per_range || per_range > UINT32_MAX || ranges > UINT32_MAX)
-        refuse("a buffer of %zu bytes cannot be walked in strides of %zu", bytes, stride);
-    uint32_t *range_order = malloc(ranges * sizeof *range_order), *order = malloc(per_range * sizeof *order);
-    if (!range_order || !order)
-        refuse("out of memory");
-    shuffled(range_order, ranges, &seed);
-    void **first = NULL, **last = NULL;
-    for (size_t i = 0; i < ranges; i++) {
-        shuffled(order, per_range, &seed);
-        for (size_t j = 0; j < per_range; j++) {
-            char *at = buffer + range_order[i] * range + order[j] * stride;
-            void **pointer = (void **)(at + random_below(&seed, stride / sizeof(void *)) * sizeof(void *));
-            if (last)
-                *last = pointer;
-            else
-                first = pointer;
-            last = pointer;
-        }
-    }
-    *last = first;
-    free(range_order);
-    free(order);
-    return first;
-}
-
-/* Follow `loads` pointers (a multiple of 64); each load needs the one before. Counted: loads. */
-static inline void **chase(void **p, size_t loads)
-{
-#define FOUR p = *p; p = *p; p = *p; p = *p;
-#define SIXTEEN FOUR FOUR FOUR FOUR
-    for (; loads; loads -= 64) {
-        SIXTEEN SIXTEEN SIXTEEN SIXTEEN
-        __asm__ volatile("" : "+r"(p));
-    }
-    return p;
-}
-
-typedef struct {
-    double mean_ns, median_ns, least_ns; /* per load: of all, and of at least 20 equally long blocks */
-    double elapsed_ns;
-    uint64_t loads;
-} latency_t;
-
-static int by_value(const void *left, const void *right)
-{
-    double l = *(const double *)left, r = *(const double *)right;
-    return (l > r) - (l < r);
-}
-
-static double median(double *values, int count) /* sorts them */
-{
-    qsort(values, (size_t)count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-/* Chase for some seconds. The warm-up, a tenth of that and at least one chunk, is not counted. */
-static latency_t measure_chase(void ***position, double for_s)
-{
-    enum { BLOCKS = 20 };
-    double block_ns[BLOCKS], limit = for_s * 1e9;
-    void **p = *position;
-    for (uint64_t start = now_ns(); (double)(now_ns() - start) < limit / 10;)
-        p = chase(p, CHUNK);
-    p = chase(p, CHUNK);
-    latency_t result = {.least_ns = HUGE_VAL};
-    uint64_t start = now_ns(), now = start;
-    for (int i = 0; i < BLOCKS; i++) {
-        uint64_t block_start = now, loads = 0;
-        do {
-            p = chase(p, CHUNK);
-            loads += CHUNK;
-            now = now_ns();
-        } while ((double)(now - start) < limit * (i + 1) / BLOCKS);
-        block_ns[i] = (double)(now - block_start) / (double)loads;
-        result.loads += loads;
-        result.least_ns = fmin(result.least_ns, block_ns[i]);
-    }
-    result.elapsed_ns = (double)(now - start);
-    result.mean_ns = result.elapsed_ns / (double)result.loads;
-    result.median_ns = median(block_ns, BLOCKS);
-    *position = p;
-    return result;
-}
 
 /* ---- buffers ----------------------------------------------------------------------------------------------- */
 
-static enum pages pages = PAGES_DEFAULT;
-
-/* -L: reserved huge pages, or transparent ones where none are reserved. */
-static void choose_pages(size_t bytes)
+/* Default bytes of one buffer, of which there are `buffers`: those of all threads together 4 x the caches, the rule of
+ * STREAM; each at least MLC's own default, at most 2 GiB; all together at most half of what is free. The caches of a
+ * virtual machine may be its host's, shared with others or not: it can fill them all the same, so they count whole. */
+static size_t default_bytes(list_t cpus, int node, uint64_t least, uint64_t threads, uint64_t buffers)
 {
-    if (opt.huge_pages)
-        pages = memory_available(-1, PAGES_HUGETLB) > bytes / 20 * 21 ? PAGES_HUGETLB : PAGES_THP;
+    uint64_t want = 4 * last_level_caches(cpus) / threads, have = memory_available(node, PAGES_DEFAULT) / 2 / buffers;
+    want = want < MOST_BY_DEFAULT ? want : MOST_BY_DEFAULT;
+    want = want > least ? want : least;
+    want = want < have ? want : have;
+    return want >> 20 << 20;
 }
 
-/* Fill a buffer from the CPU it is to be local to: this thread's own, or -i's. */
-static void fill(memory_t *memory, int own_cpu)
-{
-    if (opt.touch_cpu >= 0)
-        pin(opt.touch_cpu);
-    memset(memory->at, 1, memory->bytes); /* written: pages that were only read are all one page of zeros */
-    if (opt.touch_cpu >= 0)
-        pin(own_cpu);
-}
-
-static size_t chase_stride(void)
-{
-    return opt.stride && opt.mode != LOADED ? opt.stride : CHASE_STRIDE;
-}
-
-/* Latency buffer by default: the lines that the chase uses, one per stride, are 2 x the caches of its CPU. At least
- * MLC's 200000 KiB; at most half of what is free, and 2 GiB: a virtual machine may show its host's whole cache. */
 static size_t latency_bytes(int cpu, int node)
 {
-    if (opt.buffer)
-        return opt.buffer;
     list_t one = {1, &cpu};
-    uint64_t want = 2 * last_level_caches(one) * (chase_stride() / LINE), have = memory_available(node, PAGES_DEFAULT) / 2;
-    want = want < MOST_BY_DEFAULT ? want : MOST_BY_DEFAULT;
-    want = want > DEFAULT_BUFFER ? want : DEFAULT_BUFFER;
-    want = want < have ? want : have;
-    return want >> 20 << 20;
+    return opt.buffer ? opt.buffer : default_bytes(one, node, DEFAULT_BUFFER, 1, 1);
 }
 
-/* A load thread's buffers by default: those of all n threads together 4 x their caches; each at least MLC's
- * 100000 KiB; all together at most half of what is free, and 2 GiB for each thread. */
-static size_t load_bytes(list_t cpus, int node)
+static size_t load_bytes(list_t cpus, int node) /* of each thread, and as much again where it writes */
 {
-    if (opt.buffer)
-        return opt.buffer;
     uint64_t threads = cpus.count ? (uint64_t)cpus.count : 1;
-    uint64_t want = 4 * last_level_caches(cpus) / threads, have = memory_available(node, PAGES_DEFAULT) / 4 / threads;
-    want = want < MOST_BY_DEFAULT ? want : MOST_BY_DEFAULT;
-    want = want > DEFAULT_LOAD_BUFFER ? want : DEFAULT_LOAD_BUFFER;
-    want = want < have ? want : have;
-    return want >> 20 << 20;
+    return opt.buffer ? opt.buffer : default_bytes(cpus, node, DEFAULT_LOAD_BUFFER, threads, 2 * threads);
 }
 
-/* A filled and linked buffer, and what is known of its pages. */
+/* Pages for buffers of so many bytes together. -L: reserved huge pages, or transparent ones where too few are. */
+static enum pages choose_pages(uint64_t bytes)
+{
+    if (!opt.huge_pages)
+        return PAGES_DEFAULT;
+    return memory_available(-1, PAGES_HUGETLB) > bytes / 20 * 21 ? PAGES_HUGETLB : PAGES_THP;
+}
+
+static void check_pages(const memory_t *memory) /* -L is kept, or refused */
+{
+    int64_t huge = opt.huge_pages ? huge_bytes(memory) : -1;
+    if (huge >= 0 && (size_t)huge < memory->bytes / 10 * 9 && memory->bytes >= 4u << 20)
+        refuse("-L: no huge pages: none are reserved in /proc/sys/vm/nr_hugepages and only %.0f of %.0f MiB became "
+               "transparent huge pages", (double)huge / 1048576, (double)memory->bytes / 1048576);
+}
+
+/* ---- the latency thread ------------------------------------------------------------------------------------ */
+
+/* -l says one line of every stride. Without it every line is used, so that the buffer is what the caches see of it. */
+static walk_t walk(void)
+{
+    if (opt.stride && opt.mode != LOADED) /* there -l is the load threads' */
+        return (walk_t){.stride = opt.stride, .passes = 1, .range = opt.range};
+    return (walk_t){.stride = CHASE_STRIDE, .passes = CHASE_STRIDE / LINE, .range = opt.range};
+}
+
+/* A filled and linked buffer. */
 typedef struct {
     memory_t memory;
     void **position;
 } chased_t;
 
-static chased_t new_chase(int cpu, size_t bytes, int node)
+static chased_t new_chase(int cpu, size_t bytes, int node, enum pages pages)
 {
     chased_t chased;
-    pin(cpu);
-    choose_pages(bytes);
-    need_memory(bytes, node, pages);
+    pin(opt.touch_cpu >= 0 ? opt.touch_cpu : cpu);
     chased.memory = get_memory(bytes, pages, node);
-    fill(&chased.memory, cpu);
-    if (opt.huge_pages) {
-        int64_t huge = huge_bytes(&chased.memory);
-        if (huge >= 0 && (size_t)huge < bytes / 10 * 9 && bytes >= 4u << 20)
-            refuse("-L: no huge pages: none are reserved in /proc/sys/vm/nr_hugepages and only %.0f of %.0f MiB became "
-                   "transparent huge pages", (double)huge / 1048576, (double)bytes / 1048576);
-    }
-    chased.position = build_chase(chased.memory.at, bytes, chase_stride(), opt.range);
+    touch_all(&chased.memory);
+    pin(cpu);
+    check_pages(&chased.memory);
+    chased.position = build_chase(chased.memory.at, bytes, walk());
     return chased;
 }
 
@@ -214,20 +116,23 @@ static void say_chase(const chased_t *chased, int cpu)
 {
     int64_t huge = huge_bytes(&chased->memory);
     list_t one = {1, &cpu};
-    printf("# latency thread: CPU %d, random order, stride %zu bytes, ", cpu, chase_stride());
-    if (opt.range && opt.range < chased->memory.bytes)
-        printf("in ranges of %zu KiB", opt.range >> 10);
+    walk_t how = walk();
+    printf("# latency thread: CPU %d, random order, stride %zu bytes, ", cpu, how.stride);
+    if (how.range && how.range < chased->memory.bytes)
+        printf("in ranges of %zu KiB", how.range >> 10);
     else
         printf("over the whole buffer");
     if (huge >= 0)
         printf("; %.0f of %.0f MiB in huge pages", (double)huge / 1048576, (double)chased->memory.bytes / 1048576);
     printf("; %.0f MiB of lines are used, the last-level cache has %.0f MiB\n",
-           (double)(chased->memory.bytes / chase_stride() * LINE) / 1048576, (double)last_level_caches(one) / 1048576);
+           (double)(lines_walked(how, chased->memory.bytes) * LINE) / 1048576, (double)last_level_caches(one) / 1048576);
 }
 
 static latency_t idle_latency(int cpu, int node, size_t bytes, bool say)
 {
-    chased_t chased = new_chase(cpu, bytes, node);
+    enum pages pages = choose_pages(bytes);
+    need_memory(bytes, node, pages);
+    chased_t chased = new_chase(cpu, bytes, node, pages);
     if (say)
         say_chase(&chased, cpu);
     latency_t result = measure_chase(&chased.position, opt.seconds);
@@ -235,360 +140,35 @@ static latency_t idle_latency(int cpu, int node, size_t bytes, bool say)
     return result;
 }
 
-/* ---- traffic ----------------------------------------------------------------------------------------------- */
+/* ---- the load threads -------------------------------------------------------------------------------------- */
 
-/* One group of requests: `reads` lines read, `writes` lines written through the cache (each costs the memory one
- * read, for ownership, and one write, when it is evicted), `streams` lines written past the cache; then one delay
- * after `repeat` groups. Counted: reads + 2 * writes + streams lines, of 64 bytes.
- * `option` is MLC's -W number; the ratios are those of its usage text. */
-typedef struct {
-    int option;
-    const char *words;
-    int reads, writes, streams, repeat;
-    bool two_buffers; /* the reads come from two places */
-} mix_t;
-
-/* X(option, words, reads, writes, streams, repeat, two_buffers) */
-#define MIXES(X)                                                  \
-    X(0, "Read-only", 1, 0, 0, 4, false)                          \
-    X(2, "2:1 read-write", 1, 1, 0, 1, false)                     \
-    X(3, "3:1 read-write", 2, 1, 0, 1, false)                     \
-    X(4, "3:2 read-write", 1, 2, 0, 1, false)                     \
-    X(5, "1:1 read-write", 0, 1, 0, 1, false)                     \
-    X(6, "0:1 read-nontemporal write", 0, 0, 1, 1, false)         \
-    X(7, "2:1 read-nontemporal write", 2, 0, 1, 2, false)         \
-    X(8, "1:1 read-nontemporal write", 1, 0, 1, 1, false)         \
-    X(9, "3:1 read-nontemporal write", 3, 0, 1, 1, false)         \
-    X(10, "2:1 read-nontemporal write stream-triad like", 2, 0, 1, 2, true) \
-    X(11, "3:1 read-write stream-triad like", 2, 1, 0, 1, true)   \
-    X(12, "4:1 read-write", 3, 1, 0, 1, false)
-
-#define AS_ENTRY(option, words, reads, writes, streams, repeat, two) \
-    {option, words, reads, writes, streams, repeat, two},
-static const mix_t mixes[] = {MIXES(AS_ENTRY)};
-
-static const mix_t *find_mix(int option)
+static load_t new_job(list_t cpus, const mix_t *mix, size_t bytes, int node)
 {
-    for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++)
-        if (mixes[i].option == option)
-            return &mixes[i];
-    return NULL;
+    return (load_t){
+        .cpus = cpus, .mix = mix, .bytes = bytes, .node = node, .touch_cpu = opt.touch_cpu, .random = opt.random_load,
+        .stride = opt.stride ? opt.stride : LINE, .pages = choose_pages(2 * bytes * (uint64_t)cpus.count),
+    };
 }
 
-typedef struct {
-    _Alignas(128) int cpu;
-    memory_t reads, writes;
-    pthread_t thread;
-    _Alignas(128) _Atomic uint64_t lines; /* a line of its own: the others must not slow the count down */
-} worker_t;
-
-static struct {
-    worker_t *workers;
-    int count;
-    const mix_t *mix;
-    size_t bytes, stride;
-    int node;
-    pthread_barrier_t ready;
-    _Alignas(128) _Atomic uint32_t delay;
-    _Alignas(128) _Atomic bool stop;
-} load;
-
-/* The injected delay: a loop of one dependent instruction, on current cores one clock cycle per turn. */
-static inline void spin(uint32_t turns)
+static void wait_and_check_load(void)
 {
-    while (turns) {
-        __asm__ volatile("" : "+r"(turns));
-        turns--;
-    }
-}
-
-static double ns_per_turn(void)
-{
-    double best = HUGE_VAL;
-    for (int i = 0; i < 20; i++) {
-        uint64_t start = now_ns();
-        spin(100000);
-        best = fmin(best, (double)(now_ns() - start) / 100000);
-    }
-    return best;
-}
-
-static inline void read_line(const char *at) /* loaded, never used: loads overlap as far as the core can */
-{
-    uint64_t value = *(const volatile uint64_t *)at;
-    __asm__ volatile("" ::"r"(value));
-}
-
-static inline void write_line(char *at, uint64_t value) /* part of the line: it must be fetched before */
-{
-    *(volatile uint64_t *)at = value;
-}
-
-static inline void stream_line(char *at, uint64_t value) /* the whole line, past the caches */
-{
-#if defined(ON_X86_64) && defined(__AVX512F__)
-    _mm512_stream_si512((void *)at, _mm512_set1_epi64((long long)value));
-#elif defined(ON_X86_64)
-    for (int i = 0; i < LINE; i += 16)
-        _mm_stream_si128((void *)(at + i), _mm_set1_epi64x((long long)value));
-#elif defined(ON_AARCH64)
-    for (int i = 0; i < LINE; i += 16)
-        __asm__ volatile("stnp %0, %0, [%1]" ::"r"(value), "r"(at + i) : "memory");
-#else
-    memset(at, (int)value, LINE);
-#endif
-}
-
-#if defined(ON_X86_64) || defined(ON_AARCH64)
-enum { HAVE_STREAM_LINE = 1 };
-#else
-enum { HAVE_STREAM_LINE = 0 };
-#endif
-
-/* Compiled once per mix, with constants for all but the worker. */
-static inline __attribute__((always_inline)) void make_traffic(worker_t *worker, int reads, int writes, int streams,
-                                                               int repeat, bool two_buffers)
-{
-    enum { GROUPS = 16 }; /* between two looks at the shared delay */
-    size_t slots = load.bytes / load.stride, half = slots / 2, read_slots = two_buffers ? half : slots;
-    size_t r = 0, w = 0;
-    uint64_t lines = 0;
-    while (!atomic_load_explicit(&load.stop, memory_order_relaxed)) {
-        uint32_t turns = atomic_load_explicit(&load.delay, memory_order_relaxed);
-        for (int group = 0; group < GROUPS; group++) {
-            for (int k = 0; k < repeat; k++) {
-                for (int i = 0; i < (two_buffers ? reads / 2 : reads); i++) {
-                    read_line(worker->reads.at + r * load.stride);
-                    if (two_buffers)
-                        read_line(worker->reads.at + (r + half) * load.stride);
-                    r = r + 1 < read_slots ? r + 1 : 0;
-                }
-                for (int i = 0; i < writes + streams; i++) {
-                    if (streams)
-                        stream_line(worker->writes.at + w * load.stride, lines);
-                    else
-                        write_line(worker->writes.at + w * load.stride, lines);
-                    w = w + 1 < slots ? w + 1 : 0;
-                }
-            }
-            spin(turns);
-        }
-        lines += (uint64_t)(GROUPS * repeat) * (unsigned)(reads + 2 * writes + streams);
-        atomic_store_explicit(&worker->lines, lines, memory_order_relaxed);
-    }
-}
-
-static void need_buffer(memory_t *memory, int cpu)
-{
-    if (memory->at) /* of the mix before */
-        return;
-    *memory = get_memory(load.bytes, pages, load.node);
-    fill(memory, cpu);
-}
-
-static void *work(void *argument)
-{
-    worker_t *worker = argument;
-    pin(worker->cpu); /* before its memory is touched: first touch is local unless a policy says otherwise */
-    need_buffer(&worker->reads, worker->cpu);
-    if (load.mix->writes + load.mix->streams)
-        need_buffer(&worker->writes, worker->cpu);
-    pthread_barrier_wait(&load.ready);
-    switch (load.mix->option) {
-#define AS_CASE(option, words, reads, writes, streams, repeat, two)       \
-    case option:                                                          \
-        make_traffic(worker, reads, writes, streams, repeat, two);        \
-        break;
-        MIXES(AS_CASE)
-    }
-    return NULL;
-}
-
-/* Threads for one mix. Until free_load the next mix, of the same CPUs, bytes and node, finds their buffers filled. */
-static void start_load(list_t cpus, const mix_t *mix, size_t bytes, int node)
-{
-    load.stride = opt.stride ? opt.stride : LINE;
-    load.bytes = bytes;
-    load.mix = mix;
-    load.node = node;
-    if (mix->streams && !HAVE_STREAM_LINE)
-        refuse("no non-temporal stores on this architecture");
-    if (bytes / load.stride < 4)
-        refuse("-b: a buffer of %zu bytes is too small for a stride of %zu", bytes, load.stride);
-    if (!load.workers) {
-        load.count = cpus.count;
-        load.workers = aligned_alloc(128, (size_t)cpus.count * sizeof *load.workers);
-        if (!load.workers)
-            refuse("out of memory");
-        memset(load.workers, 0, (size_t)cpus.count * sizeof *load.workers);
-        choose_pages(2 * bytes * (size_t)cpus.count);
-    }
-    size_t missing = !load.workers[0].reads.at + (mix->writes + mix->streams && !load.workers[0].writes.at);
-    need_memory(missing * bytes * (size_t)cpus.count, node, pages);
-    atomic_store(&load.stop, false);
-    pthread_barrier_init(&load.ready, NULL, (unsigned)cpus.count + 1);
-    for (int i = 0; i < cpus.count; i++) {
-        load.workers[i].cpu = cpus.at[i];
-        atomic_store(&load.workers[i].lines, 0);
-        int error = pthread_create(&load.workers[i].thread, NULL, work, &load.workers[i]);
-        if (error)
-            refuse("cannot start load thread %d: %s", i, strerror(error));
-    }
-    pthread_barrier_wait(&load.ready);
-}
-
-static void stop_load(void)
-{
-    atomic_store(&load.stop, true);
-    for (int i = 0; i < load.count; i++)
-        pthread_join(load.workers[i].thread, NULL);
-    pthread_barrier_destroy(&load.ready);
-}
-
-static void free_load(void)
-{
-    for (int i = 0; i < load.count; i++) {
-        free_memory(&load.workers[i].reads);
-        free_memory(&load.workers[i].writes);
-    }
-    free(load.workers);
-    load.workers = NULL;
-}
-
-static uint64_t lines_so_far(void)
-{
-    uint64_t sum = 0;
-    for (int i = 0; i < load.count; i++)
-        sum += atomic_load_explicit(&load.workers[i].lines, memory_order_relaxed);
-    return sum;
-}
-
-/* MB/s of the running load over some seconds, after a warm-up of a tenth of them. */
-static double measure_load(double for_s)
-{
-    sleep_s(for_s / 10);
-    uint64_t start = now_ns(), lines = lines_so_far();
-    sleep_s(for_s);
-    lines = lines_so_far() - lines;
-    return (double)lines * LINE / (double)(now_ns() - start) * 1e3;
+    wait_for_load();
+    for (int i = 0; i < load.count && opt.huge_pages; i++)
+        check_pages(&load.workers[i].reads);
 }
 
 static double bandwidth(list_t cpus, const mix_t *mix, size_t bytes, int node)
 {
+    load_t job = new_job(cpus, mix, bytes, node);
     atomic_store(&load.delay, 0);
-    start_load(cpus, mix, bytes, node);
+    start_load(&job);
+    wait_and_check_load();
     double result = measure_load(opt.seconds);
     stop_load();
     return result; /* its buffers wait for the next mix, or for free_load */
 }
 
-/* ---- cache to cache ---------------------------------------------------------------------------------------- */
-
-enum { HIT, HITM }; /* the other cache holds the line unchanged; it holds it modified */
-enum { HAND_OVER_BYTES = 256 << 10 }; /* every second line of pairs: 1024 lines, in anyone's L2 */
-
-#if defined(ON_X86_64) || defined(ON_AARCH64)
-enum { HAVE_FLUSH = 1 };
-static void flush(const memory_t *memory) /* out of every cache: the next core to touch a line is its only holder */
-{
-    for (size_t i = 0; i < memory->bytes; i += LINE) {
-#if defined(ON_X86_64)
-        _mm_clflush(memory->at + i);
-#else
-        __asm__ volatile("dc civac, %0" ::"r"(memory->at + i) : "memory");
-#endif
-    }
-    full_fence();
-}
-#else
-enum { HAVE_FLUSH = 0 };
-static void flush(const memory_t *memory)
-{
-    (void)memory;
-}
-#endif
-
-static struct {
-    void **first;
-    size_t lines;
-    int writer_cpu, state;
-    _Alignas(128) _Atomic int turn; /* odd: the writer's, even: the reader's, negative: the end */
-} c2c;
-
-/* Walk the cycle once; make every line modified if asked. The count sits in the line, beside the pointer. */
-static void hold_lines(bool modify)
-{
-    void **p = c2c.first;
-    for (size_t i = 0; i < c2c.lines; i++) {
-        if (modify) {
-            uintptr_t line = (uintptr_t)p & ~(uintptr_t)(LINE - 1), word = ((uintptr_t)p / 8 % 8) ^ 1;
-            (*(volatile uint64_t *)(line + 8 * word))++;
-        }
-        p = *p;
-    }
-    __asm__ volatile("" ::"r"(p) : "memory");
-}
-
-static void *write_lines(void *unused)
-{
-    (void)unused;
-    pin(c2c.writer_cpu);
-    for (;;) {
-        int turn = atomic_load_explicit(&c2c.turn, memory_order_acquire);
-        if (turn < 0)
-            return NULL;
-        if (turn % 2) {
-            hold_lines(c2c.state == HITM);
-            full_fence();
-            atomic_store_explicit(&c2c.turn, turn + 1, memory_order_release);
-        } else {
-            relax();
-        }
-    }
-}
-
-/* Nanoseconds per load of lines that the writer's cache holds: the median over rounds. `home`: node of the lines. */
-static double transfer_latency(int reader, int writer, int state, int home, double for_s)
-{
-    enum { MAX_ROUNDS = 20000 };
-    double *rounds = malloc(MAX_ROUNDS * sizeof *rounds);
-    if (!rounds)
-        refuse("out of memory");
-    int count = 0;
-    pthread_t thread;
-    pin(reader);
-    memory_t memory = get_memory(HAND_OVER_BYTES, PAGES_DEFAULT, home);
-    memset(memory.at, 0, memory.bytes);
-    c2c.first = build_chase(memory.at, memory.bytes, CHASE_STRIDE, 0);
-    c2c.lines = memory.bytes / CHASE_STRIDE;
-    c2c.writer_cpu = writer;
-    c2c.state = state;
-    atomic_store(&c2c.turn, 0);
-    int error = pthread_create(&thread, NULL, write_lines, NULL);
-    if (error)
-        refuse("cannot start a thread: %s", strerror(error));
-    uint64_t begin = now_ns();
-    for (int round = 0; round < MAX_ROUNDS + 2; round++) {
-        flush(&memory);
-        atomic_store_explicit(&c2c.turn, 2 * round + 1, memory_order_release);
-        while (atomic_load_explicit(&c2c.turn, memory_order_acquire) != 2 * round + 2)
-            relax();
-        uint64_t start = now_ns();
-        void **end = chase(c2c.first, c2c.lines);
-        uint64_t took = now_ns() - start;
-        __asm__ volatile("" ::"r"(end));
-        if (round >= 2) /* the first two touch code and pages */
-            rounds[count++] = (double)took / (double)c2c.lines;
-        if (count >= 3 && (double)(now_ns() - begin) > for_s * 1e9)
-            break;
-    }
-    atomic_store(&c2c.turn, -1);
-    pthread_join(thread, NULL);
-    free_memory(&memory);
-    double result = median(rounds, count);
-    free(rounds);
-    return result;
-}
+/* ---- the modes --------------------------------------------------------------------------------------------- */
 
 /* Another CPU of the same package: of another core if there is one, else a hardware thread of the same; -1: none. */
 static int partner_of(int cpu)
@@ -608,8 +188,6 @@ static int partner_of(int cpu)
     free(siblings.at);
     return found;
 }
-
-/* ---- the modes --------------------------------------------------------------------------------------------- */
 
 static void print_unit(void)
 {
@@ -665,7 +243,7 @@ static void say_load(list_t cpus)
 {
     printf("# load threads: %d, on CPUs ", cpus.count);
     print_list(stdout, cpus);
-    putchar('\n');
+    puts(opt.random_load ? "\n# load: each line drawn at random" : "");
 }
 
 static void do_idle_latency(void)
@@ -760,8 +338,10 @@ static void do_peak(bool maximum)
             continue;
         }
         double best = 0;
+        load_t job = new_job(cpus, mix, bytes, -1);
         atomic_store(&load.delay, 0);
-        start_load(cpus, mix, bytes, -1);
+        start_load(&job);
+        wait_and_check_load();
         for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
             atomic_store(&load.delay, rates[k]);
             best = fmax(best, measure_load(opt.seconds / (sizeof rates / sizeof *rates)));
@@ -793,10 +373,10 @@ static size_t read_delays(uint32_t *delays)
         if (!*start)
             continue;
         unsigned long value = strtoul(start, &end, 10);
-        if (*start == '-' || end == start || end[strspn(end, " \t\r\n")] || value > UINT32_MAX)
-            refuse("-g %s:%d: not a delay: one whole number per line", opt.delay_file, number);
-        if (count == MAX_DELAYS)
-            refuse("-g %s: more than %d delays", opt.delay_file, MAX_DELAYS);
+        if (*start == '-' || end == start || end[strspn(end, " \t\r\n")] || value > MOST_DELAY)
+            refuse("-g %s:%d: not a delay: one whole number per line, at most %d", opt.delay_file, number, MOST_DELAY);
+        if (count == MOST_DELAYS)
+            refuse("-g %s: more than %d delays", opt.delay_file, MOST_DELAYS);
         delays[count++] = (uint32_t)value;
     }
     fclose(file);
@@ -805,11 +385,24 @@ static size_t read_delays(uint32_t *delays)
     return count;
 }
 
+/* Wait until the load has left the previous delay; then count for -t seconds, and chase meanwhile if there is a chase.
+ * Returns the load's MB/s. */
+static double measure_under_load(uint32_t delay, chased_t *chased, latency_t *latency)
+{
+    atomic_store(&load.delay, delay);
+    sleep_s(fmin(opt.seconds / 20, 0.05));
+    if (!chased)
+        return measure_load(opt.seconds);
+    uint64_t start = now_ns(), lines = lines_so_far();
+    *latency = measure_chase(&chased->position, opt.seconds);
+    return (double)(lines_so_far() - lines) * LINE / (double)(now_ns() - start) * 1e3;
+}
+
 static void do_loaded_latency(void)
 {
-    static uint32_t delays[MAX_DELAYS];
+    static uint32_t delays[MOST_DELAYS];
     size_t count = read_delays(delays);
-    int cpu = latency_cpu();
+    int cpu = opt.only_load ? -1 : latency_cpu();
     list_t cpus = load_cpus(cpu);
     const mix_t *mix = find_mix(opt.mix);
     if (!cpus.count)
@@ -817,35 +410,47 @@ static void do_loaded_latency(void)
                cpu);
     if (list_has(cpus, cpu))
         refuse("-k: CPU %d is the latency thread's (-c); leave it out", cpu);
-    size_t bytes = load_bytes(cpus, opt.node);
+    size_t bytes = load_bytes(cpus, opt.node), own = opt.only_load ? 0 : latency_bytes(cpu, opt.node);
     if (opt.mode != EVERYTHING) {
         print_load_buffer(bytes);
         putchar('\n');
     }
-    chased_t chased = new_chase(cpu, opt.buffer ? opt.buffer : latency_bytes(cpu, opt.node), opt.node);
+    load_t job = new_job(cpus, mix, bytes, opt.node);
+    uint64_t all = own + bytes * (uint64_t)cpus.count * (mix->writes + mix->streams ? 2 : 1);
+    job.pages = choose_pages(all);
+    need_memory(all, opt.node, job.pages);
+
     puts("Measuring Loaded Latencies for the system");
     print_threads_used();
     printf("Using %s traffic type\n", mix->words);
-    say_chase(&chased, cpu);
+    double turn_ns = ns_per_turn();
+    chased_t chased;
+    latency_t latency = {.mean_ns = HUGE_VAL};
+    atomic_store(&load.delay, delays[0]);
+    start_load(&job); /* its buffers and the chase's are made at the same time */
+    if (!opt.only_load) {
+        chased = new_chase(cpu, own, opt.node, job.pages);
+        say_chase(&chased, cpu);
+    }
+    wait_and_check_load();
     say_load(cpus);
     printf("# inject delay: turns of an empty loop after every %d lines; one turn takes %.3f ns here\n",
-           mix->repeat * (mix->reads + mix->writes + mix->streams), ns_per_turn());
-    atomic_store(&load.delay, delays[0]);
-    start_load(cpus, mix, bytes, opt.node);
-    puts("Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n==========================");
+           mix->repeat * (mix->reads + mix->writes + mix->streams), turn_ns);
+    puts(opt.only_load ? "Inject\tBandwidth\nDelay\tMB/sec\n=================="
+                       : "Inject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n==========================");
     for (size_t i = 0; i < count; i++) {
-        atomic_store(&load.delay, delays[i]);
-        sleep_s(fmin(opt.seconds / 20, 0.05)); /* let the load threads leave the previous delay */
-        uint64_t start = now_ns(), lines = lines_so_far();
-        latency_t latency = measure_chase(&chased.position, opt.seconds);
-        lines = lines_so_far() - lines;
-        double load_mb = (double)lines * LINE / (double)(now_ns() - start) * 1e3;
+        double load_mb = measure_under_load(delays[i], opt.only_load ? NULL : &chased, &latency);
+        if (opt.only_load) {
+            printf(" %05" PRIu32 "\t%9.1f\n", delays[i], load_mb);
+            continue;
+        }
         double own_mb = LINE / latency.mean_ns * 1e3; /* like MLC: the latency thread's lines are part of the traffic */
         printf(" %05" PRIu32 "\t%6.2f\t%9.1f\n", delays[i], latency.mean_ns, load_mb + own_mb);
     }
     stop_load();
     free_load();
-    free_memory(&chased.memory);
+    if (!opt.only_load)
+        free_memory(&chased.memory);
 }
 
 static void print_remote_matrix(const char *homed_in, bool reader_is_home, list_t nodes, list_t first_cpus)
@@ -926,11 +531,11 @@ static const struct {
     const char *options;
 } modes[] = {
     {"latency_matrix", LATENCY_MATRIX, "bDelLtrX"},
-    {"bandwidth_matrix", BANDWIDTH_MATRIX, "belLRtWX"},
-    {"peak_injection_bandwidth", PEAK, "beklLtX"},
-    {"max_bandwidth", MAXIMUM, "beklLtX"},
+    {"bandwidth_matrix", BANDWIDTH_MATRIX, "belLRtUWX"},
+    {"peak_injection_bandwidth", PEAK, "beklLtUX"},
+    {"max_bandwidth", MAXIMUM, "beklLtUX"},
     {"idle_latency", IDLE, "bcDeijlLrtX"},
-    {"loaded_latency", LOADED, "bcdDegijklLrRtWX"},
+    {"loaded_latency", LOADED, "bcdDegijklLrRtTUWX"},
     {"c2c_latency", C2C, "acertwX"},
 };
 
@@ -943,18 +548,21 @@ static void usage(void)
          "  --idle_latency --loaded_latency --latency_matrix --bandwidth_matrix\n"
          "  --peak_injection_bandwidth --max_bandwidth --c2c_latency\n"
          "\n"
-         "  -b n   buffer in KiB, or with a suffix k, m, g; by default several times the last-level caches. Load\n"
-         "         threads have one each, and another where they write\n"
+         "  -b n   buffer in KiB, or with a suffix k, m, g; by default four times the last-level caches. Load threads\n"
+         "         have one each, and another where they write\n"
          "  -c n   latency thread (or c2c reader) on CPU n        -w n   c2c writer on CPU n\n"
          "  -k l   load threads on the CPUs of a list (0,2-5); by default every allowed CPU but the latency thread's\n"
          "  -X     one CPU of each core                           -a     c2c between every two allowed CPUs\n"
          "  -i n   memory touched first from CPU n                -j n   memory from node n\n"
          "  -d n   one injection delay                            -g f   delays from a file, one per line\n"
          "         in turns of an empty loop, about a clock cycle each, after every one to six lines\n"
-         "  -l n   stride in bytes: of load threads (64), of the latency thread where it runs alone (256)\n"
+         "  -l n   one line of every n bytes: of load threads, and of the latency thread where it runs alone; by\n"
+         "         default all lines, by the latency thread in four passes that each use one of 256 bytes\n"
          "  -D n   the latency thread jumps inside n lines of 64 bytes before it moves on (4096); 0: the whole buffer\n"
          "  -L     huge pages: reserved ones, else transparent ones, else refused\n"
          "  -t s   seconds per figure (2)\n"
+         "  -T     only the load of --loaded_latency, without a latency thread\n"
+         "  -U     load threads take lines at random\n"
          "  -R     read-only load; -W n: read-write 2 2:1, 3 3:1, 4 3:2, 5 1:1, 12 4:1; read-nontemporal write 6 0:1,\n"
          "         7 2:1, 8 1:1, 9 3:1; from two buffers 10 (as 7), 11 (as 3). An ordinary write counts as a read, for\n"
          "         ownership, and a write\n"
@@ -962,6 +570,15 @@ static void usage(void)
          "  --version, --help\n"
          "\n"
          "Exit status: 0 measured, 1 failed, 2 bad option or a machine that cannot do it.");
+}
+
+__attribute__((noreturn)) static void refuse_unknown(const char *word)
+{
+    if (optopt == 'x')
+        refuse("-x: figures take a time here, not a number of iterations; give -t with seconds");
+    if (optopt && strchr("BCEfGhHIJKmMnoOpPqQsSuvYZ", optopt))
+        refuse("-%c is an option of MLC that memlat does not have; --help lists the options", optopt);
+    refuse("unknown option '%s'; --help lists the options", word);
 }
 
 static void parse_options(int argc, char **argv)
@@ -979,7 +596,7 @@ static void parse_options(int argc, char **argv)
     char given[64] = "";
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":ab:c:d:D:eg:i:j:k:l:LrRt:w:W:X", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":ab:c:d:D:eg:i:j:k:l:LrRt:TUw:W:X", options, NULL)) != -1) {
         char text[8] = {'-', (char)option, 0};
         if (option < FIRST_MODE && option != ':' && option != '?' && !strchr(given, option))
             strncat(given, text + 1, sizeof given - strlen(given) - 1);
@@ -987,7 +604,7 @@ static void parse_options(int argc, char **argv)
         case 'a': opt.all_pairs = true; break;
         case 'b': opt.buffer = size_in(text, optarg, 1024); break;
         case 'c': opt.latency_cpu = (int)whole_number(text, optarg, 0, MAX_CPUS - 1); break;
-        case 'd': opt.delay = (int64_t)whole_number(text, optarg, 0, UINT32_MAX); break;
+        case 'd': opt.delay = (int64_t)whole_number(text, optarg, 0, MOST_DELAY); break;
         case 'D': opt.range = whole_number(text, optarg, 0, (uint64_t)1 << 40) * LINE; break;
         case 'g': opt.delay_file = optarg; break;
         case 'i': opt.touch_cpu = (int)whole_number(text, optarg, 0, MAX_CPUS - 1); break;
@@ -996,6 +613,8 @@ static void parse_options(int argc, char **argv)
         case 'l': opt.stride = whole_number(text, optarg, LINE, 1 << 30); break;
         case 'L': opt.huge_pages = true; break;
         case 't': opt.seconds = seconds(text, optarg); break;
+        case 'T': opt.only_load = true; break;
+        case 'U': opt.random_load = true; break;
         case 'w': opt.writer_cpu = (int)whole_number(text, optarg, 0, MAX_CPUS - 1); break;
         case 'W': opt.mix = (int)whole_number(text, optarg, 2, 12); break;
         case 'X': opt.one_per_core = true; break;
@@ -1003,7 +622,7 @@ static void parse_options(int argc, char **argv)
         case 'V': printf("pinsweep memlat %s\ncompiled by %s\n", KERNEL_VERSION, __VERSION__); exit(0);
         case 'h': usage(); exit(0);
         case ':': refuse("%s needs a value; --help lists the options", argv[optind - 1]);
-        case '?': refuse("unknown option '%s'; --help lists the options", argv[optind - 1]);
+        case '?': refuse_unknown(argv[optind - 1]);
         default:
             if (opt.mode != EVERYTHING)
                 refuse("--%s: one mode at a time", modes[option - FIRST_MODE].name);
@@ -1021,9 +640,12 @@ static void parse_options(int argc, char **argv)
         refuse("-R and -W contradict each other");
     if (opt.delay >= 0 && opt.delay_file)
         refuse("-d and -g contradict each other");
+    for (const char *letter = "cDr"; opt.only_load && *letter; letter++)
+        if (strchr(given, *letter))
+            refuse("-T and -%c contradict each other: there is no latency thread", *letter);
     if (opt.stride % LINE)
         refuse("-l: %zu is not a multiple of %d bytes", opt.stride, LINE);
-    if (opt.range && opt.range < (opt.stride > CHASE_STRIDE ? opt.stride : CHASE_STRIDE))
+    if (opt.range && opt.range < walk().stride)
         refuse("-D: %zu lines are less than a stride", opt.range / LINE);
     if (strchr(given, 'b') && opt.buffer < 4096)
         refuse("-b: a buffer of %zu bytes is too small, 4 KiB are the least", opt.buffer);

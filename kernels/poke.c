@@ -5,6 +5,7 @@
  * how fine the timer is are measured in the same process and printed beside. */
 #define PROGRAM "poke"
 #include "common.h"
+#include "machine.h"
 
 #include <fcntl.h>
 #include <getopt.h>

@@ -11,6 +11,7 @@
  * MB = 10^6 bytes. The rate is that of the fastest pass; the first pass is not counted. */
 #define PROGRAM "stream"
 #include "common.h"
+#include "machine.h"
 
 #include <getopt.h>
 #include <omp.h>

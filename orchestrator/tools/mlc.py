@@ -87,18 +87,20 @@ def options() -> Mapping[str, Option]:
         "t": Option(kind="seconds", low=0.05, high=3600, help="seconds per point"),
         "e": Option(kind="flag", help="leave the prefetchers as they are"),
         "r": Option(kind="flag", help="random access for the latency thread"),
+        "T": Option(kind="flag", help="the load alone, on every CPU: no latency thread, no latencies"),
+        "U": Option(kind="flag", help="random access for the load threads"),
         "X": Option(kind="flag", help="one hyper-thread per core only"),
         "L": Option(kind="flag", help="2 MB pages"),
     }
 
 
 _EFFECT: Mapping[str, frozenset[str]] = {
-    "loaded_latency": frozenset({"delays", "d", "l", "W", "b", "t", "e", "r", "X", "L"}),
+    "loaded_latency": frozenset({"delays", "d", "l", "W", "b", "t", "e", "r", "X", "L", "T", "U"}),
     "idle_latency": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
     "latency_matrix": frozenset({"l", "b", "t", "e", "r", "X", "L"}),
-    "bandwidth_matrix": frozenset({"l", "W", "b", "t", "e", "X", "L"}),
-    "peak_injection_bandwidth": frozenset({"l", "b", "t", "e", "X", "L"}),
-    "max_bandwidth": frozenset({"l", "b", "t", "e", "X", "L"}),
+    "bandwidth_matrix": frozenset({"l", "W", "b", "t", "e", "X", "L", "U"}),
+    "peak_injection_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
+    "max_bandwidth": frozenset({"l", "b", "t", "e", "X", "L", "U"}),
     "c2c_latency": frozenset({"t", "e", "r", "X"}),
 }
 """The options that change what a mode measures. memlat refuses the others; MLC ignores them, or prints no figures."""
@@ -108,6 +110,8 @@ _WHY = {
     "d": "belongs to loaded_latency, not to {mode}",
     "W": "has no effect on {mode}: it measures {what}",
     "r": "has no effect on {mode}: there is no latency thread",
+    "T": "belongs to loaded_latency, not to {mode}",
+    "U": "has no effect on {mode}: there are no load threads",
     "b": "has no effect on {mode}: what is handed over fits into the caches",
     "l": "has no effect on {mode}: what is handed over fits into the caches",
     "L": "has no effect on {mode}: what is handed over fits into the caches",
@@ -119,6 +123,8 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     mode = str(options.get("mode"))
     if "delays" in options and "d" in options:
         found.append(("d", "is one of the delays; give delays or d"))
+    if options.get("T") and options.get("r"):
+        found.append(("r", "is for the latency thread, and T leaves it out"))
     if mode in _EFFECT:
         found += [
             (name, why.format(mode=mode, what="ratios of its own" if "bandwidth" in mode else "reads"))
@@ -177,8 +183,11 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         group = placement.groups[0]
         threads = len(group.cpus)
         prefix = numactl(group, site.numactl)
-        argv.append(f"-c{group.cpus[0]}")
-        if mode == "loaded_latency":
+        if given.get("T"):
+            argv.append(f"-k{format_cpulist(group.cpus)}")
+        else:
+            argv.append(f"-c{group.cpus[0]}")
+        if mode == "loaded_latency" and not given.get("T"):
             if len(group.cpus) < 2:
                 raise Refused(f"a loaded latency needs a CPU for the load: {placement.name} has one")
             argv.append(f"-k{format_cpulist(group.cpus[1:])}")
@@ -200,7 +209,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     if "b" in given:  # in KiB: not every version of MLC knows suffixes
         argv.append(f"-b{(_buffer_bytes(given['b']) or 0) >> 10}")
     argv += [f"-{letter}{given[letter]}" for letter in ("l", "t") if letter in given]
-    argv += [f"-{letter}" for letter in ("e", "r", "X", "L") if given.get(letter)]
+    argv += [f"-{letter}" for letter in ("e", "r", "X", "L", "T", "U") if given.get(letter)]
     return Command(
         argv=(*prefix, *argv),
         estimate_s=_estimate(mode, given, len(delays), threads, site),
@@ -226,15 +235,9 @@ def _estimate(mode: str, given: Mapping[str, Any], delays: int, threads: int, si
     start_s = 2.0
     if site.program.stand_in:
         latency, load = _memlat_bytes(given, threads, site)
-        start_s = (
-            0.2
-            + fills
-            * (
-                (latency if mode in ("loaded_latency", "idle_latency", "latency_matrix") else 0)
-                + (0 if mode in ("idle_latency", "latency_matrix") else 2 * load)
-            )
-            / _FIRST_TOUCH_B_S
-        )
+        chased = latency if mode in ("loaded_latency", "idle_latency", "latency_matrix") else 0
+        loaded = 0 if mode in ("idle_latency", "latency_matrix") else 2 * load
+        start_s = 0.2 + fills * (chased + loaded) / _FIRST_TOUCH_B_S
     return start_s + points * (point_s * 1.1 + 0.05)
 
 
@@ -242,12 +245,12 @@ def _memlat_bytes(given: Mapping[str, Any], threads: int, site: Site) -> tuple[i
     """Return (latency thread's buffer, each load thread's) as memlat sizes them where -b does not."""
     if asked := _buffer_bytes(given["b"]) if "b" in given else None:
         return asked, asked
-    caches = site.topology.numbers().get("LLC", 0)
-    stride = int(given.get("l", 256)) if given["mode"] != "loaded_latency" else 256
+    caches = 4 * site.topology.numbers().get("LLC", 0)
     packages = max(1, len(site.topology.packages))
-    latency = min(max(2 * caches * stride // 64, 200_000 << 10), 2 << 30)
-    load = min(max(4 * caches * packages // max(1, threads), 100_000 << 10), 2 << 30)
-    return latency, load
+    return (
+        min(max(caches, 200_000 << 10), 2 << 30),
+        min(max(caches * packages // max(1, threads), 100_000 << 10), 2 << 30),
+    )
 
 
 def version_argv(path: str) -> tuple[str, ...]:
@@ -268,7 +271,8 @@ def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  #
     asked = point.options.get("delays")
     columns = parsed.measurements.columns
     metric, delay = columns.index("metric"), columns.index("delay")
-    got = tuple(row[delay] for row in parsed.measurements.rows if row[metric] == "latency")
+    counted = "bandwidth" if point.options.get("T") else "latency"
+    got = tuple(row[delay] for row in parsed.measurements.rows if row[metric] == counted)
     if asked is not None and got != tuple(asked):
         return f"asked for {len(asked)} delays, got {len(got)} rows"
     return ""

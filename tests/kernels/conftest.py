@@ -61,6 +61,15 @@ def sanitized(kernel_cache: Path) -> Family:
 
 
 @pytest.fixture(scope="session")
+def walk(kernel_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+    """walk.c, which goes once around a chase; its headers lie beside it, as a kernel's do."""
+    folder = tmp_path_factory.mktemp("walk")
+    for path in (Path(__file__).with_name("walk.c"), *kernels.sources_folder().glob("*.h")):
+        shutil.copy(path, folder)
+    return runner(kernels.compile_cached(folder / "walk.c", kernels.find_compiler(), SANITIZED, kernel_cache))
+
+
+@pytest.fixture(scope="session")
 def portable(kernel_cache: Path) -> Family:
     """A kernel as on a CPU it has no code of its own for."""
     return lambda name: runner(compiled(name, (*STRICT, "-DPINSWEEP_PORTABLE"), kernel_cache))

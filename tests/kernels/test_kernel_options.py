@@ -23,6 +23,8 @@ MEMLAT: dict[str, tuple[Any, str]] = {
     "r": (True, "-r"),
     "X": (True, "-X"),
     "L": (True, "-L"),
+    "T": (True, "-T"),
+    "U": (True, "-U"),
 }
 
 

@@ -19,7 +19,7 @@ Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
-BANNER = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)\n"
+BANNER = "pinsweep memlat 0.2 (MLC-style; not Intel(R) Memory Latency Checker)\n"
 
 
 def rows(text: str, metric: str) -> list[dict[str, object]]:
@@ -170,10 +170,60 @@ def test_huge_pages_are_used_or_refused(kernel: Kernel) -> None:
         assert "-L: no huge pages" in done.stderr
         return
     found = re.search(
-        r"; (\d+) of 64 MiB in huge pages; 16 MiB of lines are used,", done.stdout, re.MULTILINE
+        r"; (\d+) of 64 MiB in huge pages; 64 MiB of lines are used,", done.stdout, re.MULTILINE
     )
     assert found
     assert int(found[1]) >= 57
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "passes", "reach", "ranges"),
+    [
+        (1 << 20, 256, 4, 256 << 10, 4),  # what memlat does by default: every line, one of four in each pass
+        (1 << 20, 256, 1, 256 << 10, 4),  # -l256
+        (1 << 20, 256, 4, 0, 1),  # -D0
+        (300 << 10, 192, 3, 96 << 10, 4),  # the last range is not a whole one
+        (4096, 64, 1, 1 << 20, 1),  # smaller than a range
+        (64 << 10, 4096, 1, 8192, 8),
+    ],
+)
+def test_a_chase_is_one_cycle_through_every_line_it_is_to_use(
+    walk: Callable[..., subprocess.CompletedProcess[str]],
+    size: int,
+    stride: int,
+    passes: int,
+    reach: int,
+    ranges: int,
+) -> None:
+    done = walk(*map(str, (size, stride, passes, reach)))
+
+    assert (done.returncode, done.stderr) == (0, "")
+    count, distinct, twice, moves = map(int, done.stdout.split())
+    assert count == size // stride * passes
+    assert distinct == count
+    assert twice == 0  # each pass uses one line of an element
+    assert ranges * passes - passes < moves <= ranges * passes  # it stays in a range until that is done
+
+
+@two_cpus
+def test_load_alone_has_no_latency(kernel: Kernel) -> None:
+    done = kernel("memlat")("--loaded_latency", "-T", "-d0", "-t0.05", "-b4m")
+
+    assert done.returncode == 0, done.stderr
+    assert f"# load threads: {len(CPUS)}, on CPUs {','.join(map(str, CPUS))}\n" in done.stdout
+    assert "\nInject\tBandwidth\nDelay\tMB/sec\n=" in done.stdout
+    assert "# latency thread" not in done.stdout
+    (row,) = rows(done.stdout, "bandwidth")
+    assert (row["delay"], row["traffic"]) == (0, "read")
+    assert rows(done.stdout, "latency") == []
+
+
+@pytest.mark.parametrize("mix", ["-R", "-W4", "-W9", "-W10"])
+def test_random_load_runs_and_says_so(kernel: Kernel, mix: str) -> None:
+    done = kernel("memlat")("--bandwidth_matrix", "-U", mix, "-t0.05", "-b4m")
+
+    assert done.returncode == 0, done.stderr
+    assert rows(done.stdout, "bandwidth")
 
 
 def one_cpu() -> None:
@@ -216,6 +266,23 @@ def test_one_cpu_has_no_loaded_latency(kernel: Kernel) -> None:
         (["--idle_latency", "-t"], "-t needs a value"),
         (["--idle_latency", "--turbo"], "unknown option '--turbo'"),
         (["--idle_latency", "-D2"], "-D: 2 lines are less than a stride"),
+        (["--idle_latency", "-D8", "-l1024"], "-D: 8 lines are less than a stride"),
+        (["--idle_latency", "-x5"], "-x: figures take a time here"),
+        (["--idle_latency", "-Y"], "-Y is an option of MLC that memlat does not have"),
+        (["--loaded_latency", "-m", "ff"], "-m is an option of MLC that memlat does not have"),
+        (["--loaded_latency", "-N"], "unknown option '-N'"),
+        (["--idle_latency", "-U"], "-U has no effect in idle_latency"),
+        (["--latency_matrix", "-T"], "-T has no effect in latency_matrix"),
+        (["--loaded_latency", "-T", "-c0"], "-T and -c contradict each other"),
+        (["--loaded_latency", "-T", "-r"], "-T and -r contradict each other"),
+        (["--loaded_latency", "-d1000001"], "-d: 1000001 is not between 0 and 1000000"),
+        (["--loaded_latency", "-k9000", "-b4m"], "'9000' is not a list of numbers below 8192"),
+        (["--loaded_latency", "-W3x"], "-W: '3x' is not a whole number"),
+        (["--c2c_latency", "-c0", "-w0"], "-w: CPU 0 is the reader's (-c)"),
+        (["--idle_latency", "-i8000", "-b4m"], "cannot run on CPU 8000"),
+        (["--bandwidth_matrix", "-c0"], "-c has no effect in bandwidth_matrix"),
+        (["--idle_latency", "-t", "x"], "'x' is not a time in seconds"),
+        (["--idle_latency", "-c-1"], "-c: '-1' is not a whole number"),
         (["idle_latency"], "unexpected 'idle_latency'"),
     ],
 )
@@ -266,6 +333,7 @@ def test_sanitizers_find_nothing(sanitized: Kernel) -> None:
         ["--loaded_latency", "-W6", "-d0", "-b64k", "-L"],
         ["--idle_latency", "-b8", "-D64"],
         ["--idle_latency", "-b300k", "-D0", "-l192"],
+        ["--loaded_latency", "-T", "-U", "-W10", "-d3", "-b64k"],
         ["--latency_matrix", "-b1m"],
         ["--bandwidth_matrix", "-b64k"],
         ["--max_bandwidth", "-b64k", "-X"],
