@@ -1,0 +1,689 @@
+"""Two sides compared: every number of every matched cell with its verdict, and what must be known before reading it. Pure.
+
+    Results ─side→ Side ─matching→ Pairs ─numbers→ Samples ─verdicts.judge→ Rows ─→ Comparison
+
+The verdicts are those of `reports.verdicts`; here is decided what is compared with what, and what is said about it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from orchestrator.yaml_nodes import nearest as nearest_word
+from parsers.errors import UserError
+from parsers.measurement import Direction
+from reports import fingerprint as prints
+from reports import format as fmt
+from reports import naming, numbers
+from reports.fingerprint import Fingerprint
+from reports.frames import LEFT_OUT, Results, Run, natural
+from reports.matching import CellOfSide, Matching, Pair, Unmatched, absence, cells, match
+from reports.numbers import Buckets, Number
+from reports.verdicts import distribution
+from reports.verdicts.decide import judge
+from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
+
+SideName = Literal["A", "B"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side: where its numbers come from, and which runs of it count."""
+
+    name: SideName
+    title: str  # as the user named it: "before.db", "place=local"
+    results: Results
+    runs: tuple[Run, ...]  # those that count
+    left_out: tuple[Run, ...]  # disturbed or misplaced, and no later attempt made good
+    failed: tuple[Run, ...]
+
+    @property
+    def sessions(self) -> frozenset[tuple[str, int]]:
+        return frozenset(_session(run) for run in self.runs)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(run.host for run in self.runs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the user asks for beside the two sides."""
+
+    threshold: float = 0.03  # relative
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # word of a metric → its own ("p99": 0.1)
+    across_programs: bool = False  # compare a tool with its stand-in
+    ignore: tuple[str, ...] = ()  # options that do not tell cells apart
+    slo_ns: float | None = None  # also compare fio's IOPS whose p99 keeps this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One number of one cell, on both sides."""
+
+    sweep: str
+    tool: str
+    cell: str  # "threads=4 place=remote"; "" of a sweep with one cell
+    labels: Mapping[str, str]  # axis → level, those of the inner rows and the metric's name among them
+    quantity: str  # "triad bandwidth", "read latency p99", "PingPong time, 8 B"
+    unit: str
+    better: Direction
+    derived: bool
+    a: tuple[float, ...]  # per run, base units
+    b: tuple[float, ...]
+    decision: Decision
+    matched: str  # how, where the cells were not as written; else ""
+
+    @property
+    def name(self) -> str:
+        """`scaling, threads=4 place=remote: triad bandwidth`."""
+        return _name(self.sweep, self.cell, self.quantity)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.decision.verdict
+
+    @property
+    def once(self) -> bool:
+        """Is there one run on a side, and so no verdict?"""
+        return min(len(self.a), len(self.b)) < 2
+
+    @property
+    def median_a(self) -> float:
+        return statistics.median(self.a)
+
+    @property
+    def median_b(self) -> float:
+        return statistics.median(self.b)
+
+    @property
+    def change(self) -> float | None:
+        """B / A - 1: the change in the metric's own sign. None where there is no ratio."""
+        return None if self.decision.ratio is None else self.decision.ratio - 1
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of `change`."""
+        low, high = self.decision.low, self.decision.high
+        return None if low is None or high is None else (low - 1, high - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeShift:
+    """A mode of a latency distribution whose share of the operations moved, even if the median stands still."""
+
+    name: str
+    at: float  # ns: where the mode lies
+    share_a: float  # median over the runs
+    share_b: float
+    once: bool  # one run on a side: what moved may be chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """A level of an axis that the regressed cells share: "place=remote: 24 of 24, place=local: 0 of 24"."""
+
+    axis: str
+    levels: tuple[tuple[str, int, int], ...]  # level, regressed, of how many; the shared one first
+
+    @property
+    def text(self) -> str:
+        first, *rest = self.levels
+        others = (f"{level}: {hit} of {n}" for level, hit, n in rest[:3])
+        more = f" and {len(rest) - 3} more levels" if len(rest) > 3 else ""
+        return f"{self.axis} {first[0]}: {first[1]} of {first[2]} regressed; {', '.join(others)}{more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    a: Side
+    b: Side
+    rows: tuple[Row, ...]  # worst first
+    families: tuple[Family, ...]
+    unmatched: tuple[Unmatched, ...]
+    fingerprint: Fingerprint
+    across: tuple[str, ...]  # tools whose program is another on the other side, in words
+    modes: tuple[ModeShift, ...]
+    shared: tuple[Shared, ...]
+    matched: tuple[str, ...]  # how cells were matched that are not as written, once each
+    samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
+    rules: Rules
+    by: str = ""  # the axis whose levels are compared, "" of files
+
+    def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
+        """Return the rows with a verdict, worst first."""
+        return tuple(row for row in self.rows if row.verdict in verdicts and not row.once)
+
+    @property
+    def once(self) -> tuple[Row, ...]:
+        """The rows with one run on a side: values, no verdict."""
+        return tuple(row for row in self.rows if row.once)
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many rows have each verdict; rows with a single run on a side have none and are in none."""
+        counted = Counter(row.verdict for row in self.rows if not row.once)
+        return {verdict: counted[verdict] for verdict in VERDICTS}
+
+    @property
+    def median_worse(self) -> float | None:
+        """By how much the median cell is worse in B: 0.02 is 2 %, below 0 is better. Derived numbers do not count."""
+        shifts = [
+            row.decision.shift
+            for row in self.rows
+            if row.decision.shift is not None and not row.derived and row.better != "neither"
+        ]
+        return math.expm1(statistics.median(shifts)) if shifts else None
+
+    @property
+    def median_ratio(self) -> float | None:
+        """The median of B / A over all cells, where 1 means no change on the whole."""
+        ratios = [
+            row.decision.ratio for row in self.rows if row.decision.ratio is not None and not row.derived
+        ]
+        return statistics.median(ratios) if ratios else None
+
+    def fails(self, verdicts: Collection[str]) -> bool:
+        """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
+        return any(("inconclusive" if row.once else row.verdict) in verdicts for row in self.rows)
+
+
+# --- sides -------------------------------------------------------------------------------------------------
+
+
+def side(name: SideName, title: str, results: Results, only: Collection[str] = ()) -> Side:
+    """Return a side of all runs of some results; `only`: of these sweeps."""
+    return _side(name, title, results, lambda run: not only or run.point.sweep in only)
+
+
+def levels(
+    results: Results, axis: str, wanted: tuple[str, str], only: Collection[str] = ()
+) -> tuple[Side, Side]:
+    """Return two sides from one set of results: the runs of two levels of an axis.
+
+    The axis is an option, "place", "relation", "program" or "host". Raises UserError where no run has a level, with those there are.
+    """
+    runs = [
+        run for tool in results.tools for run in results.good(tool) if not only or run.point.sweep in only
+    ]
+    known = sorted({level for run in runs if (level := level_of(run, axis)) is not None}, key=natural)
+    axes = sorted({a for run in runs for a in run.point.axes} | {"host", "program"})
+    if not known:
+        hint = nearest_word(axis, axes) or f"there are: {', '.join(axes)}"
+        raise UserError(f"--by {axis}", "no run has it", hint)
+    for level in wanted:
+        if level not in known:
+            hint = nearest_word(level, known) or f"its levels: {', '.join(known[:20])}"
+            raise UserError(f"--by {axis}={','.join(wanted)}", f"no run has {axis}={level}", hint)
+    a, b = wanted
+    return (
+        _side("A", f"{axis}={a}", results, lambda run: level_of(run, axis) == a and (not only or run.point.sweep in only)),
+        _side("B", f"{axis}={b}", results, lambda run: level_of(run, axis) == b and (not only or run.point.sweep in only)),
+    )  # fmt: skip
+
+
+def level_of(run: Run, axis: str) -> str | None:
+    """Return a run's level of an axis as it is written; None if it has none."""
+    value: Any
+    match axis:
+        case "place":
+            value = run.place
+        case "relation":
+            value = run.relation
+        case "program":
+            value = run.record.program
+        case "host":
+            value = run.host
+        case _:
+            value = run.point.options.get(axis)
+    return None if value in (None, "") else str(value)
+
+
+def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], bool]) -> Side:
+    runs = tuple(run for tool in results.tools for run in results.good(tool) if wanted(run))
+    failed = [run for run in results.failed if wanted(run)]
+    return Side(
+        name=name,
+        title=title,
+        results=results,
+        runs=runs,
+        left_out=tuple(
+            [run for run in results.disturbed if wanted(run)]
+            + [run for run in failed if run.record.status in LEFT_OUT]
+        ),
+        failed=tuple(run for run in failed if run.record.status not in LEFT_OUT),
+    )
+
+
+# --- the comparison ----------------------------------------------------------------------------------------
+
+
+def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Comparison:
+    """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart.
+
+    Raises UserError where a side has no numbers, where a tool would be compared with its stand-in and that was not asked for,
+    and where an option to be ignored tells cells of a side apart.
+    """
+    ask = ask or Ask()
+    for one in (a, b):
+        if not one.runs:
+            raise UserError(
+                one.title, "has no runs that give numbers", "`pinsweep show FILE` says what became of them"
+            )
+    across = _across(a, b, allowed=ask.across_programs or by == "program")
+    ignore = (*ask.ignore, *((by,) if by else ()))
+    _refuse_axes(a, b, ask.ignore)
+    matching = match(
+        cells(a.runs, ignore),
+        cells(b.runs, ignore),
+        None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
+    )
+    drafts, missing = _drafts(matching, ask)
+    samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
+    families = judge(samples, rules)
+    decisions = {d.key: d for family in families for d in family.decisions}
+    rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=_worst_first))
+    return Comparison(
+        a=a,
+        b=b,
+        rows=rows,
+        families=families,
+        unmatched=(*matching.unmatched, *missing),
+        fingerprint=prints.compared(
+            {
+                **prints.fingerprint(_sessions(a), _sessions(b)),
+                **prints.programs(a.runs, b.runs),
+            }
+        ),
+        across=across,
+        modes=tuple(_mode_shifts(matching.pairs)),
+        shared=shared(rows),
+        matched=tuple(dict.fromkeys(pair.said for pair in matching.pairs if pair.said)),
+        samples=samples,
+        rules=rules,
+        by=by,
+    )
+
+
+def _why(
+    of_a: Callable[[CellOfSide], str], of_b: Callable[[CellOfSide], str]
+) -> Callable[[SideName, CellOfSide], str]:
+    """Return what says of a cell of one side why the other has none."""
+    return lambda side, cell: of_b(cell) if side == "A" else of_a(cell)
+
+
+def _across(a: Side, b: Side, *, allowed: bool) -> tuple[str, ...]:
+    """Return the tools of which the sides ran different programs. Raises UserError unless that was asked for."""
+    kinds: dict[str, dict[SideName, set[str]]] = {}
+    for one in (a, b):
+        for run in one.runs:
+            kinds.setdefault(run.tool, {}).setdefault(one.name, set()).add(naming.program_kind(run))
+    found = []
+    for by_side in kinds.values():
+        left, right = by_side.get("A", set()), by_side.get("B", set())
+        if left and right and len(left | right) > 1:
+            found.append(f"A is {fmt.words(sorted(left))}, B is {fmt.words(sorted(right))}")
+    if found and not allowed:
+        raise UserError(
+            "compare",
+            f"not the same program: {'; '.join(found)}",
+            "their numbers differ on one and the same machine; --across-programs compares them all the same, and says so",
+        )
+    return tuple(found)
+
+
+def _refuse_axes(a: Side, b: Side, ignore: Iterable[str]) -> None:
+    for name in ignore:
+        for one in (a, b):
+            per_sweep: dict[tuple[str, str], set[str]] = {}
+            for run in one.runs:
+                per_sweep.setdefault((run.tool, run.point.sweep), set()).add(str(level_of(run, name)))
+            for (_, sweep), values in per_sweep.items():
+                if len(values) > 1:
+                    listed = ",".join(sorted(values, key=natural)[:2])
+                    raise UserError(
+                        f"--ignore {name}",
+                        f"{one.title}: the cells of {sweep} differ in it ({fmt.words(sorted(values, key=natural)[:6])})",
+                        f"--by {name}={listed} compares two of its levels",
+                    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A number of a pair before its verdict."""
+
+    pair: Pair
+    number: Number  # one of A's: what it is called
+    a: tuple[tuple[float, Hashable], ...]  # value, session
+    b: tuple[tuple[float, Hashable], ...]
+    resolution: float
+
+
+_Key = tuple[str, str, numbers.Part, bool]
+_Found = dict[_Key, list[tuple[Number, Hashable]]]
+
+
+class _Reader:
+    """The numbers of each run, read once: a curve over cells needs them again."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[Number]] = {}
+
+    def __call__(self, run: Run) -> list[Number]:
+        if id(run) not in self._known:
+            self._known[id(run)] = numbers.numbers(run)
+        return self._known[id(run)]
+
+
+def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]]:
+    """Return every number that both cells of a pair have, and say which only one has."""
+    read = _Reader()
+    drafts: list[_Draft] = []
+    missing: list[Unmatched] = []
+    for pair in matching.pairs:
+        left, right = (_found(cell, read) for cell in (pair.a, pair.b))
+        drafts += [_draft(pair, left[key], right[key]) for key in left if key in right]
+        missing += _missing("A", "B", pair.a, left, right)
+        missing += _missing("B", "A", pair.b, right, left)
+    drafts += _curves(matching.pairs, read, ask.slo_ns)
+    return _with_steps(drafts), missing
+
+
+def _found(cell: CellOfSide, read: _Reader) -> _Found:
+    found: _Found = {}
+    for run in cell.runs:
+        for number in read(run):
+            found.setdefault(_key(number), []).append((number, _session(run)))
+    return found
+
+
+def _key(number: Number) -> _Key:
+    return number.kind, number.metric, number.part, number.derived
+
+
+def _session(run: Run) -> tuple[str, int]:
+    return run.file, run.session.session
+
+
+def _draft(
+    pair: Pair, left: Sequence[tuple[Number, Hashable]], right: Sequence[tuple[Number, Hashable]]
+) -> _Draft:
+    both = (*left, *right)
+    return _Draft(
+        pair=pair,
+        number=left[0][0],
+        a=tuple((number.value, session) for number, session in left),
+        b=tuple((number.value, session) for number, session in right),
+        resolution=statistics.median(numbers.resolution(number) for number, _ in both),
+    )
+
+
+def _missing(
+    own: SideName, other: SideName, cell: CellOfSide, has: Mapping[_Key, object], lacks: Mapping[_Key, object]
+) -> list[Unmatched]:
+    """Say of the rows that only one side of a pair has which they are, in one line a cell."""
+    left = [
+        _quantity(kind, metric, part) for kind, metric, part, _ in has if (kind, metric, part, _) not in lacks
+    ]
+    if not left:
+        return []
+    listed = fmt.words(left[:3]) if len(left) <= 3 else f"{', '.join(left[:3])} and {len(left) - 3} more"
+    return [
+        Unmatched(
+            side=own, sweep=cell.sweep, cell=cell.name, reason=f"{other} has no {listed}"
+        )
+    ]  # fmt: skip
+
+
+def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[_Draft]:
+    """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells."""
+    groups: dict[Hashable, list[Pair]] = {}
+    for pair in pairs:
+        axis = numbers.CURVE_AXIS.get(pair.a.tool)
+        if axis and axis in pair.a.axes:
+            others = tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
+            groups.setdefault((pair.a.sweep, pair.a.tool, others), []).append(pair)
+    out = []
+    for members in groups.values():
+        left, right = (
+            _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
+        )
+        head = _over(members[0], numbers.CURVE_AXIS[members[0].a.tool])
+        out += [_draft(head, left[key], right[key]) for key in left if key in right]
+    return out
+
+
+def _of_curves(cells: Sequence[CellOfSide], read: _Reader, slo_ns: float | None) -> _Found:
+    curves: dict[tuple[Hashable, int], dict[int, Sequence[Number]]] = {}
+    for cell in cells:
+        for run in cell.runs:
+            if (at := numbers.axis_value(run)) is not None:
+                curves.setdefault((_session(run), run.record.repeat), {})[at] = read(run)
+    whole = max((len(curve) for curve in curves.values()), default=0)
+    found: _Found = {}
+    for (session, _), curve in curves.items():
+        if len(curve) == whole:  # a repeat that lacks a cell has another curve
+            for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns):
+                found.setdefault(_key(number), []).append((number, session))
+    return found
+
+
+def _over(pair: Pair, axis: str) -> Pair:
+    """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
+
+    def without(cell: CellOfSide) -> CellOfSide:
+        return dataclasses.replace(cell, axes=tuple(name for name in cell.axes if name != axis))
+
+    return dataclasses.replace(pair, a=without(pair.a), b=without(pair.b))
+
+
+def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
+    """Give numbers of programs whose format nobody knows the last digit that their values show."""
+    unknown: dict[Hashable, list[float]] = {}
+    for draft in drafts:
+        if _is_unknown(draft):
+            values = unknown.setdefault(_family(draft), [])
+            values += [value for value, _ in (*draft.a, *draft.b)]
+    steps = {family: numbers.common_step(values) for family, values in unknown.items()}
+
+    def stepped(draft: _Draft) -> _Draft:
+        step = steps[_family(draft)] if _is_unknown(draft) else 0.0
+        middle = statistics.median(abs(value) for value, _ in (*draft.a, *draft.b)) if step else 0.0
+        return dataclasses.replace(draft, resolution=step / middle) if middle else draft
+
+    return [stepped(draft) for draft in drafts]
+
+
+def _is_unknown(draft: _Draft) -> bool:
+    return draft.pair.a.tool not in _KNOWN and not draft.number.derived and draft.number.step is None
+
+
+_KNOWN: Final = frozenset(("stream", "mlc", "imb", "fio", "poke", "osu", "likwid_bench"))
+
+
+def _family(draft: _Draft) -> str:
+    """Benchmark kind and metric; derived numbers of a tool have a family of their own, as they repeat what its cells say."""
+    number = draft.number
+    if number.derived:
+        return f"{draft.pair.a.tool}, derived"
+    return " ".join(filter(None, (draft.pair.a.tool, number.kind, number.metric)))
+
+
+def _samples(drafts: Sequence[_Draft], a: Side, b: Side) -> list[Sample]:
+    alike = a.sessions == b.sessions and len(a.sessions) == 1
+    return [
+        Sample(
+            key=key,
+            family=_family(draft),
+            a=tuple(value for value, _ in draft.a),
+            b=tuple(value for value, _ in draft.b),
+            better=draft.number.better,
+            session_a=tuple(session for _, session in draft.a),
+            session_b=tuple(session for _, session in draft.b),
+            resolution=draft.resolution,
+            interleaved=alike,
+        )
+        for key, draft in enumerate(drafts)
+    ]
+
+
+def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
+    """Turn thresholds named by a word of the metric into those of families. Raises UserError for a word that no metric has."""
+    families = {_family(draft): _words(draft) for draft in drafts}
+    known = sorted({word for words in families.values() for word in words})
+    thresholds: dict[str, float] = {}
+    for name, value in ask.thresholds.items():
+        hit = [family for family, words in families.items() if name.lower() in words]
+        if not hit:
+            raise UserError(
+                f"--threshold {name}", "no metric of these results has this name", nearest_word(name, known) or f"there are: {', '.join(known)}"
+            )  # fmt: skip
+        thresholds |= dict.fromkeys(hit, value)
+    return Rules(threshold=ask.threshold, thresholds=thresholds)
+
+
+def _words(draft: _Draft) -> frozenset[str]:
+    if draft.number.derived:
+        return frozenset({"derived"})
+    metric = draft.number.metric.lower()
+    return frozenset(
+        {
+            metric,
+            *metric.split(),
+            draft.pair.a.tool,
+            *([draft.number.kind.lower()] if draft.number.kind else []),
+        }
+    )
+
+
+def _sessions(of: Side) -> list[Any]:
+    wanted = of.sessions
+    return [m.session for m in of.results.machines if (m.file, m.session.session) in wanted]
+
+
+# --- rows --------------------------------------------------------------------------------------------------
+
+
+def _row(draft: _Draft, decision: Decision) -> Row:
+    number, cell = draft.number, draft.pair.a
+    inner = {name: str(value) for name, value in number.part}
+    return Row(
+        sweep=cell.sweep,
+        tool=cell.tool,
+        cell=cell.name,
+        labels={**cell.labels, **inner, "metric": number.metric, "sweep": cell.sweep, "tool": cell.tool},
+        quantity=_quantity(number.kind, number.metric, number.part),
+        unit=number.unit,
+        better=number.better,
+        derived=number.derived,
+        a=tuple(value for value, _ in draft.a),
+        b=tuple(value for value, _ in draft.b),
+        decision=decision,
+        matched=draft.pair.said,
+    )
+
+
+def _name(sweep: str, cell: str, quantity: str) -> str:
+    return f"{sweep}{', ' + cell if cell else ''}: {quantity}"
+
+
+_BEFORE: Final = ("kernel", "direction", "target", "op", "traffic", "test", "operation")
+"""Labels that stand before the metric without their own name."""
+
+
+def _quantity(kind: str, metric: str, part: numbers.Part) -> str:
+    """Return "triad bandwidth", "read latency p99", "PingPong time, 8 B", "latency matrix latency, from 0, to 1"."""
+    words = [str(value) for name, value in part if name in _BEFORE]
+    after = []
+    for name, value in part:
+        if name == "message_size":
+            after.append(fmt.size(float(str(value))))
+        elif name not in _BEFORE:
+            after.append(f"{name} {value}")
+    head = metric if metric.startswith(kind) else f"{kind} {metric}".strip()
+    if kind.endswith(f" {metric}"):  # "idle latency" and "latency"
+        head = kind
+    return ", ".join([" ".join([*words, head]), *after])
+
+
+_RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3}
+
+
+def _worst_first(row: Row) -> tuple[object, ...]:
+    """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last."""
+    shift = row.decision.shift if row.decision.shift is not None else 0.0
+    return (4 if row.once else _RANK[row.verdict]), -shift, row.name
+
+
+def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
+    """Return the levels that the regressed rows have in common.
+
+    A level is named where at least three rows regressed, it holds at least four fifths of them, at least half of its own rows
+    regressed, and at most a tenth of the others. Rows without the axis count as others; derived numbers and single runs do not
+    count, nor an axis with more than 40 levels.
+    """
+    judged = [row for row in rows if not row.once and not row.derived]
+    hits = [row for row in judged if row.verdict == "regressed"]
+    if len(hits) < 3:
+        return ()
+    found = []
+    for axis in dict.fromkeys(name for row in hits for name in row.labels):
+        total = Counter(row.labels.get(axis, fmt.NOTHING) for row in judged)
+        hit = Counter(row.labels.get(axis, fmt.NOTHING) for row in hits)
+        if not 1 < len(total) <= 40:
+            continue
+        level, most = hit.most_common(1)[0]
+        others, of_others = len(hits) - most, len(judged) - total[level]
+        if (
+            level != fmt.NOTHING
+            and most >= 0.8 * len(hits)
+            and most >= 0.5 * total[level]
+            and others <= 0.1 * of_others
+        ):
+            rest = sorted((name for name in total if name != level), key=natural)
+            found.append(
+                Shared(axis=axis, levels=tuple((name, hit[name], total[name]) for name in (level, *rest)))
+            )
+    return tuple(found)
+
+
+# --- distributions -----------------------------------------------------------------------------------------
+
+_ONE_MODE: Final = 0.95
+"""A side with so much of its samples in one mode has one mode; where both have, the quantiles say all there is to say."""
+
+
+def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
+    """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains
+    (p at most 5 %, or the lowest that so few runs can give)."""
+    names: dict[Hashable, str] = {}
+    shapes = []
+    for pair in pairs:
+        by_part: dict[numbers.Part, tuple[list[Buckets], list[Buckets]]] = {}
+        for i, cell in enumerate((pair.a, pair.b)):
+            for run in cell.runs:
+                for part, buckets in numbers.histograms(run):
+                    by_part.setdefault(part, ([], []))[i].append(buckets)
+        for part, (left, right) in by_part.items():
+            if left and right:
+                key = len(names)
+                names[key] = _name(pair.a.sweep, pair.a.name, _quantity("", "latency", part))
+                shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
+    for shape in distribution.judge_shapes(shapes):
+        by_chance = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
+        single = all(
+            max(shares) >= _ONE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)
+        )
+        if by_chance or single:
+            continue
+        yield from (
+            ModeShift(name=names[shape.key], at=mode.at, share_a=mode.a, share_b=mode.b, once=shape.p is None)
+            for mode in shape.modes
+            if mode.shifted
+        )
