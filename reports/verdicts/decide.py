@@ -254,7 +254,7 @@ def _decision(
         sd=test.sd if test else None,
         df=test.df if test else None,
         tau=0.0 if sample.interleaved else tau,
-        threshold=math.expm1(delta),
+        threshold=rules.threshold_of(sample.family),
         resolution=sample.resolution,
         method="none"
         if test is None

@@ -55,7 +55,9 @@ def advise(
     if test.q < alpha and sample.better == "neither":
         return Need(advice="it changed; for this metric neither direction is better")
     if test.q < alpha and abs(shift) < delta:
-        return Need(advice=f"a change, but smaller than the {percent(math.expm1(delta))} that count")
+        return Need(
+            advice=f"a change, but smaller than the {percent(round(math.expm1(delta), 9))} that count"
+        )
     return _more(sample, shift, test, delta, tau)
 
 
@@ -72,7 +74,9 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
     ):  # a change of δ would be found: this one lies so close to δ that only a narrower interval decides
         room = (abs(delta - abs(shift)) / 2) ** 2 - test.of_sessions
         if room <= 0 or (repeats := math.ceil(2 * test.sd**2 / room)) > max(10, 4 * now):
-            return Need(advice=f"too close to the threshold of {percent(math.expm1(delta))} to call")
+            return Need(
+                advice=f"too close to the threshold of {percent(round(math.expm1(delta), 9))} to call"
+            )
         repeats = max(repeats, now + 1)
     if repeats > TOO_MANY:
         return Need(repeats=repeats, advice=f"too noisy: needs more than {TOO_MANY} repeats a side")

@@ -1,0 +1,336 @@
+"""Verdicts: what earns each of the four words, and laws that hold for any numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reports.verdicts.decide import judge
+from reports.verdicts.model import VERDICTS, Decision, Prior, Rules, Sample
+
+STEADY = (100.0, 100.4, 99.6, 100.2, 99.8)
+MIRROR = {"regressed": "improved", "improved": "regressed", "same": "same", "inconclusive": "inconclusive"}
+
+
+def sample(a: tuple[float, ...], b: tuple[float, ...], **more: object) -> Sample:
+    return dataclasses.replace(
+        Sample(key=0, family="fio iops", a=a, b=b, better="higher", interleaved=True), **more
+    )
+
+
+def one(a: tuple[float, ...], b: tuple[float, ...], rules: Rules | None = None, **more: object) -> Decision:
+    return judge([sample(a, b, **more)], rules)[0].decisions[0]
+
+
+def times(values: tuple[float, ...], factor: float) -> tuple[float, ...]:
+    return tuple(v * factor for v in values)
+
+
+def sweep(
+    seed: int, cells: int, n: int, *, sd: float = 0.01, slower: int = 0, tau: float = 0.0, **more: object
+) -> list[Sample]:
+    """Return cells of which the first `slower` take 10 % longer, with session noise of `tau` a side and cell."""
+    rng = np.random.default_rng(seed)
+    shift = np.where(np.arange(cells) < slower, math.log(1.1), 0.0)[:, None]
+    a = np.exp(rng.normal(0, sd, (cells, n)) + rng.normal(0, tau, (cells, 1)))
+    b = np.exp(shift + rng.normal(0, sd, (cells, n)) + rng.normal(0, tau, (cells, 1)))
+    return [
+        sample(tuple(a[g]), tuple(b[g]), key=g, better="lower", interleaved=not tau, **more)
+        for g in range(cells)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "better", "verdict"),
+    [
+        (0.95, "higher", "regressed"),
+        (0.95, "lower", "improved"),
+        (1.05, "higher", "improved"),
+        (1.05, "lower", "regressed"),
+        (1.0, "higher", "same"),
+        (1.0, "lower", "same"),
+        (1.0, "neither", "same"),
+        (1.02, "lower", "same"),
+        (1.027, "lower", "inconclusive"),
+        (1.05, "neither", "inconclusive"),
+    ],
+)
+def test_the_words(factor: float, better: str, verdict: str) -> None:
+    decision = one(STEADY, times(STEADY, factor), better=better)
+
+    assert decision.verdict == verdict
+    assert decision.ratio == pytest.approx(factor)
+    assert decision.low is not None
+    assert decision.high is not None
+    assert decision.low < factor < decision.high
+    assert bool(decision.advice) == (verdict == "inconclusive")
+
+
+def test_interval_and_p_are_students_where_nothing_is_learned() -> None:
+    from scipy import stats
+
+    a, b = np.log(STEADY), np.log(times(STEADY, 1.01)) + np.array([0.001, 0, 0, 0, -0.001])
+    decision = one(tuple(np.exp(a)), tuple(np.exp(b)), better="lower")
+
+    se = math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2 * (1 / 5 + 1 / 5))
+    assert decision.shift is not None
+    assert decision.method == "t"
+    assert decision.df == pytest.approx(8)
+    assert decision.p == pytest.approx(2 * stats.t.sf(abs(decision.shift) / se, 8))
+    assert decision.low == pytest.approx(math.exp(decision.shift - stats.t.ppf(0.975, 8) * se))
+
+
+def test_same_is_two_one_sided_tests_against_the_threshold() -> None:
+    noise = np.array([-0.01, -0.005, 0.0, 0.005, 0.01])
+    a, b = tuple(np.exp(noise)), tuple(np.exp(noise[::-1] + 0.012))
+    decision = one(a, b, better="lower")
+    assert decision.sd is not None
+    from scipy import stats
+
+    upper = 0.012 + stats.t.ppf(0.95, 8) * decision.sd * math.sqrt(2 / 5)
+
+    assert one(a, b, Rules(threshold=math.expm1(upper + 1e-6)), better="lower").verdict == "same"
+    assert one(a, b, Rules(threshold=math.expm1(upper - 1e-6)), better="lower").verdict == "inconclusive"
+
+
+def test_a_family_has_its_own_threshold() -> None:
+    rules = Rules(thresholds={"fio iops": 0.10})
+
+    assert one(STEADY, times(STEADY, 0.95), rules).verdict == "same"
+    assert one(STEADY, times(STEADY, 0.95), rules, family="fio lat").verdict == "regressed"
+
+
+def test_session_noise_is_added_unless_both_sides_took_turns() -> None:
+    b = times(STEADY, 0.965)
+
+    assert one(STEADY, b).verdict == "regressed"
+    apart = one(STEADY, b, interleaved=False)
+    assert (apart.verdict, apart.tau) == ("regressed", 0.01)
+    assert one(STEADY, STEADY, interleaved=False).verdict == "same"
+    noisy = one(STEADY, b, Rules(tau=0.03), interleaved=False)
+    assert (noisy.verdict, noisy.need_repeats) == ("inconclusive", None)
+    assert noisy.need_sessions == math.ceil(2 * 0.03**2 / (math.log(1.03) / 2.8) ** 2) + 1
+    assert noisy.advice == "more sessions, not more repeats: 18 a side"
+
+
+def test_session_noise_is_learned_from_five_sessions_of_a_side() -> None:
+    rng = np.random.default_rng(4)
+    offsets = [0.02, -0.02, 0.0, 0.03, -0.03]
+    a = tuple(100 * math.exp(o + e) for o in offsets for e in rng.normal(0, 0.001, 3))
+    days = tuple(day for day in "abcde" for _ in range(3))
+
+    family = judge([sample(a, STEADY, session_a=days, interleaved=False)])[0]
+
+    assert family.tau_source == "sessions"
+    assert family.tau == pytest.approx(np.std(offsets, ddof=1), rel=0.05)
+    decision = family.decisions[0]
+    assert (decision.k_a, decision.k_b, decision.n_a) == (5, 1, 15)
+    assert decision.df == pytest.approx(4, rel=0.01)  # what five sessions know of their own noise
+    assert decision.sd is not None
+    assert decision.sd < 0.005  # that of the runs within a session
+
+
+def test_one_run_a_session_holds_the_session_noise_already() -> None:
+    a = times(STEADY, 1.0)
+    decision = one(a, times(a, 1.002), session_a=tuple("abcde"), session_b=tuple("fghij"), interleaved=False)
+
+    assert decision.df == pytest.approx(8)
+    assert decision.verdict == "same"
+
+
+def test_a_sweep_lends_its_cells_the_variance_that_three_runs_do_not_show() -> None:
+    family = judge(sweep(1, 200, 3, slower=10))[0]
+
+    assert family.prior is not None
+    assert family.prior.s0 == pytest.approx(0.01, rel=0.15)
+    assert {d.method for d in family.decisions} == {"moderated t"}
+    assert [d.key for d in family.decisions if d.verdict == "regressed"] == list(range(10))
+
+
+def test_an_offset_of_the_session_is_no_regression() -> None:
+    false = [judge(sweep(seed, 300, 5, tau=0.01))[0].counts["regressed"] for seed in range(20)]
+
+    assert sum(false) / 20 <= 0.1
+
+
+def test_a_known_prior_serves_a_few_cells() -> None:
+    few = sweep(1, 4, 3, slower=2)
+
+    assert judge(few)[0].prior is None
+    family = judge(few, Rules(prior=Prior(d0=20, s0=0.01)))[0]
+    assert [d.verdict for d in family.decisions[:2]] == ["regressed", "regressed"]
+    assert {d.df for d in family.decisions} == {24.0}
+
+
+def test_ranks_decide_where_runs_stray() -> None:
+    rng = np.random.default_rng(8)
+    a, b = np.exp(rng.normal(0, 0.01, 10)), np.exp(rng.normal(0.06, 0.01, 10))
+    a[0], b[0] = 1.5, 1.5
+
+    decision = one(tuple(a), tuple(b), better="lower")
+    assert (decision.verdict, decision.method) == ("regressed", "mann-whitney")
+    seven = one(tuple(a[:7]), tuple(b[:7]), better="lower")
+    assert (seven.verdict, seven.method) == ("inconclusive", "t")
+    # ranks know nothing of sessions: with noise between them as large as the shift, ranks alone must not decide
+    assert (
+        one(tuple(a), tuple(b), Rules(tau=0.05), better="lower", interleaved=False).verdict == "inconclusive"
+    )
+
+
+def test_digits_that_the_tool_does_not_print_are_no_evidence() -> None:
+    step = times(STEADY, 0.96)
+
+    assert one(STEADY, step).verdict == "regressed"
+    coarse = one(STEADY, step, resolution=0.053)
+    assert coarse.verdict == "inconclusive"
+    assert coarse.advice == "the tool prints too few digits: a step is 5.3 %"
+    assert one((190.0,) * 5, (190.0,) * 5, resolution=0.053).verdict == "inconclusive"
+    assert one((190.0,) * 5, (220.0,) * 5, resolution=0.053, better="lower").verdict == "regressed"
+
+
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_constant_data(n: int) -> None:
+    assert one((7.0,) * n, (7.0,) * n).verdict == "same"
+    assert one((7.0,) * n, (6.0,) * n).verdict == "regressed"
+    decision = one((7.0,) * n, (6.99,) * n)
+    assert (decision.verdict, decision.p) == ("same", pytest.approx(0))
+    assert decision.sd == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "advice"),
+    [
+        ((1.0,), (2.0,), "a single run on a side: needs 5 repeats a side"),
+        (STEADY, (2.0,), "a single run on a side: needs 5 repeats a side"),
+        ((), (2.0,), "no good run on side A"),
+        (STEADY, (), "no good run on side B"),
+        ((0.0,) * 5, (0.0,) * 5, "holds values of 0 or below, which have no ratio"),
+        (STEADY, (-1.0,) * 5, "holds values of 0 or below, which have no ratio"),
+    ],
+)
+def test_what_cannot_be_tested_says_why(a: tuple[float, ...], b: tuple[float, ...], advice: str) -> None:
+    decision = one(a, b)
+
+    assert (decision.verdict, decision.method, decision.advice) == ("inconclusive", "none", advice)
+    assert (decision.p, decision.q, decision.low, decision.high) == (None, None, None, None)
+
+
+def test_untested_cells_do_not_disturb_the_others() -> None:
+    good = sweep(1, 30, 3, slower=3)
+    odd = [sample((0.0,), (1.0,), key="zero"), sample((1.0,), (1.0,), key="single")]
+
+    alone, among = judge(good)[0], judge([odd[0], *good, odd[1]])[0]
+
+    assert among.decisions[1:-1] == alone.decisions
+    assert (
+        among.decisions[-1].advice == "a single run on a side: needs 3 repeats a side"
+    )  # a sweep of ≥ 20 cells
+    assert sum(among.counts.values()) == 32
+    assert list(among.counts) == list(VERDICTS)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_values_that_are_not_finite_are_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        one(STEADY, (1.0, bad))
+
+
+def test_sessions_must_be_those_of_the_runs() -> None:
+    with pytest.raises(ValueError, match="1 sessions for 5 runs"):
+        one(STEADY, STEADY, session_a=("a",))
+
+
+def test_a_threshold_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        one(STEADY, STEADY, Rules(threshold=0.0))
+
+
+def test_what_it_takes_follows_the_formula() -> None:
+    a, b = (100.0, 103.0, 97.0), (101.0, 104.0, 98.0)
+    decision = one(a, b, better="lower")
+
+    assert decision.sd is not None
+    assert decision.need_repeats == math.ceil(2 * decision.sd**2 / (math.log(1.03) / 2.8) ** 2)
+    assert decision.advice == f"needs {decision.need_repeats} repeats a side"
+
+
+def test_a_change_that_does_not_count_is_called_that() -> None:
+    decision = one(STEADY, times(STEADY, 0.974))
+
+    assert decision.advice == "a change, but smaller than the 3 % that count"
+
+
+def test_families_are_judged_apart_and_keep_their_order() -> None:
+    first, second = sweep(1, 30, 3, slower=3), [sample(STEADY, STEADY, family="other", key="x")]
+
+    families = judge([first[0], *second, *first[1:]])
+
+    assert [f.name for f in families] == ["fio iops", "other"]
+    assert families[0] == judge(first)[0]
+    assert judge([]) == ()
+
+
+RUNS = st.lists(st.floats(0.5, 2.0), min_size=1, max_size=9).map(tuple)
+CELLS = st.lists(
+    st.builds(
+        Sample,
+        key=st.integers(0, 99),
+        family=st.sampled_from(["x", "y"]),
+        a=RUNS,
+        b=RUNS,
+        better=st.sampled_from(["higher", "lower", "neither"]),
+        resolution=st.sampled_from([0.0, 0.001, 0.05]),
+        interleaved=st.booleans(),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def words(samples: list[Sample]) -> list[str]:
+    return [d.verdict for family in judge(samples) for d in family.decisions]
+
+
+@given(CELLS)
+@settings(max_examples=60, deadline=None)
+def test_swapping_the_sides_mirrors_the_verdicts(cells: list[Sample]) -> None:
+    swapped = [dataclasses.replace(c, a=c.b, b=c.a) for c in cells]
+
+    assert words(swapped) == [MIRROR[word] for word in words(cells)]
+
+
+@given(CELLS, st.sampled_from([0.5, 8.0, 1e-9, 1e9]))
+@settings(max_examples=60, deadline=None)
+def test_the_unit_does_not_matter(cells: list[Sample], unit: float) -> None:
+    scaled = [dataclasses.replace(c, a=times(c.a, unit), b=times(c.b, unit)) for c in cells]
+
+    for before, after in zip(judge(cells), judge(scaled), strict=True):
+        for x, y in zip(before.decisions, after.decisions, strict=True):
+            assert y.shift == pytest.approx(x.shift, abs=1e-9)
+            if x.p is not None and x.sd is not None and x.sd > 1e-6:
+                assert y.p == pytest.approx(x.p, abs=1e-6)
+
+
+@given(CELLS)
+@settings(max_examples=60, deadline=None)
+def test_no_word_without_its_evidence(cells: list[Sample]) -> None:
+    for family in judge(cells):
+        for d in family.decisions:
+            delta = math.log1p(d.threshold)
+            if d.verdict == "same":
+                assert d.shift is not None
+                assert d.low is not None
+                assert d.high is not None
+                assert min(d.n_a, d.n_b) >= 2
+                assert abs(d.shift) + d.resolution < delta
+            if d.verdict in ("regressed", "improved"):
+                assert d.q is not None
+                assert d.shift is not None
+                assert d.q < 0.05
+                assert abs(d.shift) >= max(delta, 1.5 * d.resolution)
+            assert (d.verdict == "inconclusive") == bool(d.advice)

@@ -1,0 +1,165 @@
+"""Slow nodes: found after two more runs, by name, and not by bad luck."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.verdicts.fleet import Fleet, Metric, centre, judge_fleet
+
+
+def fleet(
+    bad: dict[str, float], *, runs: int = 1, metrics: int = 1, nodes: int = 40, **more: object
+) -> list[Metric]:
+    """Return bandwidths of nodes n00, n01, … about 100 with 1 % noise; `bad`: node → the factor of all its values."""
+    rng = np.random.default_rng(11)
+    names = [f"n{i:02}" for i in range(nodes)]
+    return [
+        Metric(
+            key=key,
+            group="g",
+            better="higher",
+            values={
+                n: tuple(bad.get(n, 1.0) * 100 * np.exp(rng.normal(0, 0.01, runs if n not in bad else 3)))
+                for n in names
+            },
+            **more,
+        )
+        for key in range(metrics)
+    ]
+
+
+def statuses(found: Fleet, status: str) -> set[str]:
+    return {name for name, s in found.statuses.items() if s == status}
+
+
+@given(st.lists(st.floats(1, 1000), min_size=1))
+def test_the_spread_is_never_nothing(values: list[float]) -> None:
+    middle, spread = centre(values, resolution=0.1)
+
+    assert middle == pytest.approx(np.median(values))
+    mad = np.median(np.abs(np.array(values) - np.median(values)))
+    assert spread == pytest.approx(max(1.4826 * mad, 0.003 * middle, 0.1 * middle / math.sqrt(12)))
+
+
+def test_slow_broken_and_fast_nodes_are_named() -> None:
+    found = judge_fleet(fleet({"n03": 0.93, "n17": 0.8, "n20": 1.2}, runs=3))
+
+    assert statuses(found, "slow") == {"n03"}
+    assert statuses(found, "broken") == {"n17"}
+    assert statuses(found, "fast") == {"n20"}
+    assert not found.suspicious
+    node = next(n for n in found.strips[0].nodes if n.name == "n17")
+    assert node.worse == pytest.approx(0.2, abs=0.02)
+    assert node.runs == 3
+
+
+def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
+    first = fleet({})
+    first = [
+        Metric(key=m.key, group=m.group, better=m.better, values={**m.values, "n05": (90.0,), "n06": (90.0,)})
+        for m in first
+    ]
+    assert {"n05", "n06"} <= set(judge_fleet(first).suspicious)
+    assert not statuses(judge_fleet(first), "slow")
+
+    second = [
+        Metric(
+            key=m.key, group=m.group, better=m.better,
+            values={**m.values, "n05": (90.0, 90.5, 91.0), "n06": (90.0, 100.1, 99.9)},
+        )
+        for m in first
+    ]  # fmt: skip
+    found = judge_fleet(second)
+    assert found.statuses["n05"] == "slow"
+    assert found.statuses["n06"] == "ok"
+
+
+def test_where_lower_is_better_the_high_ones_are_slow() -> None:
+    values = {f"n{i}": (100.0 + i % 3,) * 3 for i in range(12)} | {"bad": (120.0,) * 3}
+
+    found = judge_fleet([Metric(key="lat", group="g", better="lower", values=values)])
+
+    assert found.statuses["bad"] == "broken"
+    neither = judge_fleet([Metric(key="lat", group="g", better="neither", values=values)])
+    assert set(neither.statuses.values()) == {"ok"}
+
+
+def test_few_nodes_are_compared_with_a_baseline_only() -> None:
+    values = {f"n{i}": (100.0,) * 3 for i in range(4)} | {"bad": (90.0,) * 3}
+    alone = judge_fleet([Metric(key=0, group="g", better="higher", values=values)])
+    beside = judge_fleet(
+        [Metric(key=0, group="g", better="higher", values=values, baseline=(100.0, 101.0, 99.5))]
+    )
+
+    assert set(alone.statuses.values()) == {"unknown"}
+    assert alone.strips[0].nodes[0].reason == "fewer than 8 nodes: compare with a baseline"
+    assert statuses(beside, "slow") == {"bad"}
+
+
+def test_floor_and_tolerance_hold_whatever_the_spread() -> None:
+    rng = np.random.default_rng(1)
+    values = {f"n{i}": tuple(100 * np.exp(rng.normal(0, 0.1, 1))) * 3 for i in range(20)} | {"x": (80.0,) * 3}
+
+    def status(**more: float) -> tuple[str, str]:
+        strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values, **more)]).strips[0]
+        node = strip.nodes[-1]
+        return node.status, node.reason
+
+    assert status() == ("ok", "")
+    assert status(floor=85.0) == ("broken", "beyond the floor")
+    assert status(floor=79.0) == ("ok", "")
+    assert status(tolerance=0.05) == ("broken", "beyond the tolerance")
+
+
+def test_a_floor_needs_no_other_nodes() -> None:
+    found = judge_fleet([Metric(key=0, group="g", better="lower", values={"x": (9.0,) * 3}, floor=8.0)])
+
+    assert found.statuses == {"x": "slow"}
+
+
+def test_a_node_that_is_a_little_slow_in_everything() -> None:
+    found = judge_fleet(fleet({"n07": 0.985}, runs=3, metrics=12))
+
+    assert found.statuses["n07"] not in ("slow", "broken")
+    assert [e.name for e in found.everywhere] == ["n07"]
+    assert found.everywhere[0].worse == pytest.approx(0.015, abs=0.005)
+    assert not judge_fleet(fleet({}, runs=3, metrics=12)).everywhere
+    assert not judge_fleet(
+        fleet({"n07": 0.9}, runs=3, metrics=2)
+    ).everywhere  # too few metrics to say "everywhere"
+
+
+def test_equal_values_are_no_division_by_zero() -> None:
+    same = {f"n{i}": (0.0,) for i in range(9)}
+
+    found = judge_fleet([Metric(key=0, group="g", better="lower", values=same)])
+
+    assert set(found.statuses.values()) == {"unknown"}
+    assert found.strips[0].nodes[0].reason == "the median is 0"
+
+
+def test_two_stages_accuse_one_good_node_of_a_thousand() -> None:
+    rng = np.random.default_rng(5)
+    accused = 0
+    for _ in range(10):
+        truth = {f"n{i:03}": rng.normal(0, 0.012, 3) for i in range(1000)}
+
+        def run(names: dict[str, int], truth: dict[str, np.ndarray] = truth) -> Fleet:
+            values = {n: tuple(100 * np.exp(truth[n][:k])) for n, k in names.items()}
+            return judge_fleet([Metric(key=0, group="g", better="higher", values=values)])
+
+        first = run(dict.fromkeys(truth, 1))
+        assert len(first.suspicious) < 80
+        second = run({n: 3 if n in first.suspicious else 1 for n in truth})
+        accused += len(statuses(second, "slow") | statuses(second, "broken"))
+    assert accused <= 20
+
+
+def test_values_that_are_not_finite_are_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        judge_fleet([Metric(key=0, group="g", better="lower", values={"a": (math.nan,)})])

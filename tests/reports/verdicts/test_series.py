@@ -1,0 +1,187 @@
+"""Histories, baselines, distributions: what stands beside the verdict of a cell."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from parsers.errors import UserError
+from reports.derive import Bucket
+from reports.verdicts.baseline import predict
+from reports.verdicts.distribution import Shapes, distance, judge_shapes, quantiles
+from reports.verdicts.history import changes
+
+
+def series(seed: int, *steps: tuple[int, float]) -> list[float]:
+    """Return 40 session medians about 100 with 1 % noise; from each index of `steps` on, times its factor."""
+    values = 100 * np.exp(np.random.default_rng(seed).normal(0, 0.01, 40))
+    for index, factor in steps:
+        values[index:] *= factor
+    return [float(v) for v in values]
+
+
+def test_steps_are_found_where_they_are() -> None:
+    down, up = changes(series(1, (12, 0.9), (28, 1.15)), "higher")
+
+    assert (abs(down.index - 12) <= 1, abs(up.index - 28) <= 1) == (True, True)
+    assert (down.word, up.word) == ("regressed", "improved")
+    assert down.ratio == pytest.approx(0.9, abs=0.02)
+    assert up.before == pytest.approx(90, rel=0.02)
+    assert [c.word for c in changes(series(1, (12, 0.9)), "lower")] == ["improved"]
+    assert [c.word for c in changes(series(1, (12, 0.9)), "neither")] == ["changed"]
+    assert [c.word for c in changes(series(1, (12, 0.9)), "higher", threshold=0.2)] == ["changed"]
+
+
+def test_a_steady_history_has_no_steps() -> None:
+    assert sum(len(changes(series(seed), "higher")) for seed in range(50)) <= 4
+
+
+def test_the_unit_of_a_history_does_not_matter() -> None:
+    values = series(3, (20, 0.95))
+
+    found = [changes([v * unit for v in values], "higher") for unit in (1.0, 1e9, 1e-6)]
+    assert len({tuple(c.index for c in f) for f in found}) == 1
+
+
+@pytest.mark.parametrize("values", [[], [1.0] * 5, [1.0] * 40, [1.0, 2.0, 3.0, 4.0, 5.0]])
+def test_histories_without_a_step_to_find(values: list[float]) -> None:
+    assert changes(values, "higher") == ()
+
+
+def test_a_history_without_ruptures_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any) -> Any:
+        if name == "ruptures":
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(UserError, match="ruptures") as caught:
+        changes(series(1), "higher")
+    assert "pinsweep[history]" in caught.value.hint
+
+
+def test_a_prediction_is_students_interval_for_one_more_session() -> None:
+    sessions = [[100.0, 101.0, 99.0], [102.0], [98.0, 98.0], [101.0], [100.5], [99.5]]
+    logs = np.log([np.median(s) for s in sessions])
+
+    found = predict(sessions)
+
+    assert found is not None
+    reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) * math.sqrt(1 + 1 / 6)
+    assert found.low == pytest.approx(math.exp(logs.mean() - reach))
+    assert found.high == pytest.approx(math.exp(logs.mean() + reach))
+    assert (found.holds(100.0), found.holds(90.0)) == (True, False)
+    assert found.text == "baseline of 6 sessions"
+
+
+def test_a_prediction_holds_its_level() -> None:
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(1000):
+        *past, today = np.exp(rng.normal(0, 0.02, 6))
+        found = predict([[v] for v in past])
+        inside += found is not None and found.holds(today)
+    assert 930 <= inside <= 970
+
+
+def test_few_sessions_take_the_assumed_noise() -> None:
+    found = predict([[100.0], [100.0]])
+
+    assert found is not None
+    assert found.text == "baseline of 2 sessions, τ assumed"
+    assert math.log(found.high / 100) == pytest.approx(stats.t.ppf(0.975, 30) * 0.01 * math.sqrt(1.5))
+    assert predict([[100.0]]) is not None
+    assert predict([]) is None
+    assert predict([[0.0]]) is None
+
+
+def histogram(
+    rng: np.random.Generator, centre: float, *, fast: float = 0.0, n: int = 20_000
+) -> tuple[Bucket, ...]:
+    """Return latencies (ns) about `centre`, 10 % wide; a share `fast` of them at a hundredth of it, as from a cache."""
+    hits = rng.binomial(n, fast)
+    logs = np.r_[rng.normal(math.log(centre), 0.1, n - hits), rng.normal(math.log(centre / 100), 0.1, hits)]
+    edges = np.arange(0, 20, 1 / 64)
+    counts, _ = np.histogram(logs, edges)
+    return tuple(
+        Bucket(math.exp(low), math.exp(high), int(c))
+        for low, high, c in zip(edges, edges[1:], counts, strict=False)
+        if c
+    )
+
+
+def side(
+    seed: int, *, centre: float = 1e5, spread: float = 0.04, runs: int = 5, **more: Any
+) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(histogram(rng, centre * math.exp(rng.normal(0, spread)), **more) for _ in range(runs))
+
+
+def test_distance_is_that_of_scipy_on_logs() -> None:
+    a, b = side(1)[0], side(2, centre=1.3e5)[0]
+
+    expected = stats.wasserstein_distance(
+        [math.log(x.middle) for x in a], [math.log(x.middle) for x in b], [x.n for x in a], [x.n for x in b]
+    )
+    assert distance(a, b) == pytest.approx(expected)
+    assert distance(a, a) == 0
+
+
+def test_runs_are_exchanged_not_ios() -> None:
+    """20 000 I/Os a run would find the 4 % from run to run significant; five runs a side rightly do not."""
+    cells = [Shapes(key=i, a=side(i), b=side(100 + i)) for i in range(30)]
+
+    found = judge_shapes(cells)
+
+    assert sum(d.p is not None and d.p < 0.05 for d in found) <= 4
+    assert {d.least_p for d in found} == {2 / 252}
+
+
+def test_a_shape_that_moved_is_found_at_the_least_p() -> None:
+    found = judge_shapes([Shapes(key="x", a=side(1), b=side(2, centre=1.5e5))])[0]
+
+    assert found.p == pytest.approx(2 / 252)
+    assert found.q == pytest.approx(2 / 252)
+    assert found.distance == pytest.approx(math.log(1.5), abs=0.06)
+
+
+def test_many_runs_take_random_splits_that_repeat() -> None:
+    cell = Shapes(key="x", a=side(1, runs=12), b=side(2, runs=12))
+
+    assert judge_shapes([cell]) == judge_shapes([cell])
+    moved = judge_shapes([Shapes(key="x", a=side(1, runs=12), b=side(2, centre=1.5e5, runs=12))])[0]
+    assert moved.p == moved.least_p == pytest.approx(1 / 5001)
+
+
+def test_a_cache_that_hits_less_is_a_mode_shift() -> None:
+    found = judge_shapes([Shapes(key="x", a=side(1, fast=0.4), b=side(2, fast=0.3))])[0]
+
+    fast, slow = found.modes
+    assert (fast.a, fast.b) == (pytest.approx(0.4, abs=0.01), pytest.approx(0.3, abs=0.01))
+    assert fast.a + slow.a == pytest.approx(1, abs=0.01)
+    assert fast.at == pytest.approx(1e3, rel=0.15)
+    assert found.shifted
+    still = judge_shapes([Shapes(key="x", a=side(1, fast=0.4), b=side(2, fast=0.41))])[0]
+    assert not still.shifted
+
+
+def test_shapes_without_enough_runs_or_samples() -> None:
+    none, one = Shapes(key=0, a=((),), b=side(1)), Shapes(key=1, a=side(1, runs=1), b=side(2))
+
+    (only,) = judge_shapes([none, one])
+    assert (only.key, only.p, only.q) == (1, None, None)
+
+
+def test_quantiles_need_ten_samples_beyond() -> None:
+    rng = np.random.default_rng(1)
+
+    assert set(quantiles(histogram(rng, 1e5, n=5000))) == {0.5, 0.95, 0.99}
+    assert set(quantiles(histogram(rng, 1e5, n=100_000))) == {0.5, 0.95, 0.99, 0.999, 0.9999}
+    assert quantiles(()) == {}
