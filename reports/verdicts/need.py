@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from reports.format import percent, plural
+from reports.format import plural
 from reports.verdicts.model import Sample
 
 POWER = 2.8
@@ -51,13 +51,11 @@ def advise(
     if test is None:
         return Need(repeats=least, advice=f"a single run on a side: needs {least} repeats a side")
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
-        return Need(advice=f"the tool prints too few digits: a step is {percent(sample.resolution)}")
+        return Need(advice=f"the tool prints too few digits: a step is {_percent(sample.resolution)}")
     if test.q < alpha and sample.better == "neither":
         return Need(advice="it changed; for this metric neither direction is better")
     if test.q < alpha and abs(shift) < delta:
-        return Need(
-            advice=f"a change, but smaller than the {percent(round(math.expm1(delta), 9))} that count"
-        )
+        return Need(advice=f"a change, but smaller than the {_percent(math.expm1(delta))} that count")
     return _more(sample, shift, test, delta, tau)
 
 
@@ -74,10 +72,13 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
     ):  # a change of δ would be found: this one lies so close to δ that only a narrower interval decides
         room = (abs(delta - abs(shift)) / 2) ** 2 - test.of_sessions
         if room <= 0 or (repeats := math.ceil(2 * test.sd**2 / room)) > max(10, 4 * now):
-            return Need(
-                advice=f"too close to the threshold of {percent(round(math.expm1(delta), 9))} to call"
-            )
+            return Need(advice=f"too close to the threshold of {_percent(math.expm1(delta))} to call")
         repeats = max(repeats, now + 1)
     if repeats > TOO_MANY:
         return Need(repeats=repeats, advice=f"too noisy: needs more than {TOO_MANY} repeats a side")
     return Need(repeats=repeats, advice=f"needs {plural(repeats, 'repeat')} a side")
+
+
+def _percent(share: float) -> str:
+    """`_percent(0.03)` is "3 %", as it was typed: this is a limit, not a measurement of two digits."""
+    return f"{100 * share:.3g} %"
