@@ -186,17 +186,23 @@ def bandwidths(times: Mapping[int, float]) -> dict[int, float]:
 
 
 def half_size(rates: Mapping[int, float]) -> float | None:
-    """Return the message size (B) at which the measured curve first reaches half of its peak: between the last size
-    below it and the next, interpolated linearly in bandwidth over log(size). None if the smallest size is above it."""
+    """Return the message size (B) at which the measured curve reaches half of its peak: between the last size
+    below it and the next, interpolated linearly in bandwidth over log(size).
+
+    None if the smallest size is above it, and of a curve that falls below it again before its peak: such scatter has no n½.
+    """
     if not rates:
         return None
-    half = max(rates.values()) / 2
-    sizes = sorted(rates)
-    for a, b in itertools.pairwise(sizes):
-        if rates[a] < half <= rates[b]:
-            share = (half - rates[a]) / (rates[b] - rates[a])
-            return float(a * (b / a) ** share)
-    return None
+    peak = max(rates, key=lambda size: rates[size])
+    half = rates[peak] / 2
+    rising = [
+        (a, b) for a, b in itertools.pairwise(sorted(rates)) if b <= peak and rates[a] < half <= rates[b]
+    ]
+    if len(rising) != 1:
+        return None
+    ((a, b),) = rising
+    share = (half - rates[a]) / (rates[b] - rates[a])
+    return float(a * (b / a) ** share)
 
 
 def pingpong(times: Mapping[int, float]) -> PingPong:
@@ -420,12 +426,15 @@ class Mode(NamedTuple):
     high: float  # ns: the valley after it
 
 
-def modes(buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24) -> list[Mode]:
+def modes(
+    buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 24, step: float = 0.0
+) -> list[Mode]:
     """Return the peaks that hold at least `least` of the samples, from low to high; a cache shows as a peak of its own, its
     share is the hit rate.
 
     The buckets are merged into logarithmic ones, `per_decade` to a decade. Neighbouring peaks are one where the valley between
-    them is above half of the lower one; what is smaller than `least` joins the peak across its higher valley. A mode reaches
+    them is above half of the lower one, or where they are three steps of the clock (`step`, ns) apart or less: a coarse clock
+    makes a peak of each of its values. What is smaller than `least` joins the peak across its higher valley. A mode reaches
     from valley to valley, so the shares add up to 1.
     """
     merged = merge(buckets, per_decade)
@@ -436,6 +445,10 @@ def modes(buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 2
     heights = [0] * (index[-1] - index[0] + 1)
     for i, bucket in zip(index, merged, strict=True):
         heights[i - index[0]] = bucket.n
+
+    def at(bucket: int) -> float:
+        return float(10 ** ((bucket + index[0] + 0.5) / per_decade))
+
     # a bucket of one valley may be empty: peaks are cut at the lowest bucket between them
     spans = _spans(heights)
     while len(spans) > 1:
@@ -443,6 +456,7 @@ def modes(buckets: Sequence[Bucket], *, least: float = 0.02, per_decade: int = 2
             (min(heights[a.stop - 1], heights[b.start]), i)
             for i, (a, b) in enumerate(itertools.pairwise(spans))
             if _one(heights, a, b)
+            or at(_peak(heights, b)) - at(_peak(heights, a)) <= 3 * step
             or sum(heights[a.start : a.stop]) < least * total
             or sum(heights[b.start : b.stop]) < least * total
         ]
@@ -462,6 +476,10 @@ def _spans(heights: Sequence[int]) -> list[range]:
         if falling and rising:
             cuts.append(i)
     return [range(a, b) for a, b in itertools.pairwise([*cuts, len(heights)])]
+
+
+def _peak(heights: Sequence[int], span: range) -> int:
+    return max(span, key=lambda i: heights[i])
 
 
 def _one(heights: Sequence[int], a: range, b: range) -> bool:

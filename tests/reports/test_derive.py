@@ -259,6 +259,24 @@ def test_modes_are_peaks_with_their_mass() -> None:
     assert derive.modes([]) == []
 
 
+def test_a_coarse_clock_makes_no_modes() -> None:
+    ticks = [Bucket(20, 20.3, 6000), Bucket(30, 30.4, 9000), Bucket(40, 40.6, 5000)]  # a clock of 10 ns
+
+    assert len(derive.modes(ticks)) == 3
+    assert len(derive.modes(ticks, step=10)) == 1
+    assert len(derive.modes([*ticks, Bucket(400, 404, 5000)], step=10)) == 2
+
+
+def test_scatter_has_no_half_size() -> None:
+    smooth = {2**p: 2**p / (500 + 2**p) for p in range(1, 20)}
+
+    assert derive.half_size(smooth) == pytest.approx(500, rel=0.03)
+    assert derive.half_size(smooth | {2048: 0.2}) is None  # below half again, before the peak
+    assert derive.half_size(smooth | {2**19: 0.3}) == derive.half_size(
+        {n: r for n, r in smooth.items() if n < 2**19}
+    )  # past the peak it may fall
+
+
 @given(counts)
 def test_modes_share_all_samples(pairs: list[tuple[int, int]]) -> None:
     found = derive.modes([Bucket(low, low + 1, n) for low, n in pairs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports import derive, findings
-from reports.derive import Bucket, Load, Spread, loaded_latency, pingpong
+from reports.derive import Bucket, Load, Mode, Spread, loaded_latency, pingpong
 
 
 def spread(value: float, n: int = 1, width: float = 0.0) -> Spread:
@@ -118,6 +118,14 @@ def test_tails_need_ten_thousand_samples() -> None:
     assert "over 3.1 × the median, the slowest of 100\u2009000 took 1.5 ms" in findings.tail(
         "memory", 270, 840, 1.49e6, 100_000
     )
+
+
+def test_modes() -> None:
+    two = [Mode(15e3, 0.06, 1e4, 1e5), Mode(13e6, 0.94, 1e5, 1e8)]
+
+    assert findings.modes("Reads", two) == "Reads: two speeds, 15.0 µs (6.0 %) and 13.0 ms (94 %)"
+    assert findings.modes("Reads", two[:1]) == ""
+    assert findings.modes("Reads", two * 3) == ""
 
 
 def test_matrix() -> None:

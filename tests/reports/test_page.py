@@ -11,6 +11,7 @@ import math
 import os
 import re
 import shutil
+import statistics
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -704,3 +705,70 @@ def test_every_version_of_a_program_is_named(make: Any, tmp_path: Path) -> None:
     built = page.build(frames.load([maker.write()]))
 
     assert dict(built.provenance)["Programs"] == "fio 3.33 · fio 3.36"
+
+
+# --- distributions -----------------------------------------------------------------------------------------
+
+
+def seed_002(n: int) -> list[float]:
+    """Access times as seed 002 reads them off its histogram: 6 % local cache at 15 µs, a remote one at 500 and 800 µs, a disk."""
+    values: list[float] = []
+    for at, width, share in ((15e3, 0.2, 0.06), (500e3, 0.08, 0.26), (800e3, 0.08, 0.21), (13e6, 0.5, 0.47)):
+        draw = statistics.NormalDist(math.log(at), width)
+        k = round(n * share)
+        values += [math.exp(draw.inv_cdf((i + 0.5) / k)) for i in range(k)]
+    return values
+
+
+def test_modes_are_labelled_with_their_shares(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "m.db")
+    for wobble in (1.0, 1.01):
+        text = make.poke_text([v * wobble for v in seed_002(20_000)], target="file", size=8 * 2**30)
+        maker.add("s", "poke", {"target": "file", "bytes": 8 * 2**30}, text)
+
+    built = page.build(frames.load([maker.write()]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
+    assert figure.title.startswith("File, 8 GiB: four speeds, ")
+    tail, histogram = (p.wide["datasets"] for p in figure.panels)
+    said = [row["text"] for row in histogram["notes"] if "%" in row["text"] and "under" not in row["text"]]
+    shares = [
+        (float(at), unit, float(share))
+        for at, unit, share in (re.match(r"([\d.]+) (\ws), ([\d.]+) %", t).groups() for t in said)
+    ]  # type: ignore[union-attr]
+    for (at, unit, share), (wish, its, mass) in zip(
+        shares, ((15, "µs", 6), (500, "µs", 26), (800, "µs", 21), (13, "ms", 47)), strict=True
+    ):
+        assert (at, unit, share) == (pytest.approx(wish, rel=0.07), its, pytest.approx(mass, abs=1))
+    assert sum(row["y"] for row in histogram["bars"]) == 40_000
+    assert tail["references"] == []  # the timer’s 20 ns lie far below the axis
+    assert figure.numbers[0].rows[0][-1].count(";") == 3
+
+
+def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "m.db")
+    for values in (make.sample(20_000), seed_002(20_000)):
+        maker.add("s", "poke", {"target": "file", "bytes": 2**30}, make.poke_text(values, target="file"))
+
+    built = page.build(frames.load([maker.write()]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
+    assert "speeds" not in figure.title
+
+
+def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_result: Path) -> None:
+    """As seed 000 draws it beside the tail; by erfc, since no sample of it would reach so far."""
+    built = page.build(frames.load([full_result]))
+
+    figure = next(f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures)
+    numbers = {row[0]: row for row in figure.numbers[0].rows}
+    data = figure.panels[0].wide["datasets"]
+    assert "memory, 1 GiB" in numbers
+    normal = [(row["x"], row["y"]) for row in data["normal"]]
+    half = next(x for x, y in normal if y <= 0.5)
+    mean = next(row for name, row in numbers.items() if name == "memory, 1 GiB")[8]
+    assert mean.split()[1] == "ns"
+    assert half == pytest.approx(float(mean.split()[0]), rel=0.12)
+    assert all(a[1] > b[1] for a, b in itertools.pairwise(normal))
+    points = [r for r in data["points"] if r["series"] == "memory, 1 GiB"]
+    assert points[-1]["y"] >= 1 / 40_000

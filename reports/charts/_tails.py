@@ -1,0 +1,343 @@
+"""Distributions of single latencies: tails on log axes, histograms with their modes, quantiles. For every tool that prints some."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports import derive, labels, scales, vega
+from reports import format as fmt
+from reports.charts import _common as common
+from reports.derive import Bucket, Mode, Spread
+from reports.frames import Run
+from reports.model import Panel, Table, panel
+from reports.vega import Frame, Rows, Spec
+
+MOST_CURVES = 4
+_SHARES = ((0.5, "Median"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """All samples of one cell, the repeats' buckets together (for the picture; verdicts go by run)."""
+
+    name: str
+    target: str  # what is accessed; of a tool that knows one kind only: ""
+    buckets: tuple[Bucket, ...]
+    mean: float  # ns
+    deviation: float  # ns
+    largest: float  # ns
+    runs: tuple[Run, ...]
+    by_run: tuple[tuple[Bucket, ...], ...]  # the buckets of each repeat alone
+    step: float = 0.0  # ns: of the clock that timed them
+
+    def repeats(self, share: float) -> Spread | None:
+        """Return a quantile's spread over the repeats; its middle is that of all samples together."""
+        whole = derive.quantile(self.buckets, share)
+        each = [v for buckets in self.by_run if (v := derive.quantile(buckets, share)) is not None]
+        return (
+            None if whole is None else Spread(whole, min([*each, whole]), max([*each, whole]), len(self.runs))
+        )
+
+    @property
+    def n(self) -> int:
+        return sum(b.n for b in self.buckets)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        return _modes(self.buckets, self.step)
+
+    @property
+    def steady_modes(self) -> tuple[Mode, ...]:
+        """Return the modes if every repeat alone has them too, each within a tenth of its time and 5 points of its share; else ().
+
+        What only the sum of the repeats shows may be one repeat that was disturbed.
+        """
+        for buckets in self.by_run:
+            own = _modes(buckets, self.step)
+            if len(own) != len(self.modes) or any(
+                abs(math.log(a.at / b.at)) > 0.11 or abs(a.share - b.share) > 0.05
+                for a, b in zip(own, self.modes, strict=True)
+            ):
+                return ()
+        return self.modes
+
+
+@functools.cache
+def _modes(buckets: tuple[Bucket, ...], step: float) -> tuple[Mode, ...]:
+    return tuple(derive.modes(buckets, step=step))
+
+
+def pooled(
+    name: str,
+    target: str,
+    members: Sequence[tuple[Run, Sequence[Bucket], float | None]],
+    *,
+    step: float = 0.0,
+) -> Distribution:
+    """Return the distribution of some repeats: (run, its buckets, the largest sample where the tool tells it)."""
+    added: dict[tuple[float, float], int] = {}
+    for _, buckets, _ in members:
+        for b in buckets:
+            added[b.low, b.high] = added.get((b.low, b.high), 0) + b.n
+    together = tuple(Bucket(low, high, n) for (low, high), n in sorted(added.items()))
+    mean, deviation = derive.moments(together)
+    largest = max(told or max(buckets).middle for _, buckets, told in members)
+    return Distribution(
+        name=name, target=target, buckets=together, mean=mean, deviation=deviation, largest=largest, step=step,
+        runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
+    )  # fmt: skip
+
+
+def mode_text(mode: Mode) -> str:
+    """Return "15.0 µs, 6.0 %"."""
+    return f"{fmt.quantity(mode.at, 'ns')}, {fmt.percent(mode.share)}"
+
+
+def _time_axis(found: Sequence[Distribution], title: str) -> scales.Axis:
+    low = min(max(d.buckets[0].low, 1.0) for d in found)
+    high = max(max(d.buckets[-1].high, d.largest) for d in found)
+    return scales.decades([low, high], title, unit="ns", margin=1.2)
+
+
+def tail_panel(
+    found: Sequence[Distribution], subject: Distribution, *, timer: float | None = None, noun: str = "access"
+) -> Panel:
+    """Draw the share of samples above each time, and of `subject` the normal distribution of the same mean and SD.
+
+    timer: what the timer alone takes (ns), drawn as a floor; None where nothing tells it.
+    """
+    lines = {d.name: [(max(v, 1.0), p) for v, p in derive.survival(d.buckets)] for d in found}
+    x = _time_axis(found, f"{noun.capitalize() if noun.islower() else noun} time (log)")
+    y = scales.share_axis(
+        min(points[-1][1] for points in lines.values()), "Share faster than x (log of 1 − CDF)"
+    )
+    series = [
+        vega.Series(name=d.name, colour=c) for d, c in zip(found, vega.palette(len(found)), strict=True)
+    ]
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {
+            "points": [],
+            "normal": _normal_rows(subject, plot),
+            "references": [],
+            "notes": [],
+            "names": [],
+            "leads": [],
+        }
+        taken: list[labels.Box] = []
+        if timer and x.low <= timer <= x.high:
+            data["references"].append({"x": timer, "x2": timer, "y": y.low, "y2": y.high})
+            text = f"timer {fmt.quantity(timer, 'ns')}"
+            px, py = plot.at(timer, y.low)
+            taken.append(labels.box_of(px + 5, py - 6, text, 11.5))
+            data["notes"].append({"x": timer, "y": y.low, "text": text, "dx": 5, "dy": -6, "align": "left"})
+        named: list[tuple[list[labels.Point], str]] = []
+        for d in found:
+            points = _thinned(lines[d.name], plot)
+            data["points"] += _tail_rows(d.name, points, plot)
+            corners = [plot.at(*points[0])]
+            for (a, _), (b, pb) in itertools.pairwise(
+                points
+            ):  # down at a, then on to b: as the line is drawn
+                corners += [plot.at(a, pb), plot.at(b, pb)]
+            named.append((corners, d.name))
+        if data["normal"]:
+            named.append(
+                (
+                    [plot.at(r["x"], r["y"]) for r in data["normal"]],
+                    "normal, same mean and SD" if width > 400 else "normal",
+                )
+            )
+        bounds = (2.0, 0.0, frame.plot_width + 10, frame.plot_height - 2)
+        for place, (corners, text) in zip(
+            labels.along(named, taken, bounds, prefer=frame.plot_height * 0.45), named, strict=True
+        ):
+            of = next((d for d in found if d.name == text), None)
+            start = lines[of.name][0] if of else (data["normal"][0]["x"], data["normal"][0]["y"])
+            at = {"x": start[0], "y": start[1]} | ({"series": of.name} if of else {})
+            dx, dy = place.x - corners[0][0], place.y - corners[0][1]
+            data["names" if of else "notes"].append(
+                {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
+            )
+            if of and place.lead:
+                (x1, y1), (x2, y2) = place.lead
+                data["leads"].append({"series": of.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+        return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{d.name}: median {fmt.quantity(derive.quantile(d.buckets, 0.5), 'ns')}, "
+        f"99.9 % under {fmt.quantity(derive.quantile(d.buckets, 0.999), 'ns')}, longest {fmt.quantity(d.largest, 'ns')}."
+        for d in found
+    )
+    return panel("Tail (1 − CDF)", f"Share that takes longer, on log axes. {described}", build)
+
+
+def _thinned(points: list[tuple[float, float]], plot: common.Plot) -> list[tuple[float, float]]:
+    """Drop what lies within 1.2 px of the point before it: nobody sees it, and it is most of the file."""
+    kept = [points[0]]
+    for point in points[1:-1]:
+        (ax, ay), (bx, by) = plot.at(*kept[-1]), plot.at(*point)
+        if abs(ax - bx) > 1.2 or abs(ay - by) > 1.2:
+            kept.append(point)
+    return [*kept, *points[-1:]] if len(points) > 1 else kept
+
+
+def _tail_rows(name: str, points: list[tuple[float, float]], plot: common.Plot) -> Rows:
+    """The points of a tail; some 12 px apart they say their values under the pointer."""
+    rows: Rows = []
+    last = (-99.0, -99.0)
+    for order, (value, share) in enumerate(points):
+        row = {"series": name, "x": value, "y": share, "order": order, "segment": 0}
+        x, y = plot.at(value, share)
+        if order and abs(x - last[0]) + abs(y - last[1]) >= 12:
+            last = (x, y)
+            row["tip"] = f"{_percent_below(share)} under {fmt.quantity(value, 'ns', 4)}"
+        rows.append(row)
+    return rows
+
+
+def _percent_below(share: float) -> str:
+    """`_percent_below(0.00123)` is "99.877 %": as many digits as the rest has significant ones, two."""
+    return f"{100 * (1 - share):.{max(0, math.ceil(-math.log10(share)) - 1)}f} %"
+
+
+def _bucket_tip(bucket: Bucket, noun: str) -> str:
+    counted = fmt.plural(bucket.n, noun, _many(noun))
+    return f"{fmt.quantity(bucket.low, 'ns')} to {fmt.quantity(bucket.high, 'ns')} · {counted}"
+
+
+def _many(noun: str) -> str:
+    return f"{noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def _normal_rows(d: Distribution, plot: common.Plot) -> Rows:
+    if d.deviation <= 0:
+        return []
+    rows = []
+    for i in range(121):
+        value = plot.x.low * (plot.x.high / plot.x.low) ** (i / 120)
+        share = derive.normal_survival(d.mean, d.deviation, value)
+        if share >= plot.y.low:
+            rows.append({"x": value, "y": share, "order": i, "segment": 0})
+    return rows
+
+
+def histogram_panel(d: Distribution, *, noun: str = "access") -> Panel:
+    """Draw the counts in 24 logarithmic buckets a decade, into which the tool's own finer ones are added up; median and 99.9 %
+    as lines; where there are several modes, their times and shares above their peaks."""
+    buckets = derive.merge(d.buckets)
+    modes = d.modes if len(d.modes) > 1 else ()
+    many = _many(noun)
+    many = many[:1].upper() + many[1:]
+    x = _time_axis([d], f"{noun[:1].upper() + noun[1:]} time (log buckets, 24 a decade)")
+    floor = 0.7
+    room = 4 if modes else 1.3
+    y = scales.decades(
+        [floor * 1.5, max(b.n for b in buckets) * room], f"{many} per bucket (log scale)", margin=1.0
+    )
+    y = scales.Axis(
+        kind="log", low=floor, high=y.high,
+        ticks=tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= y.high), title=y.title,
+    )  # fmt: skip
+    median, p999 = derive.quantile(d.buckets, 0.5), derive.quantile(d.buckets, 0.999)
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
+        plot = common.Plot(frame=frame, x=x, y=y)
+        marks = [
+            (median, f"median {fmt.quantity(median, 'ns')}"),
+            (p999, f"99.9 % under {fmt.quantity(p999, 'ns')}"),
+        ]
+        known = [(value, text) for value, text in marks if value is not None and x.low <= value <= x.high]
+        notes: Rows = []
+        for row, (value, text) in enumerate(known):
+            px = plot.at(value, 1)[0]
+            right = px + labels.text_width(text, 11.5) + 8 < frame.plot_width + frame.right
+            if row == 0 and px - labels.text_width(text, 11.5) > 0 and len(known) > 1:
+                right = False
+            notes.append(
+                {
+                    "x": value, "y": y.high, "text": text, "dx": 5 if right else -5,
+                    "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
+                }
+            )  # fmt: skip
+        peaks = [_peak(mode, buckets) for mode in modes]
+        anchors = [(plot.at(*at), mode_text(mode)) for at, mode in zip(peaks, modes, strict=True)]
+        bars = [(plot.at(b.low, max(b.n, 1)), plot.at(b.high, max(b.n, 1))) for b in buckets]
+        taken = [_box(note, plot) for note in notes]
+        bounds = (2.0, -4.0, frame.plot_width + frame.right, frame.plot_height - 4)
+        for (at_x, at_y), place in zip(
+            peaks, labels.near(anchors, bars, taken, bounds, 11.5, (1.0, 2.0, 3.0, 4.0, 5.0)), strict=True
+        ):
+            text = anchors[place.index][1]
+            notes.append(
+                {"x": at_x, "y": at_y, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align}
+            )
+        data: dict[str, Rows] = {
+            "bars": [
+                {
+                    "series": d.name,
+                    "x": max(b.low, x.low),
+                    "x2": min(b.high, x.high),
+                    "y": b.n,
+                    "base": floor,
+                    "tip": _bucket_tip(b, noun),
+                }
+                for b in buckets
+                if b.high > x.low
+            ],
+            "references": [{"x": v, "x2": v, "y": floor, "y2": y.high} for v, _ in known],
+            "notes": notes,
+        }
+        series = [vega.Series(name=d.name, colour=vega.SERIES[0])]
+        return vega.fill("histogram", frame=frame, x=x, y=y, series=series, data=data)
+
+    return panel(
+        f"Histogram, {d.name}",
+        f"{many} per logarithmic bucket: {fmt.count(d.n)} in all, from {fmt.quantity(d.buckets[0].low, 'ns')} to {fmt.quantity(d.largest, 'ns')}."
+        + (f" Modes: {fmt.words(mode_text(mode) for mode in modes)}." if modes else ""),
+        build,
+    )
+
+
+def _peak(mode: Mode, buckets: Sequence[Bucket]) -> tuple[float, float]:
+    """Return where a mode's highest bucket is: its middle on a log axis (ns), and its count."""
+    inside = [b for b in buckets if mode.low * 0.999 <= b.low and b.high <= mode.high * 1.001]
+    top = max(inside, key=lambda b: b.n)
+    return math.sqrt(top.low * top.high), float(top.n)
+
+
+def _box(note: dict[str, Any], plot: common.Plot) -> labels.Box:
+    px, py = plot.at(note["x"], note["y"])
+    width = labels.text_width(note["text"], 11.5) if note["align"] == "right" else 0.0
+    return labels.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
+
+
+def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
+    """Return quantiles, moments and modes, a row per distribution."""
+    rows = [
+        (
+            d.name, fmt.count(d.n), *(fmt.quantity(derive.quantile(d.buckets, share), "ns") for share, _ in _SHARES),
+            fmt.quantity(d.largest, "ns"), fmt.quantity(d.mean, "ns"), fmt.quantity(d.deviation, "ns"),
+            "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one",
+        )
+        for d in found
+    ]  # fmt: skip
+    many = _many(noun)
+    return Table(
+        columns=(
+            "Target", many[:1].upper() + many[1:], *(name for _, name in _SHARES), "Longest", "Mean", "SD",
+            "Modes: median, share",
+        ),
+        rows=tuple(rows),
+        numeric=frozenset(range(1, 10)),
+        caption="A quantile is given where at least ten samples lie beyond it. A mode is a peak with 2 % of the samples or more, "
+        "from valley to valley, where the valley is below half of the lower peak",
+    )  # fmt: skip
