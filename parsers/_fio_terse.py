@@ -25,6 +25,11 @@ _DIRECTIONS: Final = {
 }
 
 
+def may_be(text: str) -> bool:
+    """Could there be a line of terse output, which names nothing in version 2? Before any expression."""
+    return text.count(";") >= 5
+
+
 def looks_like(text: str) -> bool:
     return bool(_LINE.search(text))
 

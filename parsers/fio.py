@@ -63,6 +63,8 @@ def recognise(text: str) -> bool:
     """Does this look like fio's output, whole, cut off or with nothing but its error messages?"""
     if '"fio version"' in text:
         return True
+    if not (texts.mentions(text, "fio", "groupid=", "(g=", "bw=", "aggrb=") or _fio_terse.may_be(text)):
+        return False
     cleaned = texts.clean(text)
     return (
         _fio_terse.looks_like(cleaned)

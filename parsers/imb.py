@@ -81,6 +81,9 @@ _TITLE = re.compile(
     r"^#\s*(?:Intel ?\(R\)|PALLAS) MPI Benchmarks?(?: Suite)? V?"
     r"(?P<version>\d[\w.]*(?: [Uu]pdate \d+)?)(?:,\s*(?P<part>[\w-]+) part)?"
 )
+_RECOGNISE = re.compile(  # a title as printed: most texts need no cleaning to be known
+    r"^# +Intel ?\(R\) MPI Benchmarks?(?: Suite)? V?\d", re.MULTILINE
+)
 _HEAD = re.compile(r"^# (Date|Machine|Release|MPI Version)\s*: (.*)$")
 _COMMAND = re.compile(r"^# Calling sequence was:\s*$")
 _BENCHMARK = re.compile(r"^#\s*Benchmarking (\S+)")
@@ -107,6 +110,10 @@ def _lines(text: str) -> list[str]:
 
 def recognise(text: str) -> bool:
     """Does this look like IMB's output, whole, cut or a single table?"""
+    if not texts.mentions(text, "mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()"):
+        return False
+    if _RECOGNISE.search(text):
+        return True
     rows = _lines(text)
     if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
         return True

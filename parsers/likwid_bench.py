@@ -95,6 +95,8 @@ class _Run:
 
 def recognise(text: str) -> bool:
     """Does this look like likwid-bench's output?"""
+    if not texts.mentions(text, "likwid micro benchmark"):
+        return False
     return any(_BANNER.match(line.strip()) for line in texts.lines(text))
 
 

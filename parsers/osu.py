@@ -99,7 +99,7 @@ def _lines(text: str) -> list[str]:
 
 def recognise(text: str) -> bool:
     """Does this look like the output of an OSU micro-benchmark?"""
-    return any(_TITLE.match(line) for line in _lines(text))
+    return texts.mentions(text, "osu ") and any(_TITLE.match(line) for line in _lines(text))
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)

@@ -21,7 +21,7 @@ _ESCAPE = re.compile(
 _CONTROL = re.compile(
     r"[\x00-\x08\x0e-\x1f\x7f]"
 )  # after escapes and backspaces: nothing that was ever printed
-_BACKSPACE = re.compile(r"[^\n\x08]\x08")
+_BACKSPACES = re.compile(r"(\x08+)")
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u202f", " "))  # of web pages and word processors
 _FENCE = re.compile(r"^[ \t]*(?:>[ \t]?)*(?:```|~~~)[^\n`]*$\n?", re.MULTILINE)
 _QUOTE = re.compile(r"^[ ]{0,3}>(?:[ ]|$)(?:[ ]?>(?:[ ]|$))*", re.MULTILINE)
@@ -62,8 +62,8 @@ def clean(text: str, *, ranks: bool = False) -> str:
         text = _ends(text)
         if "\x1b" in text or "\x9b" in text:
             text = _ESCAPE.sub("", text)
-        while "\x08" in text and (shorter := _BACKSPACE.sub("", text)) != text:
-            text = shorter
+        if "\x08" in text:
+            text = _overstruck(text)
         text = _CONTROL.sub("", text)
     text = text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
     if ranks:
@@ -141,7 +141,29 @@ def number(word: str) -> float | None:
 
 
 def _ends(text: str) -> str:
-    return re.sub(r"\r+\n", "\n", text).replace("\r", "\n") if "\r" in text else text
+    """Make every line end "\\n", of any number of CRs before it. No expression: a megabyte of CRs is a megabyte, too."""
+    if "\r" not in text:
+        return text
+    *ended, last = text.split("\n")
+    return "\n".join([*(line.rstrip("\r") for line in ended), last]).replace("\r", "\n")
+
+
+def _overstruck(text: str) -> str:
+    """Take off what backspaces took off, each one character of its line."""
+    kept: list[str] = []
+    for i, part in enumerate(_BACKSPACES.split(text)):
+        if i % 2 == 0:
+            kept.append(part)
+            continue
+        count = len(part)
+        while count and kept and not kept[-1].endswith("\n"):
+            short = kept.pop()
+            line = max(short.rfind("\n") + 1, len(short) - count)
+            count -= len(short) - line
+            if line:
+                kept.append(short[:line])
+                break
+    return "".join(kept)
 
 
 def scaled(word: str, factor: float) -> float | None:

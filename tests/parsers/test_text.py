@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import string
 from decimal import Decimal
 
@@ -203,3 +204,20 @@ def test_lines_end_only_where_the_tool_ended_them() -> None:
 def test_mentions_looks_at_letters_not_at_their_case() -> None:
     assert mentions("… STREAM Version …", "mlc", "stream")
     assert not mentions("fio-3.33", "mlc", "stream")
+
+
+@given(st.text("ab\n\x08", max_size=30))
+def test_a_backspace_takes_one_character_of_its_line(text: str) -> None:
+    expected: list[str] = []
+    for character in text:
+        if character != "\x08":
+            expected.append(character)
+        elif expected and expected[-1] != "\n":
+            expected.pop()
+
+    assert clean(text).split("\n") == clean("".join(expected)).split("\n")
+
+
+@given(st.text("a\r\n", max_size=30))
+def test_a_line_ends_once_whatever_ends_it(text: str) -> None:
+    assert clean(text) == re.sub(r"\r+\n", "\n", text).replace("\r", "\n")
