@@ -1,6 +1,7 @@
-// What the report's charts need of Vega, as `vega` in the page: parse, View, and the interpreter that runs
-// expressions without eval. The specifications are compiled Vega-Lite whose data lies in them, so of the
+// What the report's charts need of Vega, as `vega` in the page: parse, View, d3's ticks, and the interpreter that
+// runs expressions without eval. The specifications are compiled Vega-Lite whose data lies in them, so of the
 // transforms those are left out that such charts have no use for, and with them the one that loads data.
+import { ticks } from "d3-array";
 import { transforms } from "vega-dataflow";
 import { axisticks, datajoin, encode, scale, sortitems } from "vega-encode";
 import { expressionInterpreter } from "vega-interpreter";
@@ -19,4 +20,4 @@ Object.assign(transforms, {
   bound, mark, overlap, render, viewlayout,
 });
 
-globalThis.vega = { View, expressionInterpreter, parse };
+globalThis.vega = { View, expressionInterpreter, parse, ticks };
