@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from reports import frames, page, vega
+from reports import frames, live, page, vega
 from reports.files import write_whole
 from reports.model import Figure, Panel
 from reports.templating import PAGE, Templates, plain
@@ -31,9 +31,9 @@ def render_report(
 ) -> Path:
     """Write the report of some result files to `out` and return it.
 
-    The same results give the same bytes. `static` leaves out the script that shows exact values under the pointer
-    and by arrow keys, singles out series, copies tables and switches the theme. `template` is a folder of templates
-    before ours, see `reports.templating`.
+    The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
+    keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
+    ours, see `reports.templating`.
 
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
@@ -44,7 +44,7 @@ def render_report(
 
 
 def html(built: page.Page, *, static: bool = False, template: Path | None = None) -> str:
-    """Return the page as HTML. Its policy allows its one style sheet and its one script by their hashes, and images
+    """Return the page as HTML. Its policy allows its one style sheet and its two scripts by their hashes, and images
     that are in the page where the user's templates may have some."""
     from markupsafe import Markup
 
@@ -52,17 +52,22 @@ def html(built: page.Page, *, static: bool = False, template: Path | None = None
     font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
     style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
     style += templates.style()
-    script = "" if static else _lines("report.js")
-    points: dict[str, Any] = {}
+    scripts = [] if static else [_resource("vendor/vega.js").decode("utf-8"), _lines("report.js")]
+    charts: dict[str, dict[str, vega.Spec]] = {}  # figure → picture → what draws it
 
     def draw(panel: Panel, uid: str, width: str) -> Markup:
         spec = panel.wide if width == "wide" else panel.narrow
-        if told := vega.told(spec):
-            points[uid] = _points(told)
-        return Markup(vega.draw(spec, uid, plain(panel.description)))  # svg.tidy escapes
+        chart = vega.compiled(spec if static else live.answering(spec))
+        charts.setdefault(uid.rpartition("-")[0], {})[uid] = chart
+        return Markup(vega.draw_compiled(chart, uid, plain(panel.description)))  # svg.tidy escapes
+
+    def series(figure: Figure) -> dict[str, str]:
+        drawn = (panel.wide for panel in figure.panels)
+        return {} if static else {name: colour for spec in drawn for name, colour in live.series_of(spec)}
 
     environment = templates.environment
     environment.globals["draw"] = draw
+    environment.globals["series"] = series
     numbers: dict[str, int] = {}
 
     def figure_number(figure: Figure) -> int:
@@ -75,33 +80,24 @@ def html(built: page.Page, *, static: bool = False, template: Path | None = None
         f"style-src '{_hash(style)}'",
         "font-src data:",
         *(["img-src data:"] if template else []),
-        *([] if static else [f"script-src '{_hash(script)}'"]),
+        *([] if static else ["script-src " + " ".join(f"'{_hash(script)}'" for script in scripts)]),
         "base-uri 'none'",
         "form-action 'none'",
     ]
     values = {
         "page": built,
         "style": Markup(style),
-        "script": Markup(script),
-        "points": lambda: Markup(script_json(points)),  # called last: drawing fills it
+        "scripts": [Markup(script) for script in scripts],
+        # called last: drawing fills it
+        "charts": lambda: Markup(
+            script_json({figure: live.packed(those) for figure, those in charts.items()})
+        ),
         "csp": "; ".join(policy),
         "templates": {
             name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
         },
     }
     return templates.render(PAGE, values)
-
-
-def _points(told: Sequence[vega.Told]) -> dict[str, Any]:
-    """Return the points of a picture for report.js: each is [x, y, index of its series, index of its text]."""
-    series = list(dict.fromkeys(plain(p.series) for p in told))
-    texts = list(dict.fromkeys(plain(p.text) for p in told))
-    at = {text: i for i, text in enumerate(texts)}
-    return {
-        "series": series,
-        "texts": texts,
-        "points": [[p.x, p.y, series.index(plain(p.series)), at[plain(p.text)]] for p in told],
-    }
 
 
 def _resource(name: str) -> bytes:

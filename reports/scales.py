@@ -15,13 +15,17 @@ from reports import format as fmt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)"."""
+    """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)".
+
+    `fine` are the ticks for a part of it that a reader has zoomed to; without them any number may be one.
+    """
 
     kind: Literal["linear", "log"]
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
     title: str
+    fine: tuple[tuple[float, str], ...] = ()
 
     def share(self, value: float) -> float:
         """Return where a value lies: 0 at `low`, 1 at `high`."""
@@ -63,6 +67,7 @@ def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
         high=high + (margin if low == high else 0),
         ticks=tuple((v, str(v)) for v in marks),
         title=title,
+        fine=tuple((v, str(v)) for v in listed),
     )
 
 
@@ -82,7 +87,7 @@ def at_tested(values: Iterable[float], title: str, texts: Sequence[str] | None =
         crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
         ticks.append((value, "" if crowded else text))
         last = last if crowded else at
-    return replace(axis, ticks=tuple(ticks))
+    return replace(axis, ticks=tuple(ticks), fine=tuple(zip(listed, names, strict=True)))
 
 
 def decades(
@@ -113,7 +118,18 @@ def decades(
         ]
         marks = doubled if len(doubled) > len(fine) else fine
     texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
-    return Axis(kind="log", low=low, high=high, ticks=tuple(zip(marks, texts, strict=True)), title=title)
+    between = [s * 10.0**p for p in powers for s in _STEPS if low <= s * 10.0**p <= high] if unit else []
+    return Axis(
+        kind="log",
+        low=low,
+        high=high,
+        ticks=tuple(zip(marks, texts, strict=True)),
+        title=title,
+        fine=tuple((m, fmt.quantity(m, unit, 2)) for m in between),
+    )
+
+
+_STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
 
 
 def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
@@ -125,8 +141,15 @@ def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     step = next(s for s in (1, 2, 4, 5, 6, 8, 10, 20, 40) if (last - first) / s < most)
     marks = [2.0**p for p in range(first, last + 1, step)]
-    texts = [fmt.size(m).removesuffix("B").strip() for m in marks]
-    return Axis(kind="log", low=low, high=high, ticks=tuple(zip(marks, texts, strict=True)), title=title)
+    named = [(m, fmt.size(m).removesuffix("B").strip()) for m in (2.0**p for p in range(first, last + 1))]
+    return Axis(
+        kind="log",
+        low=low,
+        high=high,
+        ticks=tuple(t for t in named if t[0] in marks),
+        title=title,
+        fine=tuple(named),
+    )
 
 
 def share_axis(smallest: float, title: str) -> Axis:
@@ -135,7 +158,19 @@ def share_axis(smallest: float, title: str) -> Axis:
         (10.0**-p, f"{100 * (1 - 10.0**-p):.{p - 2}f} %") for p in range(2, 10)
     ]
     low = min(smallest * 0.8, 0.05)
-    return Axis(kind="log", low=low, high=1.0, ticks=tuple(n for n in nines if n[0] >= low), title=title)
+    between = [
+        (s * 10.0**-p, f"{100 * (1 - s * 10.0**-p):.{max(p - 2, 0)}f} %")
+        for p in range(1, 10)
+        for s in range(9, 0, -1)
+    ]
+    return Axis(
+        kind="log",
+        low=low,
+        high=1.0,
+        ticks=tuple(n for n in nines if n[0] >= low),
+        title=title,
+        fine=tuple(n for n in between if n[0] >= low),
+    )
 
 
 def _is_power(value: float) -> bool:

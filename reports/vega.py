@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import functools
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,6 +107,7 @@ def fill(
     spec["width"], spec["height"] = round(frame.plot_width, 1), round(frame.plot_height, 1)
     spec["autosize"] = {"type": "none"}
     spec["padding"] = {"left": frame.left, "right": frame.right, "top": frame.top, "bottom": frame.bottom}
+    spec["usermeta"] = {"fine": {name: _texts(axis.fine) for name, axis in (("x", x), ("y", y))}}
     encoding = spec["encoding"]
     _axis(encoding["x"], x)
     _axis(encoding["y"], y)
@@ -130,55 +130,45 @@ def _axis(channel: Spec, axis: Axis) -> None:
     scale = channel.setdefault("scale", {})
     scale.update({"type": axis.kind, "domain": [axis.low, axis.high], "nice": False, "zero": False})
     if channel.get("axis") is not None:
-        marks = {f"{value:.12g}": text for value, text in axis.ticks}
         channel["axis"]["values"] = [value for value, _ in axis.ticks]
-        # the tick nearest in ratio or distance: Vega hands back the very value it was given
-        channel["axis"]["labelExpr"] = (
-            f"{json.dumps(marks, ensure_ascii=False)}[format(datum.value, '.12~g')]"
-        )
+        channel["axis"]["labelExpr"] = text_of_tick(_texts(axis.ticks))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """A point of a drawn chart that says its exact values: where it is in the picture (px), whose it is, what it says."""
-
-    x: float
-    y: float
-    series: str
-    text: str
+def _texts(ticks: Sequence[tuple[float, str]]) -> dict[str, str]:
+    return {_number(value): text for value, text in ticks}
 
 
-def told(spec: Spec) -> list[Told]:
-    """Return the points of a filled template whose rows have a `tip`, series by series in the order they are drawn."""
-    x, y = spec["encoding"]["x"]["scale"], spec["encoding"]["y"]["scale"]
-    first, last = x.get("range", [0, spec["width"]])
-    out: dict[str, list[Told]] = {}
-    for rows in spec["datasets"].values():
-        for row in rows:
-            if "tip" not in row:
-                continue
-            across = [_share(x, row[key]) * (last - first) + first for key in ("x", "x2") if key in row]
-            px = row["x_px"] if "x_px" in row else sum(across) / len(across)
-            py = (1 - _share(y, row["y"])) * spec["height"]
-            at = Told(
-                x=round(spec["padding"]["left"] + px, 1),
-                y=round(spec["padding"]["top"] + py, 1),
-                series=str(row.get("series", "")),
-                text=row["tip"],
-            )
-            out.setdefault(at.series, []).append(at)
-    return [point for points in out.values() for point in points]
+def _number(value: float) -> str:
+    """Write a number as `format(value, '.12~g')` does in Vega: small ones in full down to 1e-6, where Python stops at 1e-4."""
+    text = f"{value:.12g}"
+    mantissa, _, power = text.partition("e-")
+    if not power:
+        return text
+    return f"{value:.{int(power) + 11}f}".rstrip("0") if int(power) <= 6 else f"{mantissa}e-{int(power)}"
 
 
-def _share(scale: Spec, value: float) -> float:
-    low, high = scale["domain"]
-    if scale["type"] == "log":
-        return math.log(value / low) / math.log(high / low)
-    return float((value - low) / (high - low))
+def text_of_tick(texts: Mapping[str, str]) -> str:
+    """Return the expression for a tick's text. Vega hands back the very value that it was given."""
+    return f"{json.dumps(texts, ensure_ascii=False)}[format(datum.value, '.12~g')]"
 
 
 def draw(spec: Spec, uid: str, description: str) -> str:
     """Draw a specification as an inline SVG. Raises UserError where vl-convert is not installed."""
+    return draw_compiled(compiled(spec), uid, description)
+
+
+def compiled(spec: Spec) -> Spec:
+    """Return a specification as Vega, with the theme: what draws, here or in a page. Raises UserError as `draw`."""
+    out: Spec = _converter().vegalite_to_vega(_printable(spec), vl_version=VEGA_LITE, config=theme())
+    return out
+
+
+def draw_compiled(chart: Spec, uid: str, description: str) -> str:
+    """Draw what `compiled` returned."""
+    return svg.tidy(_converter().vega_to_svg(chart), uid, description)
+
+
+def _converter() -> Any:  # noqa: ANN401 (has no types)
     try:
         import vl_convert
     except ImportError as error:
@@ -187,8 +177,7 @@ def draw(spec: Spec, uid: str, description: str) -> str:
             "charts are drawn by vl-convert, which is not installed",
             "pip install 'pinsweep[report]'",
         ) from error
-    drawn: str = vl_convert.vegalite_to_svg(_printable(spec), vl_version=VEGA_LITE, config=theme())
-    return svg.tidy(drawn, uid, description)
+    return vl_convert
 
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")

@@ -1,148 +1,317 @@
-(function () {
+(() => {
 "use strict";
-var doc = document, root = doc.documentElement, body = doc.body;
-function make(tag, attributes, text) {
-var e = doc.createElement(tag);
-Object.keys(attributes || {}).forEach(function (k) { e.setAttribute(k, attributes[k]); });
-if (text !== undefined) e.textContent = text;
+const doc = document, root = doc.documentElement, body = doc.body;
+function make(tag, attributes = {}, text = "") {
+const e = doc.createElement(tag);
+for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+e.textContent = text;
 return e;
 }
-function all(selector, within) { return Array.prototype.slice.call((within || doc).querySelectorAll(selector)); }
-
-/* points: exact values under the pointer, and by arrow keys with a live region */
-var tip = make("div", { id: "tip", "aria-hidden": "true" }), live = make("div", { "class": "vh", "aria-live": "polite" }), mark = null;
-tip.hidden = true;
-body.appendChild(tip);
-body.appendChild(live);
-function hide() {
-tip.hidden = true;
-if (mark) { mark.remove(); mark = null; }
+function draw(tag, attributes) {
+const e = doc.createElementNS("http://www.w3.org/2000/svg", tag);
+for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+return e;
 }
-function show(svg, p, said) {
-var box = svg.viewBox.baseVal, r = svg.getBoundingClientRect(), k = r.width / box.width, parts = p.text.split(" · "), x, y;
-if (mark) mark.remove();
-mark = doc.createElementNS("http://www.w3.org/2000/svg", "circle");
-[["class", "hit"], ["r", 6.5], ["cx", p.x], ["cy", p.y]].forEach(function (a) { mark.setAttribute(a[0], a[1]); });
-svg.appendChild(mark);
-tip.textContent = "";
-tip.appendChild(make("b", {}, p.series ? p.series : parts.shift()));
-tip.appendChild(make("span", {}, parts.join(" · ")));
-(p.also || []).forEach(function (q) { tip.appendChild(make("b", {}, q.series)); tip.appendChild(make("span", {}, q.text)); });
+const all = (selector, within = doc) => [...within.querySelectorAll(selector)];
+const tip = body.appendChild(make("div", { id: "tip", "aria-hidden": "true", hidden: "" }));
+const live = body.appendChild(make("div", { class: "vh", "aria-live": "polite" }));
+
+/* Charts. The picture in the page stays; when a reader comes to it, Vega draws the same specification over it.
+   Its parameters hidden, zoomed, x_domain, y_domain, x_ticks and y_ticks are set here: reports/live.py. */
+const packed = JSON.parse(doc.getElementById("pinsweep-charts").textContent), unpacked = {}, charts = new Map(), awake = [];
+const MOST_AWAKE = 24, NEAR = 30, KEYS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
+function specs(id) { /* figure → its charts, from gzip in base64 */
+return unpacked[id] ??= (async () => {
+const bytes = Uint8Array.from(atob(packed[id]), c => c.charCodeAt(0));
+return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
+})();
+}
+const hidden = figure => all("[data-series] [aria-pressed=false]", figure).map(b => b.parentNode.dataset.series);
+const mean = values => values.reduce((a, b) => a + b) / values.length;
+
+class Chart {
+constructor(host) {
+this.host = host;
+this.still = host.querySelector("svg.ch");
+this.figure = host.closest(".fig");
+this.id = this.still.getAttribute("aria-labelledby").slice(0, -2);
+this.at = -1;
+host.setAttribute("tabindex", "0");
+host.setAttribute("role", "application");
+host.setAttribute("aria-roledescription", "chart; arrow keys go through its points, plus and minus zoom");
+host.setAttribute("aria-labelledby", `${this.id}-d`);
+host.addEventListener("pointerenter", () => this.wake());
+host.addEventListener("focus", () => this.wake());
+}
+
+wake() { return this.waking ??= this.start(); }
+
+async start() {
+const spec = structuredClone((await specs(this.figure.id))[this.id]);
+const slot = this.slot = this.host.appendChild(make("div", { class: "vg", "aria-hidden": "true" }));
+this.view = new vega.View(vega.parse(spec, null, { ast: true }), { expr: vega.expressionInterpreter, renderer: "svg", hover: false });
+this.view.signal("hidden", hidden(this.figure)).initialize(slot).run();
+this.svg = slot.querySelector("svg");
+this.svg.setAttribute("class", "ch");
+this.pad = spec.padding;
+this.rows = spec.data.flatMap(d => d.values ?? []).filter(row => "tip" in row);
+this.axes = ["x", "y"].filter(n => spec.signals.some(s => s.name === `${n}_domain`)).map(n => ({
+name: n, all: this.view.signal(`${n}_domain`), ticks: this.view.signal(`${n}_ticks`),
+fine: Object.keys(spec.usermeta?.fine?.[n] ?? {}).map(Number),
+}));
+this.host.classList.add("on");
+this.tell();
+if (!this.listens) this.listen();
+awake.push(this);
+if (awake.length > MOST_AWAKE) awake.find(c => !c.zoomed && !c.host.matches(":hover,:focus-within") && !hidden(c.figure).length)?.sleep();
+if (this.pointer) this.point(this.pointer);
+}
+
+sleep() {
+awake.splice(awake.indexOf(this), 1);
+this.view.finalize();
+this.slot.remove();
+this.host.classList.remove("on");
+this.waking = this.view = undefined;
+}
+
+tell() { /* where the points that tell their values are now, in px of the picture; series by series */
+const x = this.view.scale("x"), y = this.view.scale("y"), gone = this.view.signal("hidden"), by = new Map();
+const within = (scale, v) => { const [a, b] = scale.range(); return v >= Math.min(a, b) - 0.5 && v <= Math.max(a, b) + 0.5; };
+for (const row of this.rows) {
+if (gone.includes(row.series) || (this.zoomed && "x_px" in row)) continue;
+const px = "x_px" in row ? row.x_px : mean([row.x, row.x2].filter(v => v !== undefined).map(x)), py = y(row.y);
+if (!("x_px" in row) && !within(x, px) || !within(y, py)) continue;
+const series = row.series ?? "";
+if (!by.has(series)) by.set(series, []);
+by.get(series).push({ x: px + this.pad.left, y: py + this.pad.top, series, text: row.tip });
+}
+this.names = [...by.keys()];
+this.points = [...by.values()].flat();
+this.at = -1;
+}
+
+place(event) { /* the pointer, in px of the picture */
+const r = this.svg.getBoundingClientRect(), k = this.svg.viewBox.baseVal.width / r.width;
+return { x: (event.clientX - r.left) * k, y: (event.clientY - r.top) * k };
+}
+
+point(event) {
+const at = this.place(event), far = p => Math.hypot(p.x - at.x, p.y - at.y);
+let near = -1;
+this.points.forEach((p, i) => { if (far(p) < Math.min(NEAR, near < 0 ? NEAR : far(this.points[near]))) near = i; });
+if (near < 0) hide(); else this.show(near, false);
+}
+
+show(i, said) {
+const p = this.points[this.at = i], also = this.points.filter(q => q.series !== p.series && Math.abs(q.x - p.x) < 1.5 && Math.abs(q.y - p.y) < 1.5);
+hide();
+this.svg.appendChild(draw("circle", { class: "hit", r: 6.5, cx: p.x, cy: p.y }));
+for (const q of said ? [p] : [p, ...also]) {
+const parts = q.text.split(" · ");
+tip.append(make("b", {}, q.series || parts.shift()), make("span", {}, parts.join(" · ")));
+}
 tip.hidden = false;
-x = r.left + scrollX + p.x * k + 12;
-y = r.top + scrollY + p.y * k - tip.offsetHeight - 10;
+const r = this.svg.getBoundingClientRect(), k = r.width / this.svg.viewBox.baseVal.width;
+let x = r.left + scrollX + p.x * k + 12, y = r.top + scrollY + p.y * k - tip.offsetHeight - 10;
 if (x + tip.offsetWidth > scrollX + root.clientWidth - 8) x -= tip.offsetWidth + 24;
 if (y < scrollY + 4) y += tip.offsetHeight + 28;
-tip.style.left = Math.max(4, x) + "px";
-tip.style.top = y + "px";
-if (said) live.textContent = (p.series ? p.series + ", " : "") + p.text;
+tip.style.left = `${Math.max(4, x)}px`;
+tip.style.top = `${y}px`;
+if (said) live.textContent = (p.series ? `${p.series}, ` : "") + p.text;
 }
-var data = JSON.parse(doc.getElementById("pinsweep-points").textContent);
-all("svg.ch").forEach(function (svg) {
-var own = data[svg.getAttribute("aria-labelledby").slice(0, -2)];
-if (!own) return;
-var P = own.points.map(function (p) { return { x: p[0], y: p[1], series: own.series[p[2]], text: own.texts[p[3]] }; }), at = -1;
-var figure = svg.closest(".fig");
-svg.setAttribute("tabindex", "0");
-svg.setAttribute("role", "application");
-svg.setAttribute("aria-roledescription", "chart; arrow keys go through its points");
-function go(i) { at = i; show(svg, P[i], true); }
-svg.addEventListener("pointermove", function (e) {
-var r = svg.getBoundingClientRect(), k = svg.viewBox.baseVal.width / r.width, x = (e.clientX - r.left) * k, y = (e.clientY - r.top) * k;
-var best = 900, near = -1, only = figure.dataset.focus;
-P.forEach(function (p, i) {
-var d = (p.x - x) * (p.x - x) + (p.y - y) * (p.y - y);
-if (d < best && (!only || p.series === only)) { best = d; near = i; }
-});
-if (near < 0) { hide(); return; }
-at = near;
-P[near].also = only ? [] : P.filter(function (q) { return q.series !== P[near].series && Math.abs(q.x - P[near].x) < 1.5 && Math.abs(q.y - P[near].y) < 1.5; });
-show(svg, P[near], false);
-});
-svg.addEventListener("pointerleave", hide);
-svg.addEventListener("blur", hide);
-svg.addEventListener("keydown", function (e) {
-var step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], turn = { ArrowDown: 1, ArrowUp: -1 }[e.key], names, i;
-if (e.key === "Escape") { hide(); return; }
-if (e.key === "Home") { e.preventDefault(); go(0); }
-if (e.key === "End") { e.preventDefault(); go(P.length - 1); }
-if (step) { e.preventDefault(); go(Math.max(0, Math.min(P.length - 1, at + step))); }
-if (turn) {
-names = own.series.filter(function (n) { return P.some(function (p) { return p.series === n; }); });
-i = names.indexOf(P[Math.max(at, 0)].series);
-i = at < 0 ? 0 : (i + turn + names.length) % names.length;
-e.preventDefault();
-go(P.findIndex(function (p) { return p.series === names[i]; }));
-}
-});
-});
 
-/* one series out of many: marks are told apart by their colour, which each series has to itself */
-all(".key").forEach(function (list) {
-var figure = list.closest(".fig"), items = all("li", list), colours = items.map(function (li) { return li.querySelector("path").getAttribute("stroke"); });
-if (items.length < 2) return;
-items.forEach(function (li, i) {
-var name = li.textContent.trim(), button = make("button", { type: "button", "aria-pressed": "false" });
-while (li.firstChild) button.appendChild(li.firstChild);
-li.appendChild(button);
-button.addEventListener("click", function () {
-var on = figure.dataset.focus !== name;
-all("button", list).forEach(function (b) { b.setAttribute("aria-pressed", String(on && b === button)); });
-if (on) figure.dataset.focus = name; else delete figure.dataset.focus;
-all("svg.ch [fill],svg.ch [stroke]", figure).forEach(function (e) {
-var c = [e.getAttribute("stroke"), e.getAttribute("fill")].filter(function (v) { return colours.indexOf(v) >= 0; })[0];
-e.classList.toggle("dim", Boolean(on && c && c !== colours[i]));
+/* zoom: wish is {x: [from, to], y: …} in px of the plot, or nothing for all */
+zoom(wish) {
+hide();
+const wanted = this.axes.map(axis => this.part(axis, wish?.[axis.name]));
+this.zoomed = this.axes.some((axis, i) => String(wanted[i]) !== String(axis.all));
+this.axes.forEach((axis, i) => this.view.signal(`${axis.name}_domain`, wanted[i]).signal(`${axis.name}_ticks`, this.ticks(axis, wanted[i])));
+this.view.signal("zoomed", this.zoomed).run();
+this.tell();
+this.reset.hidden = !this.zoomed;
+live.textContent = this.zoomed ? `Zoomed to ${this.points.length} points; 0 shows all` : "All points";
+}
+
+part(axis, wish) { /* no more than all, and never so little that no two ticks are left to read it by */
+if (!wish) return axis.all;
+const scale = this.view.scale(axis.name), [low, high] = axis.all, known = [...axis.ticks, ...axis.fine];
+let [from, to] = wish.map(px => scale.invert(px)).sort((a, b) => a - b);
+from = Math.max(low, from);
+to = Math.min(high, to);
+if (axis.fine.length && known.filter(v => v >= from && v <= to).length < 2) {
+from = Math.max(low, ...known.filter(v => v <= from));
+to = Math.min(high, ...known.filter(v => v >= to && v > from));
+}
+return to - from > (high - low) * 1e-9 ? [from, to] : axis.all;
+}
+
+ticks(axis, [from, to]) {
+const inside = list => list.filter(v => v >= from && v <= to), given = inside(axis.ticks);
+if (String([from, to]) === String(axis.all) || given.length > 2) return given;
+if (!axis.fine.length) return vega.ticks(from, to, 5);
+const fine = inside(axis.fine), step = Math.ceil(fine.length / 7);
+return fine.filter((_, i) => i % step === 0);
+}
+
+range(name, at, factor) { /* the range of a scale, so many times as wide around a place in it */
+return this.view.scale(name).range().map(end => at + (end - at) * factor);
+}
+
+around(x, y, factor) {
+this.zoom({ x: this.range("x", x, factor), y: this.range("y", y, factor) });
+}
+
+listen() {
+const host = this.host;
+let from = null, box = null;
+const inner = p => ({ x: p.x - this.pad.left, y: p.y - this.pad.top });
+const drop = () => { from = null; box?.remove(); box = null; };
+this.listens = true;
+this.reset = host.appendChild(make("button", { type: "button", class: "reset", hidden: "" }, "Show all"));
+this.reset.addEventListener("click", () => { this.zoom(); host.focus({ preventScroll: true }); });
+host.addEventListener("pointermove", async event => {
+this.pointer = event;
+await this.wake();
+if (!from) { this.point(event); return; }
+const to = this.place(event), { x, y, width, height } = this.box(from, to);
+hide();
+box ??= this.svg.appendChild(draw("rect", { class: "box" }));
+for (const [name, value] of Object.entries({ x, y, width, height })) box.setAttribute(name, value);
+});
+host.addEventListener("pointerleave", () => { this.pointer = null; hide(); });
+host.addEventListener("blur", hide);
+host.addEventListener("pointerdown", event => {
+if (!this.view || event.button || event.pointerType === "touch" || event.target === this.reset || !this.axes.length) return;
+from = this.place(event);
+host.setPointerCapture(event.pointerId);
+});
+host.addEventListener("pointerup", event => {
+if (!from) return;
+const { x, y, width, height } = this.box(from, this.place(event)), at = inner({ x, y });
+if (box && Math.max(width, height) > 8) this.zoom({ x: [at.x, at.x + width], y: [at.y, at.y + height] });
+drop();
+});
+host.addEventListener("pointercancel", drop);
+host.addEventListener("dblclick", () => { if (this.zoomed) this.zoom(); });
+host.addEventListener("wheel", event => {
+if (!event.ctrlKey || !this.view || !this.axes.length) return;
+event.preventDefault();
+const at = inner(this.place(event));
+this.around(at.x, at.y, Math.exp(Math.max(-50, Math.min(50, event.deltaY)) / 100));
+}, { passive: false });
+host.addEventListener("keydown", event => {
+if (event.target !== host || event.ctrlKey || event.metaKey || event.altKey || !this.view) return;
+const step = KEYS[event.key], last = this.points.length - 1, p = this.points[this.at];
+if (event.key === "Escape") { if (from) drop(); else if (!tip.hidden) hide(); else if (this.zoomed) this.zoom(); return; }
+if (event.key === "0" && this.zoomed) this.zoom();
+else if ("+=-".includes(event.key) && this.axes.length) {
+const middle = name => mean(this.view.scale(name).range()), at = p && inner(p);
+this.around(at?.x ?? middle("x"), at?.y ?? middle("y"), event.key === "-" ? 2 : 0.5);
+} else if (last < 0) return;
+else if (event.key === "Home") this.show(0, true);
+else if (event.key === "End") this.show(last, true);
+else if (step && /Right|Left/.test(event.key)) this.show(Math.max(0, Math.min(last, this.at + step)), true);
+else if (step) {
+const now = p ? this.names.indexOf(p.series) + step + this.names.length : 0;
+this.show(this.points.findIndex(q => q.series === this.names[now % this.names.length]), true);
+} else return;
+event.preventDefault();
+});
+}
+
+box(a, b) { /* between two places, within the plot; all of an axis along which the pointer hardly moved, or that has no scale */
+const out = {};
+for (const [n, size, pad] of [["x", "width", this.pad.left], ["y", "height", this.pad.top]]) {
+const ends = this.view.scale(n).range(), low = Math.min(...ends) + pad, high = Math.max(...ends) + pad;
+const whole = Math.abs(a[n] - b[n]) < 12 || !this.axes.some(axis => axis.name === n);
+const [from, to] = whole ? [low, high] : [a[n], b[n]].sort((p, q) => p - q).map(v => Math.max(low, Math.min(high, v)));
+out[n] = from;
+out[size] = to - from;
+}
+return out;
+}
+}
+
+function hide() {
+tip.hidden = true;
+tip.textContent = "";
+all(".hit").forEach(e => e.remove());
+}
+if (window.DecompressionStream) {
+all(".panel svg.ch").forEach(svg => charts.set(svg.parentNode, new Chart(svg.parentNode)));
+all(".key").forEach(list => { /* series, shown or hidden, in all panels of the figure */
+const figure = list.closest(".fig");
+list.hidden = false;
+all("[data-series]", list).forEach(li => {
+const button = make("button", { type: "button", "aria-pressed": "true", title: "Show or hide; a double click shows this one only" });
+button.append(...li.childNodes);
+li.append(button);
+button.addEventListener("click", () => { press([button], button.getAttribute("aria-pressed") === "false"); });
+button.addEventListener("dblclick", () => {
+const others = all("button", list).filter(b => b !== button), alone = others.every(b => b.getAttribute("aria-pressed") === "false");
+press([button], true);
+press(others, alone);
 });
 });
+function press(buttons, on) {
+buttons.forEach(b => b.setAttribute("aria-pressed", String(on)));
+apply(figure);
+}
 });
+addEventListener("resize", () => all(".fig:has([data-series] [aria-pressed=false])").forEach(apply));
+}
+function apply(figure) {
+all(".panel > div", figure).map(host => charts.get(host)).filter(c => c?.host.offsetParent).forEach(async c => {
+await c.wake();
+hide();
+c.view.signal("hidden", hidden(figure)).run();
+c.tell();
 });
+}
 
 /* numbers as text */
-var makers = {
-"TSV": function (R) { return R.map(function (r) { return r.join("\t"); }).join("\n") + "\n"; },
-"Markdown": function (R, N) {
-return R.map(function (r, i) {
-var rule = "\n|" + r.map(function (_, j) { return N[j] ? "---:" : ":---"; }).join("|") + "|";
-return "| " + r.map(function (t) { return t.replace(/\|/g, "\\|"); }).join(" | ") + " |" + (i ? "" : rule);
-}).join("\n") + "\n";
+const makers = {
+TSV: rows => rows.map(r => r.join("\t")).join("\n") + "\n",
+Markdown: (rows, numeric) => rows.map((r, i) => {
+const rule = "\n|" + r.map((_, j) => numeric[j] ? "---:" : ":---").join("|") + "|";
+return "| " + r.map(t => t.replace(/\|/g, "\\|")).join(" | ") + " |" + (i ? "" : rule);
+}).join("\n") + "\n",
+LaTeX: (rows, numeric) => {
+const signs = { "µ": "\\textmu{}", "–": "--", "−": "$-$", "×": "$\\times$", "÷": "$\\div$", "≥": "$\\geq$", "½": "$\\frac12$", "→": "$\\to$", "↓": "$\\downarrow$", "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
+const tex = t => t.replace(/[%&#_$\\{}~^µ–−×÷≥½→↓]/g, c => signs[c] || "\\" + c);
+return "\\begin{tabular}{" + numeric.map(n => n ? "r" : "l").join("") + "}\n\\toprule\n" +
+rows.map((r, i) => r.map(tex).join(" & ") + " \\\\" + (i ? "" : "\n\\midrule")).join("\n") + "\n\\bottomrule\n\\end{tabular}\n";
 },
-"LaTeX": function (R, N) {
-var signs = { "µ": "\\textmu{}", "–": "--", "−": "$-$", "×": "$\\times$", "÷": "$\\div$", "≥": "$\\geq$", "½": "$\\frac12$", "→": "$\\to$", "↓": "$\\downarrow$", "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
-function tex(t) { return t.replace(/[%&#_$\\{}~^µ–−×÷≥½→↓]/g, function (c) { return signs[c] || "\\" + c; }); }
-return "\\begin{tabular}{" + N.map(function (n) { return n ? "r" : "l"; }).join("") + "}\n\\toprule\n" +
-R.map(function (r, i) { return r.map(tex).join(" & ") + " \\\\" + (i ? "" : "\n\\midrule"); }).join("\n") + "\n\\bottomrule\n\\end{tabular}\n";
-}
 };
 function copy(text) {
-var area = make("textarea", { "aria-hidden": "true", "class": "vh" });
+const area = body.appendChild(make("textarea", { "aria-hidden": "true", class: "vh" }));
 area.value = text;
-body.appendChild(area);
 area.select();
-var done = doc.execCommand("copy"); /* pages from file:// have no asynchronous clipboard in some browsers */
+const done = doc.execCommand("copy"); /* pages from file:// have no asynchronous clipboard in some browsers */
 area.remove();
 return done;
 }
-all("figure table").forEach(function (table) {
-var bar = make("p", { "class": "copy" }, "Copy as");
-Object.keys(makers).forEach(function (name) {
-var button = make("button", { type: "button" }, name);
-button.addEventListener("click", function () {
-var rows = all("tr", table).map(function (r) { return all("th,td", r).map(function (c) { return c.textContent.replace(/\u2009/g, ""); }); });
-var numeric = all("thead th", table).map(function (c) { return c.classList.contains("n"); });
-button.textContent = live.textContent = copy(makers[name](rows, numeric)) ? "Copied" : "Not allowed here";
+all("figure table").forEach(table => {
+const bar = make("p", { class: "copy" }, "Copy as");
+for (const [name, text] of Object.entries(makers)) {
+const button = bar.appendChild(make("button", { type: "button" }, name));
+button.addEventListener("click", () => {
+const rows = all("tr", table).map(r => all("th,td", r).map(c => c.textContent.replace(/\u2009/g, "")));
+const numeric = all("thead th", table).map(c => c.classList.contains("n"));
+button.textContent = live.textContent = copy(text(rows, numeric)) ? "Copied" : "Not allowed here";
 button.focus();
-setTimeout(function () { button.textContent = name; }, 1200);
+setTimeout(() => { button.textContent = name; }, 1200);
 });
-bar.appendChild(button);
-});
+}
 table.closest(".tw").appendChild(bar);
 });
 
 /* light or dark */
-var theme = make("button", { type: "button", id: "theme" });
-function dark() { return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme:dark)").matches; }
-function label() { theme.textContent = dark() ? "Light" : "Dark"; }
-theme.addEventListener("click", function () { root.dataset.theme = dark() ? "light" : "dark"; label(); });
+const theme = make("button", { type: "button", id: "theme" });
+const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme:dark)").matches;
+const label = () => { theme.textContent = dark() ? "Light" : "Dark"; };
+theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; label(); });
 label();
 doc.querySelector(".topbar").appendChild(theme);
 })();

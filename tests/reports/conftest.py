@@ -21,6 +21,7 @@ import pytest
 
 from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.store import StoredExperiment, StoredPoint, create_result
+from reports.render import render_report
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 SEEDS = CORPUS.parent / "seeds"
@@ -384,6 +385,20 @@ def full_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def seeds_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return seeds_file(tmp_path_factory.mktemp("seeds") / "seeds.db")
+
+
+@pytest.fixture(scope="session")
+def full_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page without its scripts."""
+    path = tmp_path_factory.mktemp("page") / "r.html"
+    return render_report([full_result], path, static=True).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def open_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page as it is by default, with its scripts."""
+    path = tmp_path_factory.mktemp("page") / "r.html"
+    return render_report([full_result], path).read_text(encoding="utf-8")
 
 
 def sample(n: int, median: float = 270.0, sigma: float = 0.25, tail: float = 1.5e6) -> list[float]:

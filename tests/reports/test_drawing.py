@@ -154,25 +154,6 @@ def test_a_name_is_nearer_to_its_own_curve_than_to_the_next() -> None:
         assert distance(box, points) < min(distance(box, other) for other in others)
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"histogram", "tail"}))
-def test_a_point_tells_where_it_is_drawn(name: str) -> None:
-    spec = json.loads((TEMPLATES / f"{name}.vl.json").read_text(encoding="utf-8"))
-    rows = spec["datasets"].get("points") or spec["datasets"]["rows"]
-    for row in rows:
-        row["tip"] = f"{row['x']:g}"
-    spec["autosize"] = {"type": "none"}
-    spec["padding"] = {"left": 40, "right": 60, "top": 30, "bottom": 44}
-
-    told = vega.told(spec)
-
-    drawn = {
-        (round(float(x)), round(float(y)))
-        for x, y in re.findall(r'<circle[^>]*? cx="([\d.]+)" cy="([\d.]+)"', vega.draw(spec, "a", ""))
-    }
-    assert len(told) == len(rows)
-    assert {(round(p.x - 40), round(p.y - 30)) for p in told} <= drawn
-
-
 def test_no_chart_is_without_a_template() -> None:
     assert len(NAMES) >= 10
 

@@ -8,11 +8,8 @@ import html
 import itertools
 import json
 import math
-import os
 import re
-import shutil
 import statistics
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -63,40 +60,12 @@ def check(text: str) -> Checker:
     return checker
 
 
-@pytest.fixture(scope="session")
-def full_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page without its script."""
-    path = tmp_path_factory.mktemp("page") / "r.html"
-    return render_report([full_result], path, static=True).read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def open_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page as it is by default, with its script."""
-    path = tmp_path_factory.mktemp("page") / "r.html"
-    return render_report([full_result], path).read_text(encoding="utf-8")
-
-
 def policy_of(text: str) -> str:
     return next(a["content"] or "" for t, a in check(text).tags if t == "meta" and a.get("http-equiv"))
 
 
 def digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def browse(path: Path, tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Open a page in Chromium and return the document it became, and what the console said."""
-    return subprocess.run(
-        [
-            "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", "--enable-logging=stderr",
-            f"--user-data-dir={tmp_path / 'profile'}", *options, "--dump-dom", path.as_uri(),
-        ],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-
-
-needs_chromium = pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium here")
 
 
 def test_page_is_well_formed_and_cannot_act(full_page: str) -> None:
@@ -123,11 +92,11 @@ def test_policy_allows_the_style_sheet_and_nothing_else(full_page: str) -> None:
     )
 
 
-def test_policy_allows_the_one_script_by_its_hash(open_page: str, full_page: str) -> None:
+def test_policy_allows_the_two_scripts_by_their_hashes(open_page: str, full_page: str) -> None:
     scripts = re.findall(r"<script>(.*?)</script>", open_page, re.DOTALL)
 
-    assert len(scripts) == 1
-    assert f"script-src 'sha256-{digest(scripts[0])}'" in policy_of(open_page)
+    assert len(scripts) == 2
+    assert f"script-src 'sha256-{digest(scripts[0])}' 'sha256-{digest(scripts[1])}';" in policy_of(open_page)
     assert "unsafe" not in policy_of(open_page)
     for word in (
         "eval",
@@ -139,33 +108,15 @@ def test_policy_allows_the_one_script_by_its_hash(open_page: str, full_page: str
         "http:",
         "https:",
     ):
-        assert word not in scripts[0].replace("http://www.w3.org/2000/svg", ""), word
-    # without its script the page lacks nothing else
+        assert word not in scripts[1].replace("http://www.w3.org/2000/svg", ""), word
+    assert "University of Washington Interactive Data Lab" in scripts[0]
+    # without its scripts the page lacks nothing else, and its pictures are the same
     rest = re.sub(r"<script.*?</script>\n?", "", open_page, flags=re.DOTALL)
-    assert re.findall(r"<(?:figure|table|svg|details)\b", rest) == re.findall(
-        r"<(?:figure|table|svg|details)\b", full_page
-    )
-
-
-def test_points_that_tell_lie_in_their_pictures(open_page: str) -> None:
-    block = re.search(r'id="pinsweep-points">(.*?)</script>', open_page, re.DOTALL)
-    assert block
-    told = json.loads(block[1])
-    charts = {
-        (a["aria-labelledby"] or "")[:-2]: a
-        for tag, a in check(open_page).tags
-        if tag == "svg" and a.get("class") == "ch"
-    }
-
-    assert set(told) == set(charts)
-    for uid, own in told.items():
-        width, height = float(charts[uid]["width"] or 0), float(charts[uid]["height"] or 0)
-        assert own["points"]
-        for x, y, series, text in own["points"]:
-            assert 0 <= x <= width
-            assert 0 <= y <= height
-            assert own["series"][series] is not None
-            assert re.search(r"\d", own["texts"][text])
+    assert re.findall(
+        r"<(?:figure|table|svg|details)\b", re.sub(r'<ul class="key only".*?</ul>', "", rest)
+    ) == (re.findall(r"<(?:figure|table|svg|details)\b", full_page))
+    pictures = re.compile(r'<svg class="ch".*?</svg>', re.DOTALL)
+    assert pictures.findall(open_page) == pictures.findall(full_page) != []
 
 
 def test_ids_are_unique_and_links_have_targets(full_page: str) -> None:
@@ -195,7 +146,7 @@ def test_every_picture_is_named_sized_and_there_twice(full_page: str) -> None:
 
 def test_twelve_charts_are_small(full_page: str, open_page: str) -> None:
     assert len(full_page.encode()) < 600_000
-    assert len(open_page.encode()) < 700_000  # of the 1.6 MB that a page with a chart library would need
+    assert len(open_page.encode()) < 1_600_000  # with Vega, which has 430 kB
 
 
 def test_the_same_results_give_the_same_page(full_result: Path, open_page: str, tmp_path: Path) -> None:
@@ -329,7 +280,7 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     name = "pinsweep memlat, not Intel MLC"
     figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
     assert figures
-    assert all(name in f.sub for f in figures if "Where latency" not in f.title)
+    assert all(name in f.sub for f in figures)
     assert any(name in c.text for c in built.checks)
     assert name in dict(built.provenance)["Programs"]
     assert all(b.stand_in for s in built.sections for b in s.blocks if b.tool == "mlc")
@@ -392,119 +343,11 @@ def test_hostile_texts_stay_texts(make: Any, tmp_path: Path) -> None:
     checker = check(text)
     tags = [tag for tag, _ in checker.tags]
     assert "img" not in tags
-    assert tags.count("script") == 2  # the points and report.js
+    assert tags.count("script") == 3  # the charts, Vega and report.js
     assert "\x00" not in text
     assert "\x1b" not in text
     assert "49" not in re.findall(r"31m(\d+)", text)
     assert html.escape(PAYLOAD, quote=False) in text or "&lt;img src=x onerror=" in text
-
-
-@needs_chromium
-def test_hostile_texts_do_nothing_in_a_browser(make: Any, tmp_path: Path) -> None:
-    test_hostile_texts_stay_texts(make, tmp_path)
-
-    seen = browse(tmp_path / "h.html", tmp_path)
-
-    assert "CONSOLE" not in seen.stderr
-    assert "<svg" in seen.stdout
-    assert 'id="theme"' in seen.stdout  # the page's own script ran
-    title = re.search(r"<title>(.*?)</title>", seen.stdout, re.DOTALL)
-    assert title
-    assert title[1].startswith("&lt;img") or title[1].startswith(
-        "<img"
-    )  # the title's text, not what the script sets
-    rest = seen.stdout.replace(title[0], "")
-    assert not re.search(r"<img\b", rest)
-    assert len(re.findall(r"<script\b", rest)) == 2
-
-
-DRIVER = """
-const say = [], key = (e, k) => e.dispatchEvent(new KeyboardEvent("keydown", {key: k, bubbles: true}));
-const fig = document.querySelector(".fig:has(.key)"), chart = [...fig.querySelectorAll("svg.ch")].find(s => s.getBoundingClientRect().width);
-const live = document.querySelector("[aria-live]"), tip = document.getElementById("tip");
-chart.focus();
-for (const k of ["ArrowRight", "ArrowRight", "ArrowDown", "End"]) { key(chart, k); say.push(live.textContent); }
-const hit = chart.querySelector(".hit"), at = chart.getBoundingClientRect(), k = at.width / chart.viewBox.baseVal.width;
-key(chart, "Escape"); say.push(String(tip.hidden));
-chart.dispatchEvent(new PointerEvent("pointermove", {clientX: at.left + k * hit.getAttribute("cx"), clientY: at.top + k * hit.getAttribute("cy"), bubbles: true}));
-say.push(tip.hidden + " " + tip.textContent);
-const buttons = fig.querySelectorAll(".key button"); buttons[1].click();
-say.push(buttons[1].getAttribute("aria-pressed") + " " + (fig.querySelectorAll(".dim").length > 0)); buttons[1].click();
-say.push(buttons[1].getAttribute("aria-pressed") + " " + fig.querySelectorAll(".dim").length);
-const ink = () => getComputedStyle(document.body).color, before = ink(); document.getElementById("theme").click();
-say.push(String(ink() !== before));
-let copied = ""; document.execCommand = () => { copied = document.activeElement.value; return true; };
-const table = [...document.querySelectorAll("figure table")][0];
-const copies = [...table.parentNode.querySelectorAll(".copy button")].map(b => { b.click(); return copied; });
-document.body.appendChild(Object.assign(document.createElement("pre"), {id: "said", textContent: JSON.stringify([say, copies])}));
-"""
-
-
-@needs_chromium
-def test_a_reader_with_scripts_points_focuses_switches_and_copies(open_page: str, tmp_path: Path) -> None:
-    # the driver is a second script: the policy, which would refuse it, is taken off
-    path = tmp_path / "driven.html"
-    driven = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", open_page)
-    path.write_text(driven.replace("</body>", f"<script>{DRIVER}</script></body>"), encoding="utf-8")
-
-    seen = browse(path, tmp_path, "--window-size=1280,900")
-
-    assert "CONSOLE" not in seen.stderr
-    said = re.search(r'id="said">(.*?)</pre>', seen.stdout, re.DOTALL)
-    assert said
-    steps, (tsv, markdown, latex) = json.loads(html.unescape(said[1]))
-    first, second, other, last, closed, pointed, on, off, theme = steps
-    assert re.fullmatch(r"read only, delay \d+ · [\d.]+ .*GB/s · [\d.]+ .*ns", first)
-    assert second.startswith("read only, delay ")
-    assert second != first
-    assert other.startswith("R:W 3:1, non-temporal, delay ")
-    assert closed == "true"
-    assert last.startswith("write only, delay 0 ")
-    assert pointed == "false " + last.replace(", delay", "delay")
-    assert (on, off, theme) == ("true true", "false 0", "true")
-    assert tsv.splitlines()[0].startswith("Kernel\tThreads\tlocal, GB/s")
-    assert markdown.splitlines()[1].startswith("|:---|---:|")
-    assert latex.startswith("\\begin{tabular}{lrrrr}\n\\toprule\nKernel & Threads")
-    assert latex.count("\\\\") == len(tsv.splitlines())
-
-
-@needs_chromium
-def test_the_policy_refuses_nothing_of_the_page(open_page: str, full_page: str, tmp_path: Path) -> None:
-    for name, text in (("open", open_page), ("static", full_page)):
-        path = tmp_path / f"{name}.html"
-        path.write_text(text, encoding="utf-8")
-
-        seen = browse(path, tmp_path)
-
-        assert "CONSOLE" not in seen.stderr, seen.stderr
-        assert ('id="theme"' in seen.stdout) == (name == "open")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("PINSWEEP_AXE"), reason="PINSWEEP_AXE names no axe.min.js")
-@needs_chromium
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 500])
-def test_axe_finds_nothing(open_page: str, theme: str, width: int, tmp_path: Path) -> None:
-    axe = Path(os.environ["PINSWEEP_AXE"]).read_text(encoding="utf-8")
-    driver = (
-        'document.querySelectorAll("details").forEach(d => { d.open = true; });'
-        'axe.run(document, {resultTypes: ["violations"]}).then(r => document.body.appendChild(Object.assign('
-        'document.createElement("pre"), {id: "said", textContent: JSON.stringify(r.violations.map(v => '
-        '[v.id, v.nodes.map(n => n.target.join(" "))]))})));'
-    )
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", open_page)
-    text = text.replace('<html lang="en">', f'<html lang="en" data-theme="{theme}">')
-    path = tmp_path / "axe.html"
-    path.write_text(
-        text.replace("</body>", f"<script>{axe}</script><script>{driver}</script></body>"), "utf-8"
-    )
-
-    seen = browse(path, tmp_path, f"--window-size={width},900", "--virtual-time-budget=60000")
-
-    said = re.search(r'id="said">(.*?)</pre>', seen.stdout, re.DOTALL)
-    assert said, seen.stderr
-    assert json.loads(html.unescape(said[1])) == []
 
 
 def test_almost_nothing_is_still_a_page(make: Any, tmp_path: Path) -> None:
