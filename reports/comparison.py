@@ -71,7 +71,8 @@ class Row:
     tool: str
     cell: str  # "threads=4 place=remote"; "" of a sweep with one cell
     labels: Mapping[str, str]  # axis → level, those of the inner rows and the metric's name among them
-    quantity: str  # "triad bandwidth", "read latency p99", "PingPong time, 8 B"
+    metric: str  # "triad bandwidth", "read latency p99", "PingPong time"
+    inner: str  # which row of the run's table: "8 B", "delay 100"; "" where the run has one
     unit: str
     better: Direction
     derived: bool
@@ -83,7 +84,17 @@ class Row:
     @property
     def name(self) -> str:
         """`scaling, threads=4 place=remote: triad bandwidth`."""
-        return _name(self.sweep, self.cell, self.quantity)
+        return f"{self.place}: {self.quantity}"
+
+    @property
+    def place(self) -> str:
+        """`scaling, threads=4 place=remote`."""
+        return f"{self.sweep}, {self.cell}" if self.cell else self.sweep
+
+    @property
+    def quantity(self) -> str:
+        """`PingPong time, 8 B`."""
+        return f"{self.metric}, {self.inner}" if self.inner else self.metric
 
     @property
     def verdict(self) -> Verdict:
@@ -172,22 +183,14 @@ class Comparison:
         return {verdict: counted[verdict] for verdict in VERDICTS}
 
     @property
-    def median_worse(self) -> float | None:
-        """By how much the median cell is worse in B: 0.02 is 2 %, below 0 is better. Derived numbers do not count."""
+    def merit(self) -> float | None:
+        """The median over all cells of how B does against A: B / A where more is better, A / B where less is. Below 1 is worse."""
         shifts = [
             row.decision.shift
             for row in self.rows
             if row.decision.shift is not None and not row.derived and row.better != "neither"
         ]
-        return math.expm1(statistics.median(shifts)) if shifts else None
-
-    @property
-    def median_ratio(self) -> float | None:
-        """The median of B / A over all cells, where 1 means no change on the whole."""
-        ratios = [
-            row.decision.ratio for row in self.rows if row.decision.ratio is not None and not row.derived
-        ]
-        return statistics.median(ratios) if ratios else None
+        return math.exp(-statistics.median(shifts)) if shifts else None
 
     def fails(self, verdicts: Collection[str]) -> bool:
         """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
@@ -428,9 +431,7 @@ def _missing(
     own: SideName, other: SideName, cell: CellOfSide, has: Mapping[_Key, object], lacks: Mapping[_Key, object]
 ) -> list[Unmatched]:
     """Say of the rows that only one side of a pair has which they are, in one line a cell."""
-    left = [
-        _quantity(kind, metric, part) for kind, metric, part, _ in has if (kind, metric, part, _) not in lacks
-    ]
+    left = [", ".join(filter(None, _words_of(*key[:3]))) for key in has if key not in lacks]
     if not left:
         return []
     listed = fmt.words(left[:3]) if len(left) <= 3 else f"{', '.join(left[:3])} and {len(left) - 3} more"
@@ -573,12 +574,14 @@ def _sessions(of: Side) -> list[Any]:
 def _row(draft: _Draft, decision: Decision) -> Row:
     number, cell = draft.number, draft.pair.a
     inner = {name: str(value) for name, value in number.part}
+    metric, inner_text = _words_of(number.kind, number.metric, number.part)
     return Row(
         sweep=cell.sweep,
         tool=cell.tool,
         cell=cell.name,
         labels={**cell.labels, **inner, "metric": number.metric, "sweep": cell.sweep, "tool": cell.tool},
-        quantity=_quantity(number.kind, number.metric, number.part),
+        metric=metric,
+        inner=inner_text,
         unit=number.unit,
         better=number.better,
         derived=number.derived,
@@ -589,27 +592,21 @@ def _row(draft: _Draft, decision: Decision) -> Row:
     )
 
 
-def _name(sweep: str, cell: str, quantity: str) -> str:
-    return f"{sweep}{', ' + cell if cell else ''}: {quantity}"
-
-
 _BEFORE: Final = ("kernel", "direction", "target", "op", "traffic", "test", "operation")
 """Labels that stand before the metric without their own name."""
 
 
-def _quantity(kind: str, metric: str, part: numbers.Part) -> str:
-    """Return "triad bandwidth", "read latency p99", "PingPong time, 8 B", "latency matrix latency, from 0, to 1"."""
-    words = [str(value) for name, value in part if name in _BEFORE]
-    after = []
-    for name, value in part:
-        if name == "message_size":
-            after.append(fmt.size(float(str(value))))
-        elif name not in _BEFORE:
-            after.append(f"{name} {value}")
-    head = metric if metric.startswith(kind) else f"{kind} {metric}".strip()
-    if kind.endswith(f" {metric}"):  # "idle latency" and "latency"
-        head = kind
-    return ", ".join([" ".join([*words, head]), *after])
+def _words_of(kind: str, metric: str, part: numbers.Part) -> tuple[str, str]:
+    """Return ("triad bandwidth", ""), ("PingPong time", "8 B"), ("latency matrix", "from 0, to 1")."""
+    before = [str(value) for name, value in part if name in _BEFORE]
+    two = kind.startswith("Ping")  # of two processes by its nature
+    inner = [
+        fmt.size(float(str(value))) if name == "message_size" else f"{name} {value}"
+        for name, value in part
+        if name not in _BEFORE and not (two and name == "nprocs")
+    ]
+    said = kind.endswith(f" {metric}") or kind in (f"{metric} matrix", f"max {metric}")
+    return " ".join([*before, kind if said else f"{kind} {metric}".strip()]), ", ".join(inner)
 
 
 _RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3}
@@ -673,7 +670,8 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
         for part, (left, right) in by_part.items():
             if left and right:
                 key = len(names)
-                names[key] = _name(pair.a.sweep, pair.a.name, _quantity("", "latency", part))
+                metric, _ = _words_of("", "latency", part)
+                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {metric}"
                 shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
     for shape in distribution.judge_shapes(shapes):
         by_chance = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)

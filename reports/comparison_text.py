@@ -1,0 +1,333 @@
+"""A comparison in words: the sentence at its head, the texts of its rows, and all of it in 80 columns of plain text. Pure.
+
+What stands here once is used by the terminal, the page and the machine formats alike.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reports import format as fmt
+from reports.columns import columns, printable
+from reports.comparison import Comparison, ModeShift, Row, Side
+from reports.matching import Unmatched
+from reports.verdicts.model import TauSource, Verdict
+
+WIDTH: Final = 80
+
+WORDS: Final[dict[Verdict, str]] = {
+    "regressed": "worse", "improved": "better", "same": "same", "inconclusive": "unclear",
+}  # fmt: skip
+"""The verdicts where there is no room for them: a column of the page."""
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+def change(value: float | None) -> str:
+    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(None)` is "–"."""
+    if value is None:
+        return fmt.NOTHING
+    text = _percent(value)
+    return f"{text} %" if text[0] in f"0{fmt.MINUS}" else f"+{text} %"
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """`interval((-0.144, -0.122))` is "−14.4 to −12.2": per cent, without the sign."""
+    if ends is None:
+        return ""
+    low, high = (_percent(end) if end < 1e4 else "∞" for end in ends)
+    return f"{low} to {high}"
+
+
+def _percent(value: float) -> str:
+    if abs(value) >= 1:
+        return fmt.number(value * 100, 3)
+    text = f"{value * 100:.1f}".replace("-", fmt.MINUS)
+    return "0.0" if text == f"{fmt.MINUS}0.0" else text
+
+
+def unit_of(row: Row) -> str:
+    """Return the unit as people call it: "IOPS" for fio's operations per second."""
+    if row.unit == "1/s" and "IOPS" in row.metric:
+        return "IOPS"
+    return "" if row.unit == "1" else row.unit
+
+
+def values(row: Row) -> tuple[str, str, str]:
+    """Return (A, B, unit) on one scale, four digits."""
+    scale = fmt.scale_for([row.median_a, row.median_b], unit_of(row))
+    return scale.number(row.median_a, 4), scale.number(row.median_b, 4), scale.unit
+
+
+def from_to(row: Row) -> str:
+    """Return "20.47 → 17.75 GB/s"."""
+    a, b, unit = values(row)
+    return f"{a} → {b} {unit}".rstrip()
+
+
+def runs(row: Row) -> str:
+    """Return "5 + 5 runs"."""
+    return f"{len(row.a)} + {len(row.b)} runs"
+
+
+def direction(row: Row) -> str:
+    """Return "more is better", "less is better", or "neither is better"."""
+    return {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}[row.better]
+
+
+# --- sentences ---------------------------------------------------------------------------------------------
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …"."""
+    counts = comparison.counts
+    judged = sum(counts.values())
+    once = len(comparison.once)
+    if not judged:
+        if not once:
+            return "The two sides have no number in common."
+        return f"One run on a side: {fmt.plural(once, 'number')}, no verdict."
+    parts = [f"{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} regressed"]
+    parts.append(f"{fmt.count(counts['improved'])} improved")
+    parts.append(f"{fmt.count(counts['same'])} {_are(counts['same'])} the same")
+    parts.append(f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive")
+    text = ", ".join(parts) + "."
+    if once:
+        text += f" {fmt.plural(once, 'more has', 'more have')} one run on a side, and no verdict."
+    for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
+        if rows:
+            first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
+            text += f" {word}: {first.name}, {change(first.change)} ({interval(first.interval)})."
+            break
+    return text
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def on_the_whole(comparison: Comparison) -> str:
+    """Return "On the whole B does 0.996 × as well as A (median of all cells).": a machine slower everywhere shows here first."""
+    merit = comparison.merit
+    if merit is None:
+        return ""
+    return f"On the whole B does {fmt.number(merit, 3)} × as well as A (median of all cells)."
+
+
+_TAU: Final[dict[TauSource, str]] = {
+    "interleaved": "none, the sides took turns in one session",
+    "given": "given",
+    "sessions": "learned from the sessions of a side",
+    "auto": "learned from the sweep's own shifts",
+    "assumed": "assumed",
+}
+
+
+def noise(comparison: Comparison) -> str:
+    """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
+    by_source: dict[TauSource, list[float]] = {}
+    for family in comparison.families:
+        by_source.setdefault(family.tau_source, []).append(family.tau)
+    texts = []
+    for source, taus in by_source.items():
+        low, high = (fmt.percent(t) for t in (min(taus), max(taus)))
+        size = "" if source == "interleaved" else f"{low if low == high else f'{low[:-2]} to {high}'} "
+        few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
+        texts.append(f"{size}{_TAU[source]}{few}")
+    return f"Noise between sessions: {'; '.join(texts)}." if texts else ""
+
+
+def needs(rows: Iterable[Row]) -> list[str]:
+    """Return what it would take to decide the inconclusive rows, each advice once with how many it is for, the most first."""
+    repeats: list[int] = []
+    advice: Counter[str] = Counter()
+    for row in rows:
+        if row.decision.need_repeats is not None and row.decision.advice.startswith("needs"):
+            repeats.append(row.decision.need_repeats)
+        elif row.decision.advice:
+            advice[row.decision.advice] += 1
+    found = [f"{text} ({fmt.count(n)})" for text, n in advice.most_common()]
+    if repeats:
+        low, high = min(repeats), max(repeats)
+        many = f"{low}" if low == high else f"{low} to {high}"
+        found.insert(0, f"needs {many} repeats a side ({fmt.count(len(repeats))})")
+    return found
+
+
+def side(side: Side) -> str:
+    """Return "before.db: node07, 1 session, 120 runs; left out: 2 disturbed, 1 failed"."""
+    hosts = fmt.words(side.hosts[:3]) + (
+        f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
+    )
+    text = f"{side.title}: {hosts}, {fmt.plural(len(side.sessions), 'session')}, {fmt.plural(len(side.runs), 'run')}"
+    bad = Counter(
+        r.record.status if not r.unreadable else "unreadable" for r in (*side.left_out, *side.failed)
+    )
+    listed = ", ".join(f"{n} {status}" for status, n in sorted(bad.items()))
+    return text + (f"; left out: {listed}" if listed else "")
+
+
+def mode_shift(shift: ModeShift) -> str:
+    """Return "reads: the mode at 95 µs holds 12 % of A and 47 % of B"."""
+    text = (
+        f"{shift.name}: the mode at {fmt.quantity(shift.at, 'ns', 2)} holds {fmt.percent(shift.share_a)} of A "
+        f"and {fmt.percent(shift.share_b)} of B"
+    )
+    return text + (" (one run on a side)" if shift.once else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """Unmatched cells with one reason."""
+
+    side: str
+    sweep: str
+    reason: str
+    cells: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """`only A has scaling, threads=8 place=local: B has no threads=8; it has 1, 2 and 4`."""
+        named = ", ".join(self.cells[:2]) + (
+            f" and {len(self.cells) - 2} more" if len(self.cells) > 2 else ""
+        )
+        where = f"{self.sweep}, {named}" if named else self.sweep
+        return f"only {self.side} has {where}: {self.reason}"
+
+
+def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
+    """Group unmatched cells by what is said of them, in order."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for item in unmatched:
+        groups.setdefault((item.side, item.sweep, item.reason), []).append(item.cell)
+    return [
+        Absent(side=side, sweep=sweep, reason=reason, cells=tuple(filter(None, cells)))
+        for (side, sweep, reason), cells in groups.items()
+    ]
+
+
+# --- the terminal ------------------------------------------------------------------------------------------
+
+_TOP: Final[dict[Verdict, int]] = {"regressed": 20, "inconclusive": 6, "same": 0, "improved": 10}
+_MOST_ABSENT: Final = 8
+
+
+def table(
+    comparison: Comparison, *, top: int | None = None, everything: bool = False, only_changed: bool = False
+) -> str:
+    """Return the comparison for a terminal, ends without a line end.
+
+    top: rows of each verdict that are listed (else as in _TOP; the rest is counted); everything: no limit;
+    only_changed: neither the same nor the inconclusive ones.
+    """
+    out = [*_wrapped("A  ", side(comparison.a)), *_wrapped("B  ", side(comparison.b))]
+    for text in comparison.across:
+        out += _wrapped("", f"Different programs: {text}. Their numbers differ on one and the same machine.")
+    out += ["", *_wrapped("", sentence(comparison)), *_wrapped("", on_the_whole(comparison))]
+    for shared in comparison.shared:
+        out += _wrapped("", f"Regressed together: {shared.text}.")
+    out += list(_differences(comparison))
+    shown: tuple[Verdict, ...] = (
+        ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
+    )
+    for verdict in shown:
+        most = None if everything else top if top is not None else _TOP[verdict]
+        rows = comparison.of(verdict)
+        out += list(_verdict(verdict, rows[::-1] if verdict == "improved" else rows, most))
+    if comparison.once and not only_changed:
+        most = None if everything else top if top is not None else 20
+        out += list(_listed("one run on a side, no verdict", comparison.once, most))
+    if comparison.modes:
+        out += ["", "modes that moved"]
+        for shift in comparison.modes[: None if everything else 10]:
+            out += _wrapped("  ", mode_shift(shift))
+        if len(comparison.modes) > 10 and not everything:
+            out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
+    groups = absent(comparison.unmatched)
+    if groups:
+        out += ["", f"not compared: {fmt.plural(len(comparison.unmatched), 'cell')} without a partner"]
+        for group in groups[: None if everything else _MOST_ABSENT]:
+            out += _wrapped("  ", group.text)
+        if len(groups) > _MOST_ABSENT and not everything:
+            out.append(f"  and {len(groups) - _MOST_ABSENT} more reasons (--all lists them)")
+    if comparison.matched:
+        out.append("")
+        for text in comparison.matched[: None if everything else 6]:
+            out += _wrapped("", f"{text}.")
+        if len(comparison.matched) > 6 and not everything:
+            out.append(f"and {len(comparison.matched) - 6} more such cells (--all lists them)")
+    out += ["", *_wrapped("", noise(comparison))]
+    return "\n".join(out).rstrip()
+
+
+def _differences(comparison: Comparison) -> Iterable[str]:
+    found = comparison.fingerprint
+    if found.differences:
+        yield ""
+        yield "differs"
+        widest = max(len(d.what) for d in found.differences)
+        for d in found.differences:
+            yield from _wrapped(f"  {d.what:<{widest}}  ", f"{d.a} → {d.b}")
+    if found.unknown:
+        yield ""
+        yield from _wrapped("", f"Not recorded on both sides: {', '.join(found.unknown)}.")
+
+
+def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+    if verdict == "same" and most == 0:
+        return
+    yield from _listed(verdict, rows, most)
+    if verdict == "inconclusive" and rows:
+        for text in needs(rows):
+            yield from _wrapped("  ", text)
+
+
+def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+    """Yield the rows, those of one sweep and metric under one head, on one scale; groups in the order of their first row."""
+    if not rows:
+        return
+    shown = rows if most is None else rows[:most]
+    yield ""
+    yield f"{title} ({fmt.count(len(rows))})"
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in shown:
+        groups.setdefault((row.sweep, row.metric), []).append(row)
+    for (sweep, metric), members in groups.items():
+        unit = unit_of(members[0])
+        scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
+        unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
+        yield _cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])})")
+        yield from columns(
+            [
+                (
+                    change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
+                    scale.number(row.median_b, 4), " ".join(filter(None, (row.cell, row.inner))),
+                )
+                for row in members
+            ],
+            right=frozenset((0, 1, 2, 4)),
+            indent=4,
+        )  # fmt: skip
+    if len(rows) > len(shown):
+        yield f"    and {fmt.count(len(rows) - len(shown))} more (--all lists them)"
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    """Wrap a text at 80 columns behind its head; nothing in it that a terminal would obey."""
+    if not text:
+        return []
+    head, text = printable(head), printable(text)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
