@@ -165,6 +165,7 @@ class Comparison:
     matched: tuple[str, ...]  # how cells were matched that are not as written, once each
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
+    behind: Mapping[Hashable, tuple[tuple[Run, ...], tuple[Run, ...]]]  # key of a sample → A's and B's runs
     by: str = ""  # the axis whose levels are compared, "" of files
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
@@ -310,6 +311,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         matched=tuple(dict.fromkeys(pair.said for pair in matching.pairs if pair.said)),
         samples=samples,
         rules=rules,
+        behind={key: (draft.pair.a.runs, draft.pair.b.runs) for key, draft in enumerate(drafts)},
         by=by,
     )
 
@@ -455,7 +457,7 @@ def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[
         left, right = (
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
-        head = _over(members[0], numbers.CURVE_AXIS[members[0].a.tool])
+        head = _over(members, numbers.CURVE_AXIS[members[0].a.tool])
         out += [_draft(head, left[key], right[key]) for key in left if key in right]
     return out
 
@@ -475,13 +477,17 @@ def _of_curves(cells: Sequence[CellOfSide], read: _Reader, slo_ns: float | None)
     return found
 
 
-def _over(pair: Pair, axis: str) -> Pair:
-    """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
+def _over(pairs: Sequence[Pair], axis: str) -> Pair:
+    """Return a pair that stands for all cells of a curve: with all their runs, without the axis that the curve goes over."""
 
-    def without(cell: CellOfSide) -> CellOfSide:
-        return dataclasses.replace(cell, axes=tuple(name for name in cell.axes if name != axis))
+    def whole(curve: Sequence[CellOfSide]) -> CellOfSide:
+        return dataclasses.replace(
+            curve[0],
+            axes=tuple(name for name in curve[0].axes if name != axis),
+            runs=tuple(run for cell in curve for run in cell.runs),
+        )
 
-    return dataclasses.replace(pair, a=without(pair.a), b=without(pair.b))
+    return dataclasses.replace(pairs[0], a=whole([p.a for p in pairs]), b=whole([p.b for p in pairs]))
 
 
 def _with_steps(drafts: list[_Draft]) -> list[_Draft]:

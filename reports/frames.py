@@ -148,6 +148,7 @@ class Results:
     skipped: tuple[tuple[str, Skipped], ...]  # where (as of a Run), cell
     missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
+    paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
 
     @property
@@ -333,6 +334,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         skipped=tuple((where(host, file), item) for host, file, item in skipped),
         missing=tuple((where(host, file), point, repeat) for host, file, point, repeat in missing),
         planned=planned,
+        paths=dict(zip(short_names(listed), listed, strict=True)),
         _good=_ordered(chosen, tuple(experiments.values())),
     )
 
