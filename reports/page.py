@@ -17,6 +17,7 @@ from reports import format as fmt
 from reports import naming, places
 from reports.audit import audit
 from reports.charts import _overview, chart_module
+from reports.delta import Delta
 from reports.frames import Results, excerpt
 from reports.model import Chapter, Figure, KeyNumber
 
@@ -99,10 +100,11 @@ class Page:
     several_files: bool
     about: str
     version: str
+    comparison: Delta | None = None  # its verdict is then the page's sentence
 
 
-def build(results: Results) -> Page:
-    """Return the page of some results."""
+def build(results: Results, comparison: Delta | None = None) -> Page:
+    """Return the page of some results; with a comparison, that of both sides."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = sorted((n for c in chapters.values() for n in c.key_numbers), key=lambda n: n.rank)
@@ -111,7 +113,7 @@ def build(results: Results) -> Page:
     provenance, not_recorded = _provenance(results, chapters)
     return Page(
         title=fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results",
-        sentence=_sentence(results, hosts),
+        sentence=comparison.sentence if comparison else _sentence(results, hosts),
         key_numbers=tuple(_of_hosts(n, len(hosts)) for n in distinct[:6]),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
@@ -124,6 +126,7 @@ def build(results: Results) -> Page:
         several_files=len({m.file for m in results.machines}) > 1,
         about=abouts[0] if len(abouts) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
+        comparison=comparison,
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reports import frames, live, page, vega
+from reports.delta import Delta
 from reports.files import write_whole
 from reports.model import Figure, Panel
 from reports.templating import PAGE, Templates, plain
@@ -27,9 +28,14 @@ _DARK = (
 
 
 def render_report(
-    paths: Iterable[Path], out: Path, *, static: bool = False, template: Path | None = None
+    paths: Iterable[Path],
+    out: Path,
+    *,
+    static: bool = False,
+    template: Path | None = None,
+    comparison: Delta | None = None,
 ) -> Path:
-    """Write the report of some result files to `out` and return it.
+    """Write the report of some result files to `out` and return it; with a comparison of them, its section before the charts.
 
     The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
     keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
@@ -39,7 +45,7 @@ def render_report(
     templates, and where vl-convert is not installed.
     """
     results = frames.load(paths, excerpts=_EXCERPT)
-    write_whole(out, html(page.build(results), static=static, template=template))
+    write_whole(out, html(page.build(results, comparison), static=static, template=template))
     return out
 
 

@@ -1,0 +1,240 @@
+"""`pinsweep compare`"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from parsers.errors import UserError
+from pinsweep.commands import _options
+
+if TYPE_CHECKING:
+    from reports.comparison import Comparison, Side
+
+_FORMATS = ("table", "json", "markdown", "junit", "github")
+_FAILS = ("regressed", "inconclusive", "unmatched")
+
+
+@click.command(epilog="Example: pinsweep compare before.db after.db --fail-on regressed -o change.html")
+@click.argument("sides", metavar="[A B]", nargs=-1)
+@click.option(
+    "-a",
+    "--a",
+    "more_a",
+    multiple=True,
+    metavar="WHAT",
+    help="A file, folder, glob or baseline of side A; repeat for several.",
+)
+@click.option(
+    "-b",
+    "--b",
+    "more_b",
+    multiple=True,
+    metavar="WHAT",
+    help="The same for side B.",
+)
+@click.option(
+    "--by",
+    metavar="AXIS=LEVEL,LEVEL",
+    help="Compare two levels of an axis within the files instead: place=local,remote. Also program, host, relation.",
+)
+@_options.only
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", help="[default: table]")
+@click.option(
+    "-o",
+    "--output",
+    type=_options.FILE,
+    metavar="FILE",
+    help="A name that ends in .html: write the report page of both sides, with the comparison. Else: write the text there.",
+)
+@click.option(
+    "--fail-on",
+    metavar="VERDICTS",
+    help="Exit with status 1 if there is one of these: regressed, inconclusive, unmatched; several with commas.",
+)
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="[METRIC=]PERCENT",
+    help="What counts as a change; of one metric by a word of its name: p99=10%. [default: 3%]",
+)
+@click.option("--ignore", multiple=True, metavar="OPTION", help="Match cells that differ in this option.")
+@click.option(
+    "--across-programs",
+    is_flag=True,
+    help="Compare a tool with its stand-in all the same; said wherever a number is.",
+)
+@click.option(
+    "--slo", metavar="TIME", help="Also compare the IOPS at which fio's p99 stays within this: 1ms."
+)
+@click.option("--only-changed", is_flag=True, help="List only what regressed or improved.")
+@click.option("--all", "everything", is_flag=True, help="List every number.")
+@click.option(
+    "--top", type=click.IntRange(min=0), metavar="N", help="List at most N numbers of each verdict."
+)
+@click.option(
+    "--aa", "self_check", is_flag=True, help="Also say how often these rules accuse A's own unchanged runs."
+)
+@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+def command(
+    sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
+    form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
+    across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
+    static: bool,
+) -> int:  # fmt: skip
+    """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
+
+    A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells are matched
+    by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
+    listed. docs/compare.md tells how to read a verdict.
+    """
+    from reports import comparison_formats, comparison_text
+    from reports.comparison import Ask, compare
+    from reports.files import refuse_inputs
+
+    default, named = _thresholds(thresholds)
+    ask = Ask(
+        threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
+    )
+    verdicts = _fails(fail_on)
+    a, b, axis, files = _sides(sides, more_a, more_b, by, only)
+    if output is not None:
+        refuse_inputs(output, files)
+    found = compare(a, b, ask, by=axis)
+    if form == "table":
+        text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
+    else:
+        text = comparison_formats.render(found, form)
+    _write(found, text, output, files, static)
+    if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(comparison_formats.as_markdown(found))
+    if form != "table":
+        click.echo(comparison_text.sentence(found), err=True)
+    if self_check:
+        from reports.verdicts.aa import self_check as check
+
+        click.echo(check(found.samples, found.rules).text, err=True)
+    failed = found.fails(verdicts) or ("unmatched" in verdicts and bool(found.unmatched))
+    return 1 if failed else 0
+
+
+def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Path], static: bool) -> None:
+    """Print the text, or write it where the user says; write the page where that is a page."""
+    from reports.files import write_whole
+
+    if output is None:
+        click.echo(text, nl=False)
+    elif output.suffix.lower() in (".html", ".htm"):
+        from reports.delta import delta
+        from reports.render import render_report
+
+        click.echo(text, nl=False)
+        render_report(files, output, static=static, comparison=delta(found))
+        click.echo(f"report  {output}", err=True)
+    else:
+        write_whole(output, text)
+        click.echo(f"wrote  {output}", err=True)
+
+
+def _sides(
+    sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
+) -> tuple[Side, Side, str, list[Path]]:
+    """Return both sides, the axis of --by ("" without), and the files that were read."""
+    from reports import comparison, frames
+    from reports.baselines import resolve_any
+
+    def files(words: Sequence[str]) -> list[Path]:
+        paths = [path for word in words for path in resolve_any(word)]
+        return list({path.resolve(): path for path in paths}.values())
+
+    if by is not None:
+        if more_a or more_b:
+            raise UserError(
+                "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
+            )
+        axis, a, b = _axis(by)
+        listed = files(sides)
+        return *comparison.levels(frames.load(listed), axis, (a, b), only), axis, listed
+    words_a, words_b = _two(sides, more_a, more_b)
+    paths_a, paths_b = files(words_a), files(words_b)
+    both = {path.resolve() for path in paths_a} & {path.resolve() for path in paths_b}
+    if both:
+        raise UserError(
+            str(min(both)),
+            "is on both sides",
+            "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
+        )
+    names = ", ".join(words_a[:3]), ", ".join(words_b[:3])
+    loaded = [frames.load(paths) for paths in (paths_a, paths_b)]
+    a_side = comparison.side("A", names[0], loaded[0], only)
+    b_side = comparison.side("B", names[1], loaded[1], only)
+    return a_side, b_side, "", [*paths_a, *paths_b]
+
+
+def _two(
+    sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Say which words are A's and which are B's. Raises UserError where that is not clear."""
+    if more_a and more_b and not sides:
+        return more_a, more_b
+    if more_b and not more_a and sides:
+        return sides, more_b
+    if more_a and not more_b and sides:
+        return more_a, sides
+    if len(sides) == 2 and not more_a and not more_b:
+        return sides[:1], sides[1:]
+    given = f"{len(sides)} given" if sides else "none given"
+    hint = "name two, or several a side: -a mon.db -a tue.db -b wed.db; put a glob in quotes, or a shell opens it"
+    raise UserError("compare", f"needs two sides, {given}", hint)
+
+
+def _axis(text: str) -> tuple[str, str, str]:
+    found = re.fullmatch(r"([^=]+)=([^,]+),([^,]+)", text)
+    if not found or found[2].strip() == found[3].strip():
+        raise UserError(f"--by {text}", "is no axis with two levels", "as in --by place=local,remote")
+    return found[1].strip(), found[2].strip(), found[3].strip()
+
+
+def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
+    """Read `5%`, `p99=10%`. Returns the default and those of metrics."""
+    default, named = 0.03, {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*", value)
+        share = float(found[1]) / 100 if found else 0.0
+        if not 0 < share < 1:
+            raise UserError(
+                f"--threshold {text}", "is no percentage between 0 and 100", "as in 5%, or p99=10%"
+            )
+        if name:
+            named[name.strip()] = share
+        else:
+            default = share
+    return default, named
+
+
+def _slo(text: str | None) -> float | None:
+    """Read `1ms`, `500us` as ns."""
+    if text is None:
+        return None
+    from parsers.units import to_base
+
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]+)\s*", text)
+    factor, unit = to_base(found[2]) if found else (0.0, "")
+    if not found or unit != "ns" or not float(found[1]):
+        raise UserError(f"--slo {text}", "is no time", "as in 1ms, 500us")
+    return float(found[1]) * factor
+
+
+def _fails(text: str | None) -> frozenset[str]:
+    words = frozenset(filter(None, (word.strip() for word in (text or "").split(","))))
+    if unknown := sorted(words - set(_FAILS)):
+        raise UserError("--fail-on", f"{unknown[0]!r} is no verdict", f"verdicts: {', '.join(_FAILS)}")
+    return words

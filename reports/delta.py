@@ -1,0 +1,396 @@
+"""The comparison's section of the page: a table with the worst first and its intervals drawn, then the curves of both sides. Pure.
+
+What is drawn is how B does against A, so that better is to the right whatever the metric's direction: B / A where more is
+better, A / B where less is. What is written is the change in the metric's own sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reports import comparison_text as texts
+from reports import format as fmt
+from reports import scales, vega
+from reports.charts import _common as common
+from reports.charts._common import Curve
+from reports.comparison import Comparison, Row
+from reports.derive import Spread
+from reports.model import Figure, Key, Panel, Table, panel
+from reports.vega import Frame, Rows, Spec
+
+WIDTH: Final = 176
+HEIGHT: Final = 18
+"""Of an interval's picture, px."""
+
+BETTER, WORSE, NEITHER, BAND, AXIS = "#1F6FB2", "#C2500A", "#7C8794", "#E3E6EA", "#9AA3AE"
+
+_MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 25}
+"""Rows that stand open; the rest is in a closed table."""
+
+_CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
+"""How far the axis goes, as a share: ±18 % unless more than a tenth of the changes go further."""
+
+_MOST_CLOSED: Final = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """An interval as a picture: (colour, path) of what is filled and of what is stroked, and the words for it."""
+
+    filled: tuple[tuple[str, str], ...]
+    stroked: tuple[tuple[str, str], ...]
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of the table."""
+
+    place: str  # "scaling, threads=4 place=remote"
+    metric: str  # "triad bandwidth"
+    sub: str  # "GB/s, more is better"
+    a: str
+    b: str
+    mark: Mark | None
+    change: str
+    interval: str
+    verdict: str  # "worse", "better", "same", "unclear"; "one run"
+    sign: str  # "▼" | "▲" | ""
+    runs: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """The section."""
+
+    title: str
+    sentence: str
+    lead: tuple[str, ...]
+    differences: Table | None
+    lines: tuple[Line, ...]
+    axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
+    rest: Table | None  # the numbers that are not among the lines
+    left_out: int  # numbers that are in neither
+    needs: tuple[str, ...]
+    modes: tuple[str, ...]
+    absent: tuple[str, ...]
+    matched: tuple[str, ...]
+    curves: tuple[Figure, ...]
+
+
+def delta(comparison: Comparison) -> Delta:
+    """Return the section of a comparison."""
+    shown: set[int] = set()
+    for verdict, most in _MOST.items():
+        rows = [row for row in comparison.rows if row.verdict == verdict and not row.once]
+        rows = rows[::-1] if verdict == "improved" else rows
+        if verdict == "same" and len(comparison.rows) > 60:
+            continue
+        shown |= {id(row) for row in rows[:most]}
+    shown |= {id(row) for row in comparison.once[:40]}
+    open_ = sorted(
+        (row for row in comparison.rows if id(row) in shown), key=lambda row: -(row.decision.shift or 0.0)
+    )
+    closed = [row for row in comparison.rows if id(row) not in shown]
+    clip = _clip(open_)
+    return Delta(
+        title=f"{comparison.b.title} against {comparison.a.title}",
+        sentence=texts.sentence(comparison),
+        lead=tuple(_lead(comparison, clip)),
+        differences=_differences(comparison),
+        lines=tuple(_line(row, clip) for row in open_),
+        axis=tuple(_ticks(clip)),
+        rest=_rest(closed[:_MOST_CLOSED]),
+        left_out=max(0, len(closed) - _MOST_CLOSED),
+        needs=tuple(texts.needs(comparison.of("inconclusive"))),
+        modes=tuple(texts.mode_shift(shift) for shift in comparison.modes[:12]),
+        absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
+        matched=comparison.matched,
+        curves=tuple(curves(comparison)),
+    )
+
+
+def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
+    yield f"A is {texts.side(comparison.a)}. B is {texts.side(comparison.b)}."
+    for text in comparison.across:
+        yield f"Different programs: {text}. Their numbers differ on one and the same machine."
+    if whole := texts.on_the_whole(comparison):
+        yield whole
+    for shared in comparison.shared:
+        yield f"Regressed together: {shared.text}."
+    yield (
+        f"Worst first; left is worse, right is better, over ±{fmt.number(clip * 100, 2)} % (log). Dot and bar: ratio and 95 % interval; "
+        "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
+        f"(false discoveries held at 5 %). {texts.noise(comparison)}"
+    )
+
+
+def _differences(comparison: Comparison) -> Table | None:
+    found = comparison.fingerprint
+    if not found.differences and not found.unknown:
+        return None
+    same = f"The same: {', '.join(found.agreed)}. " if found.agreed else ""
+    unknown = f"Not recorded on both sides: {', '.join(found.unknown)}." if found.unknown else ""
+    head = "What differs between the sides. " if found.differences else "Nothing that was recorded differs. "
+    return Table(
+        columns=("", "A", "B") if found.differences else ("",),
+        rows=tuple((d.what, d.a, d.b) for d in found.differences),
+        caption=f"{head}{same}{unknown}".strip(),
+    )
+
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+
+def _line(row: Row, clip: float) -> Line:
+    a, b, unit = texts.values(row)
+    verdict = "one run" if row.once else texts.WORDS[row.verdict]
+    return Line(
+        place=row.place,
+        metric=row.quantity,
+        sub=", ".join(filter(None, (unit, texts.direction(row)))),
+        a=a,
+        b=b,
+        mark=None if row.once else _mark(row, clip),
+        change=texts.change(row.change),
+        interval=texts.interval(row.interval),
+        verdict=verdict,
+        sign={"worse": "▼", "better": "▲"}.get(verdict, ""),
+        runs=f"{len(row.a)} + {len(row.b)}",
+    )
+
+
+def _mark(row: Row, clip: float) -> Mark | None:
+    """Draw how B does against A: a bar over the interval, a dot at the ratio, an arrow where it leaves the axis."""
+    d = row.decision
+    if d.shift is None or d.low is None or d.high is None:
+        return None
+    sign = -1.0 if row.better == "higher" else 1.0
+    ends = sorted(-sign * math.log(max(end, 1e-9)) for end in (d.low, d.high))
+    low, high = (_x(end, clip) for end in ends)
+    at = -d.shift
+    colour = {"regressed": WORSE, "improved": BETTER}.get(row.verdict, NEITHER)
+    middle = HEIGHT / 2
+    band = [_x(s * math.log1p(d.threshold), clip) for s in (-1, 1)]
+    filled = [(BAND, f"M{_px(band[0])} 1H{_px(band[1])}V{HEIGHT - 1}H{_px(band[0])}z")]
+    if abs(at) > math.log1p(clip):
+        tip, back = (WIDTH - 1, WIDTH - 9) if at > 0 else (1, 9)
+        filled.append((colour, f"M{tip} {middle}L{back} {middle - 5}V{middle + 5}z"))
+    else:
+        x = _x(at, clip)
+        filled.append((colour, f"M{_px(x - 4)} {middle}a4 4 0 1 1 8 0a4 4 0 1 1 -8 0z"))
+    return Mark(
+        filled=tuple(filled),
+        stroked=((AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")),
+        said=f"{texts.change(row.change)}, 95 % interval {texts.interval(row.interval)} %",
+    )
+
+
+def _clip(rows: Sequence[Row]) -> float:
+    shifts = sorted(
+        abs(row.decision.shift) for row in rows if row.decision.shift is not None and not row.once
+    )
+    if not shifts:
+        return _CLIPS[0]
+    most = shifts[min(len(shifts) - 1, math.floor(0.9 * len(shifts)))]
+    return next((clip for clip in _CLIPS if most <= math.log1p(clip)), _CLIPS[-1])
+
+
+def _x(log_ratio: float, clip: float) -> float:
+    """Return where a ratio lies (px), clipped to the axis."""
+    share = min(1.0, max(-1.0, log_ratio / math.log1p(clip)))
+    return WIDTH / 2 + share * (WIDTH / 2 - 6)
+
+
+def _ticks(clip: float) -> Iterable[tuple[float, str]]:
+    if clip < 1:
+        text = f"{fmt.number(clip * 100, 2)} %"
+        yield round(_x(-math.log1p(clip), clip), 1), f"{fmt.MINUS}{text}"
+        yield round(_x(math.log1p(clip), clip), 1), f"+{text}"
+    else:
+        text = f"{fmt.number(1 + clip, 2)}"
+        yield round(_x(-math.log1p(clip), clip), 1), f"÷ {text}"
+        yield round(_x(math.log1p(clip), clip), 1), f"× {text}"
+
+
+def _px(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _rest(rows: Sequence[Row]) -> Table | None:
+    if not rows:
+        return None
+    lines = []
+    for row in rows:
+        a, b, unit = texts.values(row)
+        word = "one run" if row.once else texts.WORDS[row.verdict]
+        interval = texts.interval(row.interval)
+        lines.append(
+            (row.name, unit, a, b, texts.change(row.change), interval, f"{len(row.a)} + {len(row.b)}", word)
+        )
+    return Table(
+        columns=("Number", "Unit", "A", "B", "Change", "95 % interval", "Runs", "Verdict"),
+        rows=tuple(lines),
+        numeric=frozenset((2, 3, 4, 5, 6)),
+    )
+
+
+# --- the curves of both sides ------------------------------------------------------------------------------
+
+_AXES: Final = {
+    "message_size": "Message size, B (log)", "threads": "Threads", "iodepth": "iodepth (log)", "delay": "Injection delay (log)",
+}  # fmt: skip
+"""Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
+
+_HEADLINES: Final = (
+    "triad bandwidth", "bandwidth", "PingPong time", "IOPS", "latency p50", "latency mean", "loaded latency",
+)  # fmt: skip
+"""Metrics whose curves are drawn, by how their name ends; of a program of the user's, its first."""
+
+_MOST_FIGURES, _MOST_CURVES = 8, 4
+
+
+def curves(comparison: Comparison) -> Iterable[Figure]:
+    """Yield a figure per sweep and main metric that has a curve: A solid, B dashed in the same hue."""
+    rows = [row for row in comparison.rows if not row.derived]
+    tools = common.group(rows, lambda row: (row.tool, row.sweep))
+    found: list[Figure | None] = []
+    for (tool, sweep), members in sorted(tools.items()):
+        by_metric = common.group(members, lambda row: row.metric)
+        known = [m for m in by_metric if m.endswith(_HEADLINES)] or list(by_metric)[:1]
+        if tool == "stream":
+            known = [m for m in known if m.startswith("triad")] or known[:1]
+        found += [_figure(sweep, metric, by_metric[metric]) for metric in sorted(known)]
+    yield from [figure for figure in found if figure][:_MOST_FIGURES]
+
+
+def _axis(rows: Sequence[Row]) -> str | None:
+    """Return the label over which rows make a curve: at least three different numbers in it."""
+    names = [*_AXES, *(name for name in rows[0].labels if name not in _AXES)]
+    for name in names:
+        values = {_number(row.labels.get(name)) for row in rows}
+        if None not in values and len(values) >= 3:
+            return name
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _figure(sweep: str, metric: str, rows: Sequence[Row]) -> Figure | None:
+    axis = _axis(rows)
+    if axis is None:
+        return None
+    if axis in ("message_size", "delay"):
+        rows = [row for row in rows if _number(row.labels[axis])]  # a 0 has no place on a log axis
+    varying = [
+        name
+        for name in rows[0].labels
+        if name not in (axis, "turn") and len({row.labels.get(name) for row in rows}) > 1
+    ]
+    series = common.group(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
+    if any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
+        return None
+    worst = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
+    groups = [
+        dict(worst[i : i + _MOST_CURVES]) for i in range(0, min(len(worst), 2 * _MOST_CURVES), _MOST_CURVES)
+    ]
+    unit = texts.unit_of(rows[0])
+    every = [value for row in rows for value in (*row.a, *row.b)]
+    logarithmic = min(every) > 0 and max(every) / min(every) > 30
+    scale = fmt.scale_for(every, unit) if logarithmic else fmt.scale_to_largest(every, unit)
+    title = f"{metric}, {scale.unit}" if scale.unit else metric
+    y = (
+        scales.decades([v / scale.factor for v in every], f"{title} (log)")
+        if logarithmic
+        else scales.from_zero([v / scale.factor for v in every], title)
+    )
+    left = len(worst) - sum(map(len, groups))
+    panels = tuple(_panel(metric, axis, group, y, scale, unit) for group in groups)
+    moved = sum(row.verdict == "regressed" and not row.once for row in rows)
+    return Figure(
+        id=f"compare-{sweep}-{metric}",
+        title=f"{sweep}: {metric}"
+        + (f", {fmt.plural(moved, 'point')} of {len(rows)} worse" if moved else ", no point worse"),
+        sub="Solid: A; dashed, in the same colour: B. Medians of the runs, bars from lowest to highest."
+        + (f" The {left} other curves are in the table only." if left > 0 else ""),
+        panels=panels,
+        key=(Key(name="A", colour=vega.GREY), Key(name="B", colour=vega.GREY, dashed=True)),
+        half=len(panels) == 1,
+    )
+
+
+def _panel(
+    metric: str,
+    axis: str,
+    series: dict[tuple[str, ...], list[Row]],
+    y: scales.Axis,
+    scale: fmt.Scale,
+    unit: str,
+) -> Panel:
+    lines: list[Curve] = []
+    for key, members in series.items():
+        name = ", ".join(filter(None, key))
+        for side, dashed in (("A", False), ("B", True)):
+            pairs = [
+                (float(row.labels[axis]), value)
+                for row in members
+                for value in (row.a if side == "A" else row.b)
+            ]
+            label = common.shorten(name, 20) if not dashed else " "
+            lines.append(
+                common.curve(f"{name}, {side}".lstrip(", "), pairs, label=label or side, dashed=dashed)
+            )
+    tested = sorted({x for line in lines for x, _ in line.points})
+    x = _x_axis(axis, tested)
+    colours = [vega.SERIES[i // 2 % len(vega.SERIES)] for i in range(len(lines))]
+
+    def tip(value: float, spread: Spread) -> str:
+        at = fmt.size(value) if axis == "message_size" else f"{axis} {value:g}"
+        return f"{at} · {common.exact(spread, unit)}"
+
+    def build(width: int) -> Spec:
+        named = lines[::2] if len(lines) > 2 else lines
+        frame = Frame(
+            width=width, height=common.height(width, 300, 280), left=common.left_margin(y),
+            right=common.name_margin(named, width) if named else 16,
+        )  # fmt: skip
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {
+            "points": common.point_rows(lines, tested, scale.factor, tip),
+            "ranges": common.range_rows(lines, tested, scale.factor),
+            **common.end_names([c for c in named if (c.label or c.name).strip()], plot, scale.factor),
+        }
+        known = [
+            vega.Series(name=line.name, colour=colour, dashed=line.dashed)
+            for line, colour in zip(lines, colours, strict=True)
+        ]
+        return vega.fill("depth", frame=frame, x=x, y=y, series=known, data=data)
+
+    described = " ".join(
+        f"{a.name}: {fmt.quantity(a.points[-1][1].median, unit)} at {a.points[-1][0]:g}; {b.name}: {fmt.quantity(b.points[-1][1].median, unit)}."
+        for a, b in zip(lines[::2], lines[1::2], strict=True)
+    )
+    return panel("", f"{metric} by {axis}, both sides. {described}", build)
+
+
+def _x_axis(axis: str, tested: Sequence[float]) -> scales.Axis:
+    title = _AXES.get(axis, axis)
+    if axis == "message_size":
+        return scales.powers_of_two(tested, title)
+    if axis != "threads" and min(tested) > 0 and max(tested) / min(tested) >= 16:
+        return scales.at_tested(tested, title if "log" in title else f"{title} (log)")
+    if all(value == int(value) for value in tested):
+        return scales.integers([int(v) for v in tested], title.replace(" (log)", ""))
+    low, high = min(tested), max(tested)
+    margin = (high - low) * 0.04
+    ticks = tuple((v, f"{v:g}") for v in tested[:: max(1, len(tested) // 8)])
+    return scales.Axis(kind="linear", low=low - margin, high=high + margin, ticks=ticks, title=title)
