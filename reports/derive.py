@@ -11,7 +11,7 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 # --- spread ------------------------------------------------------------------------------------------------
 
@@ -140,7 +140,10 @@ def lines_in_flight(bandwidth: float, latency: float, line: int = 64) -> float:
 # --- scaling -----------------------------------------------------------------------------------------------
 
 
-def saturation(curve: Mapping[int, float]) -> int | None:
+N = TypeVar("N", int, float)
+
+
+def saturation(curve: Mapping[N, float]) -> N | None:
     """Return the first n (threads, iodepth) that reaches 95 % of the curve's maximum; None of an empty curve."""
     if not curve:
         return None

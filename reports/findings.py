@@ -17,7 +17,7 @@ from reports.derive import LoadedLatency, Mode, PingPong, Spread, differs
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     """Say "Memory gives 21 to 27 GB/s before latency doubles".
 
-    noise: the typical spread of one row's latency over the repeats, relative to its median.
+    noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
 
     Said where every curve has four points or more and reaches twice its floor; else the peak or the subject alone.
     Nothing is said of rows that scatter by more than a quarter.
@@ -34,6 +34,12 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     if curves and not any(c.reached_double for c in curves):
         return f"Latency did not double up to {fmt.quantity(max(c.peak for c in curves), 'B/s', 2)}"
     return "Latency under load"
+
+
+def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
+    """Say "Where latency starts to climb" of curves that all reach twice their floor, beyond the repeats' scatter."""
+    climbs = curves and all(c.reached_double and c.rows >= 4 for c in curves) and noise <= 0.25
+    return "Where latency starts to climb" if climbs else "Latency by load and mix"
 
 
 def matrix(
@@ -153,11 +159,13 @@ def modes(name: str, found: Sequence[Mode]) -> str:
     return f"{name}: {fmt.spelled(len(found))} speeds, {listed}"
 
 
-def tail(name: str, median: float | None, p999: float | None, largest: float | None, n: int) -> str:
+def tail(
+    name: str, median: float | None, p999: float | None, largest: float | None, n: int, noun: str = "access"
+) -> str:
     """Say "One access in a thousand takes 3.1 × the median, the slowest of 100 000 took 1.5 ms". Needs 10 000 samples."""
     if not median or not p999:
         return "Latency tails"
-    text = f"{name}: one access in a thousand takes over {fmt.number(p999 / median, 2)} × the median"
+    text = f"{name}: one {noun} in a thousand takes over {fmt.number(p999 / median, 2)} × the median"
     if largest:
         text += f", the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns', 2)}"
     return text

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from parsers.measurement import Cell
 from reports import format as fmt
 from reports import labels, vega
-from reports.derive import Spread, spread
+from reports.derive import Spread, saturation, spread
 from reports.frames import Run
 from reports.model import KeyNumber
 from reports.naming import option_value, program_kind, program_name
@@ -173,6 +173,33 @@ def segments(curves: Sequence[Curve], plot: Plot, factor: float) -> list[tuple[l
 def cross_rows(xs: Iterable[float]) -> Rows:
     """Return the rows of crosses on the x axis: cells that failed."""
     return [{"series": "failed", "x": x, "y": 0} for x in sorted(set(xs))]
+
+
+def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+    """Mark where each curve first reaches 95 % of its maximum, with "95 % at 8" beside it: the data sets `rings` and `notes`.
+
+    Of three points or more, and where something larger was tried: a curve that still rises has not saturated. Rings at one x
+    are named once.
+    """
+    rings: Rows = []
+    for line in lines:
+        full = saturation(line.medians)
+        if full is None or len(line.points) < 3 or full == line.points[-1][0]:
+            continue
+        at = {"x": full, "y": line.medians[full] / factor}
+        rings.append({"series": line.name, **at})
+    named = list(
+        {ring["x"]: ring for ring in sorted(rings, key=lambda r: float(r["y"]))}.values()
+    )  # the upper one
+    anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {ring['x']:g}") for ring in named]
+    boxes = [(x - 7, y - 7, x + 7, y + 7) for x, y in (plot.at(ring["x"], ring["y"]) for ring in rings)]
+    bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
+    placed = labels.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)
+    notes = [
+        {"x": ring["x"], "y": ring["y"], "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}
+        for ring, (_, text), label in zip(named, anchors, placed, strict=True)
+    ]
+    return {"rings": rings, "notes": notes}
 
 
 def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:

@@ -104,6 +104,12 @@ def _time_axis(found: Sequence[Distribution], title: str) -> scales.Axis:
     return scales.decades([low, high], title, unit="ns", margin=1.2)
 
 
+def floor(found: Sequence[Distribution], timer: float | None) -> float | None:
+    """Return the time that the timer takes (ns) if the axis of these distributions holds it, else None."""
+    axis = _time_axis(found, "")
+    return timer if timer and axis.low <= timer <= axis.high else None
+
+
 def tail_panel(
     found: Sequence[Distribution], subject: Distribution, *, timer: float | None = None, noun: str = "access"
 ) -> Panel:
@@ -269,17 +275,19 @@ def histogram_panel(d: Distribution, *, noun: str = "access") -> Panel:
                 }
             )  # fmt: skip
         peaks = [_peak(mode, buckets) for mode in modes]
-        anchors = [(plot.at(*at), mode_text(mode)) for at, mode in zip(peaks, modes, strict=True)]
-        bars = [(plot.at(b.low, max(b.n, 1)), plot.at(b.high, max(b.n, 1))) for b in buckets]
         taken = [_box(note, plot) for note in notes]
-        bounds = (2.0, -4.0, frame.plot_width + frame.right, frame.plot_height - 4)
-        for (at_x, at_y), place in zip(
-            peaks, labels.near(anchors, bars, taken, bounds, 11.5, (1.0, 2.0, 3.0, 4.0, 5.0)), strict=True
-        ):
-            text = anchors[place.index][1]
-            notes.append(
-                {"x": at_x, "y": at_y, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align}
+        bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > x.low]
+        across = [plot.at(*at)[0] for at in peaks]
+        for i, mode in sorted(enumerate(modes), key=lambda m: -m[1].share):
+            near = (
+                i > 0 and across[i] - across[i - 1] < 80,
+                i + 1 < len(across) and across[i + 1] - across[i] < 80,
             )
+            if note := _above(
+                *peaks[i], mode_text(mode), plot, taken, bars, _SIDES.get(near, _SIDES[False, False])
+            ):
+                notes.append(note)
+                taken.append(_box(note, plot))
         data: dict[str, Rows] = {
             "bars": [
                 {
@@ -312,6 +320,34 @@ def _peak(mode: Mode, buckets: Sequence[Bucket]) -> tuple[float, float]:
     inside = [b for b in buckets if mode.low * 0.999 <= b.low and b.high <= mode.high * 1.001]
     top = max(inside, key=lambda b: b.n)
     return math.sqrt(top.low * top.high), float(top.n)
+
+
+_SIDES = {(False, False): (0, 1, -1), (False, True): (-1, 0, 1), (True, False): (1, 0, -1)}
+"""Where a name goes first by whether there is a neighbour to the left, to the right: centred, begun (1) or ended (-1) at the peak."""
+
+
+def _above(
+    x: float,
+    y: float,
+    text: str,
+    plot: common.Plot,
+    taken: Sequence[labels.Box],
+    bars: Sequence[tuple[labels.Point, float]],
+    sides: Sequence[float],
+) -> dict[str, Any] | None:
+    """Return a note above a point, aside or a line of text higher where others are; None where there is no room."""
+    px, _ = plot.at(x, y)
+    width = labels.text_width(text, 11.5)
+    most = plot.frame.plot_width + plot.frame.right - width
+    for dy, side in itertools.product((-6.0, -20.0, -34.0), sides):
+        wish = px - width / 2 + side * (width / 2 - 4)
+        left = min(max(wish, 2.0), most)
+        note = {"x": x, "y": y, "text": text, "dx": round(left - px, 1), "dy": dy, "align": "left"}
+        box = _box(note, plot)
+        covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
+        if box[1] > -plot.frame.top and not covered and not any(labels.touch(box, other) for other in taken):
+            return note
+    return None
 
 
 def _box(note: dict[str, Any], plot: common.Plot) -> labels.Box:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parsers.measurement import Cell as Measured
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
+from reports.charts import _tails
 from reports.charts._common import Curve
+from reports.charts._tails import Distribution
+from reports.derive import Bucket
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
@@ -21,7 +24,9 @@ SECTION = "Storage"
 RANK = 0
 METHODS = (
     "fio: IOPS are those of the whole run, latency is submission plus completion. In flight ÷ asked is "
-    "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full."
+    "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full. IOPS within a limit on "
+    "p99 are the most on the envelope of a series’ depths, between two depths over the logarithm of the latency. CPU per I/O is "
+    "user and system time of fio’s processes ÷ all their I/Os, so the two parts of a mix share one figure."
 )
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
@@ -42,6 +47,7 @@ class Cell:
     p50: float | None  # ns, of the completion latency
     p99: float | None
     samples: tuple[float, float] | None  # lowest and highest IOPS sample, of a single process only
+    cpu: float | None  # ns of user and system time per I/O, all directions of the run together
 
 
 def headline(rows: Sequence[Mapping[str, Measured]]) -> str:
@@ -74,6 +80,8 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
         found = [cell for run in members for cell in cells(run)]
         if found:
             figures.append(_figure(sweep, members, found, results.lost(tool, sweep)))
+            if tails := _tails_figure(sweep, members, found):
+                figures.append(tails)
             key_numbers += _key_numbers(found)
             times += _access_times(found)
     return Chapter(
@@ -100,6 +108,7 @@ def cells(run: Run) -> list[Cell]:
     if "mixed" in jobs and len(jobs) > 1:
         del jobs["mixed"]  # fio prints the sum beside its parts
     depth, numjobs = _depth(run), _whole(run.options.get("numjobs"), 1)
+    cpu = _cpu_per_io(run)
     out = []
     for direction, by_job in jobs.items():
         rows = [values for values in by_job.values() if values.get(("iops", "total"))]
@@ -113,10 +122,31 @@ def cells(run: Run) -> list[Cell]:
                 iops=sum(values["iops", "total"] for values in rows),
                 latency=_weighted(rows, ("lat", "mean")) or _weighted(rows, ("clat", "mean")),
                 p50=_weighted(rows, ("clat", "p50")), p99=_weighted(rows, ("clat", "p99")),
-                samples=(low, high) if low is not None and high is not None else None,
+                samples=(low, high) if low is not None and high is not None else None, cpu=cpu,
             )
         )  # fmt: skip
     return out
+
+
+def _cpu_per_io(run: Run) -> float | None:
+    """Return the CPU time (ns) of an I/O over all jobs of a run; None where a job does not tell its shares or its run time.
+
+    fio's `usr_cpu` and `sys_cpu` are shares of `job_runtime`, which is summed over the processes of a group.
+    """
+    jobs: dict[object, dict[str, float]] = {}
+    ios = 0.0
+    for record in run.records():
+        if record.get("job") is None or record.get("statistic") != "total":
+            continue
+        metric, value = str(record["metric"]), float(str(record["value"]))
+        if metric in ("usr_cpu", "sys_cpu", "job_runtime"):
+            jobs.setdefault((record.get("document"), record["job"]), {})[metric] = value
+        elif metric == "total_ios" and record.get("direction") in ("read", "write", "trim"):
+            ios += value
+    if not jobs or any(len(told) < 3 for told in jobs.values()):
+        return None
+    busy = sum((told["usr_cpu"] + told["sys_cpu"]) * told["job_runtime"] for told in jobs.values())
+    return derive.cpu_per_io(1.0, 0.0, busy, ios)
 
 
 def _weighted(rows: list[dict[tuple[str, str], float]], key: tuple[str, str]) -> float | None:
@@ -252,7 +282,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
     bars = "lowest and highest IOPS sample of the run" if once else "lowest to highest of the repeats"
     sub = [
         f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
-        f"Bars: {bars}.",
+        f"Bars: {bars}. Ring: 95 % of that curve’s maximum.",
         *(["Latency: the median; thin line: 99 % are faster."] if quantiles and not apart else []),
         "Latency over IOPS: one point per iodepth; a curve that goes straight up only waits.",
     ]
@@ -264,14 +294,122 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
         sub.append("The IOPS axes differ.")
     if len(panels) > len(shown):
         sub.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
+    offers = _offers(found, names)
     return Figure(
         id=f"fio-{sweep}",
         title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
         panels=drawn_panels,
         key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
-        numbers=(_numbers(found, names),),
+        tables=(offers,) if offers and len(offers.rows) <= _MOST_OFFERS else (),
+        numbers=(*([offers] if offers and len(offers.rows) > _MOST_OFFERS else []), _numbers(found, names)),
     )  # fmt: skip
+
+
+LIMITS = (100e3, 1e6, 10e6)
+"""Limits on p99 (ns) at which the most IOPS are given: of a flash array, of a service on disks, of what people still wait for."""
+
+
+def _offers(found: list[Cell], names: list[str]) -> Table | None:
+    """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths."""
+    groups = common.group(
+        sorted(found, key=_rank), lambda c: (common.facet(c.run, names), _series(c)[0], c.numjobs)
+    )
+    if all(len({c.iodepth for c in same}) < 2 for same in groups.values()):
+        return None
+    order = {of: i for i, of in enumerate(dict.fromkeys(common.facet(c.run, names) for c in found))}
+    rows, within = [], []
+    for (of, name, _), same in sorted(groups.items(), key=lambda g: order[g[0][0]]):
+        by_depth = common.group(same, lambda c: c.iodepth)
+        iops = {depth: derive.spread([c.iops for c in at]).median for depth, at in sorted(by_depth.items())}
+        tails = {
+            depth: derive.spread([c.p99 for c in at if c.p99]).median
+            for depth, at in by_depth.items()
+            if any(c.p99 for c in at)
+        }
+        points = [(iops[depth], tail) for depth, tail in tails.items()]
+        most = max(iops, key=lambda depth: iops[depth])
+        within.append([derive.within_slo(points, limit) for limit in LIMITS])
+        rows.append(
+            (
+                name, *([common.facet_title(of, option_value)] if names else []), fmt.quantity(iops[most], "IOPS"),
+                str(most), str(derive.saturation(iops)),
+            )
+        )  # fmt: skip
+    # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
+    told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
+    first = 2 if names else 1
+    return Table(
+        caption="What each series offers; within a limit on p99, between two depths interpolated",
+        columns=(
+            "Access", *(["Panel"] if names else []), "Most IOPS", "at depth", "95 % from depth",
+            *(f"IOPS at p99 ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
+        ),
+        rows=tuple(
+            (*row, *(fmt.quantity(kept[i], "IOPS") for i in told)) for row, kept in zip(rows, within, strict=True)
+        ),
+        numeric=frozenset(range(first, first + 3 + len(told))),
+    )  # fmt: skip
+
+
+_MOST_OFFERS = 12
+"""A table of what the series offer is open up to so many rows; a longer one is with the numbers."""
+
+
+def _tails_figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure | None:
+    """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
+    names = common.facet_names(runs, within=("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite"))
+    cells_of = common.group(
+        sorted(found, key=_rank),
+        lambda c: (common.facet(c.run, names), _series(c), c.iodepth, c.numjobs, c.direction),
+    )
+    every: dict[common.Facet, list[tuple[int, str, Distribution]]] = {}
+    for (of, (series, short), depth, _, direction), same in cells_of.items():
+        members = [(c.run, buckets, None) for c in same if (buckets := _buckets(c.run, direction))]
+        if members:
+            where = common.facet_title(of, option_value)
+            drawn = _tails.pooled(f"{short}, depth {depth}", "", members)
+            listed = f"{series}, depth {depth}{', ' + where if where else ''}"
+            every.setdefault(of, []).append((depth, listed, drawn))
+    if not every:
+        return None
+    first = next(of for c in found if (of := common.facet(c.run, names)) in every)
+    by_series = common.group(every[first], lambda d: d[1].rpartition(", depth")[0]).values()
+    chosen = [d for same in by_series for depth, _, d in same if depth in (min(same)[0], max(same)[0])][
+        : _tails.MOST_CURVES
+    ]
+    subject = chosen[0]
+    name = f"{subject.name[:1].upper()}{subject.name[1:]}"
+    where = common.facet_title(first, option_value)
+    title = findings.modes(name, subject.steady_modes) or findings.tail(
+        name, derive.quantile(subject.buckets, 0.5), derive.quantile(subject.buckets, 0.999), subject.largest,
+        subject.n, noun="I/O",
+    )  # fmt: skip
+    counts = sorted(d.n for d in chosen)
+    left = sum(len(of) for of in every.values()) - len(chosen)
+    return Figure(
+        id=f"fio-tail-{sweep}",
+        title=title,
+        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; completion latency of {fmt.count(counts[0])} to "
+        f"{fmt.count(counts[-1])} I/Os a curve, from fio’s own bins. Dashed: a normal distribution with the mean and standard "
+        f"deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
+        panels=(
+            _tails.tail_panel(chosen, subject, noun="I/O"),
+            _tails.histogram_panel(subject, noun="I/O"),
+        ),
+        numbers=(
+            _tails.numbers([replace(d, name=listed) for of in every.values() for _, listed, d in of], noun="I/O"),
+        ),
+    )  # fmt: skip
+
+
+def _buckets(run: Run, direction: str) -> list[Bucket]:
+    """Return the bins of one direction over the run's jobs: of the completion latency, else of the whole latency."""
+    rows = [r for r in run.table("histogram") if r.get("direction") == direction]
+    for which in ("clat", "lat"):
+        if own := [r for r in rows if r.get("which") == which]:
+            return [Bucket(float(str(r["low"])), float(str(r["high"])), int(str(r["count"]))) for r in own]
+    return []
 
 
 def _lines(members: list[Cell], known: list[tuple[str, str]], what: str) -> list[Curve]:
@@ -320,6 +458,7 @@ def _panel(
             "ranges": common.range_rows(lines, depths, factor),
             "crosses": common.cross_rows(crosses),
             **common.end_names(lines, plot, factor),
+            **(common.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }
         series = [
             vega.Series(name=line.name, colour=colours[line.name], dashed=line.dashed) for line in lines
@@ -423,6 +562,7 @@ def _numbers(found: list[Cell], names: list[str]) -> Table:
         ordered, lambda c: (common.facet(c.run, names), _series(c)[0], c.iodepth, c.numjobs, c.direction)
     )
     sums = common.group(found, lambda c: (c.run.file, c.run.record.run_id))
+    costed = any(c.cpu is not None for c in found)
     rows = []
     for (of, name, depth, jobs, _), same in groups.items():
         iops = derive.spread([c.iops for c in same])
@@ -433,6 +573,7 @@ def _numbers(found: list[Cell], names: list[str]) -> Table:
         littles = [derive.little_ratio(p, depth, jobs) for p in parts if p]
         tails = [c.p99 for c in same if c.p99 is not None]
         medians = [c.p50 for c in same if c.p50 is not None]
+        costs = [c.cpu for c in same if c.cpu is not None]
         rows.append(
             (
                 name, *([common.facet_title(of, option_value)] if names else []), str(depth),
@@ -441,16 +582,17 @@ def _numbers(found: list[Cell], names: list[str]) -> Table:
                 scale.number(derive.spread(medians).median) if medians else fmt.NOTHING,
                 scale.number(derive.spread(tails).median) if tails else fmt.NOTHING,
                 fmt.number(derive.spread(littles).median) if littles else fmt.NOTHING,
+                *([fmt.quantity(derive.spread(costs).median, "ns") if costs else fmt.NOTHING] if costed else []),
             )
         )  # fmt: skip
     first = 2 if names else 1
     return Table(
         columns=(
             "Access", *(["Panel"] if names else []), "iodepth", "IOPS", f"Latency, {scale.unit}", f"p50, {scale.unit}",
-            f"p99, {scale.unit}", "in flight ÷ asked",
+            f"p99, {scale.unit}", "in flight ÷ asked", *(["CPU per I/O"] if costed else []),
         ),
         rows=tuple(rows),
-        numeric=frozenset(range(first, first + 6)),
+        numeric=frozenset(range(first, first + 7)),
     )  # fmt: skip
 
 

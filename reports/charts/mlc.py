@@ -217,7 +217,8 @@ def _loaded_figures(
     scatter = [
         r.latency.relative for curves in panels.values() for c in curves for r in c.rows if r.latency.n > 1
     ]
-    noise = statistics.median(scatter) if scatter else 0.0
+    floors = [_floor_repeats(load).relative for curves in panels.values() for load in curves]
+    noise = max([statistics.median(scatter), *floors]) if scatter else 0.0
     threads = {r.parsed.facts.get("threads") for r in runs if r.parsed} - {None}
     notes = []
     if len(panels) > len(shown):
@@ -237,9 +238,11 @@ def _loaded_figures(
     )
     tables = Figure(
         id=f"climb-{sweep}",
-        title="Where latency starts to climb",
-        sub="Latency by injection delay and mix, and what each curve offers; bandwidth at 2 × floor is interpolated.",
+        title=findings.climb([load.offers for curves in panels.values() for load in curves], noise),
+        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth at "
+        "2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
+        numbers=(_further_table(panels, scale),),
         half=len(panels) == 1,  # beside its panel
     )
     return [figure, tables]
@@ -424,6 +427,31 @@ def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale)
     )  # fmt: skip
 
 
+def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+    """What else a curve tells: how it bends before 2 × floor, what full load costs, and whose latency it can be."""
+    several = len(panels) > 1
+    rows = tuple(
+        (
+            load.name,
+            *([common.facet_title(of, option_value)] if several else []),
+            scale.number(load.offers.at_half_more),
+            fmt.NOTHING if load.offers.collapse is None else fmt.percent(load.offers.collapse),
+            fmt.number(derive.lines_in_flight(load.offers.peak, load.offers.latency_at_peak)),
+        )
+        for of, curves in panels.items()
+        for load in curves
+    )
+    first = 2 if several else 1
+    return Table(
+        caption="Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic",
+        columns=(
+            "Traffic", *(["Panel"] if several else []), f"{scale.unit} at 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight",
+        ),
+        rows=rows,
+        numeric=frozenset(range(first, first + 3)),
+    )  # fmt: skip
+
+
 def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     plain = fmt.Scale(factor=1, unit="ns")
     several = len(panels) > 1
@@ -587,6 +615,10 @@ def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run]) -> Figure | 
     )
 
 
+def _cell(value: Spread, scale: fmt.Scale) -> str:
+    return scale.number(value.median) if value.relative <= common.STEADY else common.spread_text(value, scale)
+
+
 def _pooled(many: Sequence[Pairs]) -> Pairs:
     pairs = dict.fromkeys(pair for one in many for pair in one)
     return {pair: derive.spread([one[pair].median for one in many if pair in one]) for pair in pairs}
@@ -604,7 +636,7 @@ def _matrix_table(matrix: Matrix, kind: str, of: str, pairs: Pairs) -> Table:
         caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
         columns=(f"{matrix.row} ↓ {matrix.column} →", *(str(t) for t in targets)),
         rows=tuple(
-            (str(source), *(common.spread_text(v, scale) if v else fmt.NOTHING for v in row))
+            (str(source), *(_cell(v, scale) if v else fmt.NOTHING for v in row))
             for source, row in zip(sources, cells, strict=True)
         ),
         numeric=frozenset(range(1, len(targets) + 1)),

@@ -118,7 +118,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     p999 = derive.quantile(subject.buckets, 0.999)
     name = subject.name[:1].upper() + subject.name[1:]
     timers = {common.value_of(run.records(), metric="timer_overhead") for run in runs} - {None}
-    timer = None if any(d.target == "null" for d in chosen) else min(filter(None, timers), default=None)
+    alone = any(d.target == "null" for d in chosen)
+    timer = None if alone else _tails.floor(chosen, min(filter(None, timers), default=None))
     panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject)]
     left_out = len(found) - len(chosen)
     counts = sorted({d.n for d in found})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parsers.measurement import Cell
-from reports import derive, findings, labels, scales, vega
+from reports import derive, findings, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
@@ -90,6 +90,7 @@ def _figure(
 ) -> Figure:
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
+    largest_median = max(y.median for c in everything for _, y in c.points)
     scale = fmt.scale_to_largest([largest], "B/s")
     names = common.facet_names(runs, within=("place", "threads"))
     missing = common.group(lost, lambda r: common.facet(r, names))
@@ -108,6 +109,7 @@ def _figure(
         {c.name: {int(t): s for t, s in c.points} for c in first},
         {c.name: derive.saturation({int(t): s.median for t, s in c.points}) for c in first},
     )
+    share = _dram_share(runs, largest_median)
     rest = (
         f" {len(panels) - len(shown)} more panels are in the numbers only."
         if len(panels) > len(shown)
@@ -120,9 +122,19 @@ def _figure(
         f"Dotted: as many times one thread.{' Band: lowest to highest of the repeats.' if repeated else ''}"
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
         panels=drawn,
+        note=share,
         numbers=(_numbers(runs, scale),),
         half=len(panels) == 1,
     )
+
+
+def _dram_share(runs: Sequence[Run], rate: float) -> str:
+    """Say what part of the memory modules' own rate was reached, where one machine's modules are recorded."""
+    modules = {str(run.session.facts.get("dimms") or "") for run in runs}
+    peak = derive.dram_peak(modules.pop()) if len(modules) == 1 else None
+    if not peak or rate > peak:  # above it: check S2 speaks of it
+        return ""
+    return f"The most is {fmt.percent(rate / peak)} of the {fmt.quantity(peak, 'B/s')} that the memory modules could move, each on a channel of its own."
 
 
 def _panel(
@@ -151,40 +163,18 @@ def _panel(
             "crosses": common.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
-        rings: list[tuple[labels.Point, str]] = []
-        where = []
-        for place, line in enumerate(lines):
+        for line in lines[:1]:
             one = line.medians.get(1.0)
-            if place == 0 and one and len(line.points) > 1:
+            if one and len(line.points) > 1:
                 ends = min(y.high / (one / scale.factor), x.high)
-                data["references"].append(
-                    {"x": 1, "y": one / scale.factor, "x2": ends, "y2": ends * one / scale.factor}
-                )
+                top = ends * one / scale.factor
+                data["references"].append({"x": 1, "y": one / scale.factor, "x2": ends, "y2": top})
                 data["notes"].append(
-                    {
-                        "x": ends,
-                        "y": ends * one / scale.factor,
-                        "text": "linear",
-                        "dx": -6,
-                        "dy": 12,
-                        "align": "right",
-                    }
+                    {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-            full = derive.saturation({int(t): v for t, v in line.medians.items()})
-            if full is not None and len(line.points) >= 3 and full != line.points[-1][0] and place < 3:
-                at = {"x": full, "y": line.medians[full] / scale.factor}
-                data["rings"].append({"series": line.name, **at})
-                rings.append((plot.at(at["x"], at["y"]), f"95 % at {full}"))
-                where.append(at)
-        boxes = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in rings]
-        bounds = (0.0, -8.0, frame.plot_width, frame.plot_height - 4)
-        for at, (_, text), label in zip(
-            where,
-            rings,
-            labels.near(rings, common.segments(lines, plot, scale.factor), boxes, bounds, 11.5),
-            strict=True,
-        ):
-            data["notes"].append({**at, "text": text, "dx": label.dx, "dy": label.dy, "align": label.align})
+        rings = common.saturation_rings(lines[:3], plot, scale.factor)
+        data["rings"] = rings["rings"]
+        data["notes"] += rings["notes"]
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
 
     title = common.facet_title(of, option_value)
@@ -210,17 +200,23 @@ def _numbers(runs: Sequence[Run], scale: fmt.Scale) -> Table:
         {place for by_place in cells.values() for place in by_place}, key=lambda p: (p != "local", p)
     )
     both = "local" in places and "remote" in places
-    order = list(dict.fromkeys(of for of, _, _ in cells))
+    order = {of: i for i, of in enumerate(dict.fromkeys(of for of, _, _ in cells))}
+    spreads_of = {
+        key: {place: derive.spread(values) for place, values in by_place.items()}
+        for key, by_place in cells.items()
+    }
+    medians: dict[tuple[common.Facet, str, str], dict[int, float]] = {}
+    for (of, kernel, count), by_spread in spreads_of.items():
+        for place, spread in by_spread.items():
+            medians.setdefault((of, kernel, place), {})[count] = spread.median
     rows = []
-    for (of, kernel, count), by_place in sorted(
-        cells.items(), key=lambda c: (order.index(c[0][0]), -_rank(c[0][1]), c[0][2])
+    for (of, kernel, count), spreads in sorted(
+        spreads_of.items(), key=lambda c: (order[c[0][0]], -_rank(c[0][1]), c[0][2])
     ):
-        spreads = {place: derive.spread(values) for place, values in by_place.items()}
-        ratio = (
-            spreads["remote"].median / spreads["local"].median
-            if both and {"local", "remote"} <= set(spreads)
-            else None
+        across = derive.ratios(
+            medians.get((of, kernel, "remote"), {}), medians.get((of, kernel, "local"), {})
         )
+        ratio = across.get(count)
         rows.append(
             (
                 kernel, *([common.facet_title(of, option_value)] if names else []), str(count),
