@@ -17,21 +17,21 @@ _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
 _BANNER = re.compile(r"^\s*fio[- ](\d[\w.+-]*)$")
 _SERVER = re.compile(r"^\s*hostname=.*, fio=fio-(\d[\w.+-]*), ")
-_OPTIONS = re.compile(r"^\s*(?P<name>\S.*): \(g=(?P<group>\d+)\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
+_OPTIONS = re.compile(r"^\s*(?P<name>\S.*): \(g=(?P<group>\d{1,18})\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
 _JOB = re.compile(
-    r"^\s*(?P<name>\S.*): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err=\s*(?P<error>-?\d+)"
-    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d+)(?:: (?P<time>.*))?$"
+    r"^\s*(?P<name>\S.*): \(groupid=(?P<group>\d{1,18}), jobs=(?P<jobs>\d{1,18})\): err=\s*(?P<error>-?\d{1,18})"
+    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d{1,18})(?:: (?P<time>.*))?$"
 )
 _NEW = re.compile(
-    r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d+)msec\)(?:;.*)?$"
+    r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d{1,18})msec\)(?:;.*)?$"
 )
 _OLD = re.compile(
-    r"^\s*(read|write|trim|mixed)\s*: io=\s*(\S+), bw=\s*(\S+), iops=\s*(\S+), runt=\s*(\d+)msec$"
+    r"^\s*(read|write|trim|mixed)\s*: io=\s*(\S+), bw=\s*(\S+), iops=\s*(\S+), runt=\s*(\d{1,18})msec$"
 )
 _SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:$")
 _TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
 _PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):$")
-_PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d+)\s*\]")
+_PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d{1,18})\s*\]")
 _BANDWIDTH = re.compile(r"^\s*bw \(\s*([A-Za-z]+)\s*/s\)\s*: (?=min=)")
 _IOPS = re.compile(r"^\s*iops\s*: (?=min=)")
 _SHARES = re.compile(r"^\s*lat \((nsec|usec|msec)\)\s*: (?!min=)")
@@ -39,15 +39,15 @@ _SHARE = re.compile(r"((?:>=)?\d+)=\s*(\d+(?:\.\d+)?)%")
 _CPU = re.compile(r"^\s*cpu\s*: (?=usr=)")
 _DEPTHS = re.compile(r"^\s*(IO depths|submit|complete)\s*: (?=[>=\d])")
 _ISSUED = re.compile(r"^\s*issued\b[^:]*: (.*)$")
-_ERRORS = re.compile(r"^\s*errors\s*: total=(\d+), first_error=(.*)$")
+_ERRORS = re.compile(r"^\s*errors\s*: total=(\d{1,18}), first_error=(.*)$")
 _TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
 _STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
-_GROUP = re.compile(r"^\s*Run status group (\d+) \(all jobs\):$")
+_GROUP = re.compile(r"^\s*Run status group (\d{1,18}) \(all jobs\):$")
 _GROUP_NEW = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d+)-(\d+)msec$"
+    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec$"
 )
 _GROUP_OLD = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d+)msec, maxt=(\d+)msec$"
+    r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d{1,18})msec, maxt=(\d{1,18})msec$"
 )
 _DISKS = re.compile(r"^\s*Disk stats \(read/write\):$")
 _DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)$")
@@ -313,7 +313,7 @@ class _Reader:
         for key, values in re.findall(r"(total|short|drop)(?:ped)?=([-\d,/rwd=]+)", text):
             counts = re.findall(r"\d+", values)
             for direction, count in zip(ways, counts, strict=False):
-                if int(count):
+                if len(count) < 19 and int(count):
                     job.rows.append((direction, "total", f"{key}_ios", int(count)))
 
     def _closing_line(self, line: str) -> None:
@@ -371,7 +371,7 @@ def _disk(name: str, text: str) -> Disk:
                 pairs.get("aggsectors") if prefix and theirs == "sectors" else None
             )
             for direction, value in zip(("read", "write"), (both or "").split("/"), strict=False):
-                if value.isdecimal():
+                if value.isdecimal() and len(value) < 19:
                     disk.rows.append((direction, statistic, metric, int(value) * factor))
         if (queue := _plain(pairs.get(f"{prefix}in_queue", ""))) is not None:
             disk.rows.append((None, statistic, "disk_in_queue", queue * NS["msec"]))

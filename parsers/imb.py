@@ -87,18 +87,20 @@ _RECOGNISE = re.compile(  # a title as printed: most texts need no cleaning to b
 _HEAD = re.compile(r"^# (Date|Machine|Release|MPI Version)\s*: (.*)$")
 _COMMAND = re.compile(r"^# Calling sequence was:\s*$")
 _BENCHMARK = re.compile(r"^#\s*Benchmarking (\S+)")
-_PROCESSES = re.compile(r"^#\s*#processes = (\d+)(?: \(threads: (\d+)\))?(; rank order)?")
-_WAITING = re.compile(r"^#\s*\(\s*(\d+) additional processes waiting")
-_GROUPS = re.compile(r"^#\s*\(\s*(\d+) groups? of (\d+) processes")
+_PROCESSES = re.compile(r"^#\s*#processes = (\d{1,18})\b(?: \(threads: (\d{1,18})\))?(; rank order)?")
+_WAITING = re.compile(r"^#\s*\(\s*(\d{1,18}) additional processes waiting")
+_GROUPS = re.compile(r"^#\s*\(\s*(\d{1,18}) groups? of (\d{1,18}) processes")
 _RANKS = re.compile(r"^#\s*(?:Group\s+(\d+):)?((?:\s+\d+)+)\s*$")
 _MODE = re.compile(r"^#\s*MODE: (\S+)")
 _COLUMNS_LINE = re.compile(r"^\s*(?:Group\s+)?#(?:bytes|repetitions|rep\.s)\b")
 _REFUSED = re.compile(r"^\s*(\d+) (out-of-mem\.|time-out\.|int-overflow);?\s*(.*)$")
-_INVALID_SIZE = re.compile(r"^#\s*!! Benchmark (\S+)(?: is)? invalid for (\d+) processes")
+_INVALID_SIZE = re.compile(r"^#\s*!! Benchmark (\S+)(?: is)? invalid for (\d{1,18}) processes")
 _INVALID_NAME = re.compile(r"^(?:# )?Invalid benchmark name (\S+)")
 _INVALID_NAMES = re.compile(r"^# Attention, invalid benchmark name\(s\):")  # 3.x, 4.x: one a line follows
 _END = re.compile(r"^# All processes entering MPI_Finalize")
-_PIN = re.compile(r"^(?:\[\d+\] )?MPI startup\(\): (\d+)\s+(\d+)\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$")
+_PIN = re.compile(
+    r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$"
+)
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 

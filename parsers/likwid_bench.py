@@ -75,9 +75,9 @@ _LINES: Final = {
 }
 _BANNER = re.compile(r"^LIKWID MICRO BENCHMARK$")
 _TEST = re.compile(r"^Test: (\S+)$")
-_USING = re.compile(r"^Using (\d+) (work groups|threads)$")
+_USING = re.compile(r"^Using (\d{1,18}) (work groups|threads)$")
 _THREAD = re.compile(
-    r"^Group: (\d+) Thread \d+ Global Thread (\d+) running on (?:hwthread|core) (\d+) - Vector length (\d+)"
+    r"^Group: (\d{1,18}) Thread \d+ Global Thread (\d{1,18}) running on (?:hwthread|core) (\d{1,18}) - Vector length (\d{1,18})\b"
 )
 _LINE = re.compile(r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>\S+)(?: sec)?$")
 

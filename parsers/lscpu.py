@@ -401,7 +401,7 @@ def _cell(word: str | None) -> Cell:
         return None
     if word in ("yes", "Y", "no", "N"):
         return word in ("yes", "Y")
-    if word and word.isascii() and word.isdigit():
+    if word and word.isascii() and word.isdigit() and len(word) < 19:
         return int(word)
     value = number(word or "")
     return word if value is None else value

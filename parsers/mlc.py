@@ -133,9 +133,9 @@ _THREADS_LINE = re.compile(r"^\W*Using (all the threads|only one thread) from ea
 _MIX = re.compile(r"(\d+:\d+) read-(?:(non-?\s?temporal )?)write( stream-triad like)?", _I)
 _NOTES: Final[tuple[tuple[re.Pattern[str], type[int] | type[float] | type[str]], ...]] = (
     # the kernel's own notes, whose lines start with "#"
-    (re.compile(r"^# load threads: (?P<threads>\d+)"), int),
+    (re.compile(r"^# load threads: (?P<threads>\d{1,18})\b"), int),
     (re.compile(r"^# load threads: \d+, on CPUs (?P<load_cpus>\S+)"), str),
-    (re.compile(r"^# latency thread: CPU (?P<latency_cpu>\d+)"), int),
+    (re.compile(r"^# latency thread: CPU (?P<latency_cpu>\d{1,18})\b"), int),
     (re.compile(r"^# latency thread: .*(?P<access>random|sequential) order"), str),
     (re.compile(r"^# .*one turn takes (?P<delay_turn_ns>[\d.]+) ns here"), float),
 )

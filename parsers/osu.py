@@ -72,10 +72,10 @@ _NAMES: Final = (
 _COUNTS: Final = frozenset(("size", "iterations"))
 _NAME = re.compile("|".join(f"({pattern})" for pattern, *_ in _NAMES))
 _TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:\s+v(?P<version>\d[\w.]*))?$")
-_PAIRS = re.compile(r"^#\s*\[ pairs: (\d+) \](?: \[ window size: (\w+) \])?")
+_PAIRS = re.compile(r"^#\s*\[ pairs: (\d{1,18}) \](?: \[ window size: (\w+) \])?")
 _NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")
 _BUFFERS = re.compile(r"^#\s*(Send Buffer on .*)$")
-_INIT = re.compile(r"^nprocs: \d+, min: (\d+) ms, max: (\d+) ms, avg: (\d+) ms$")
+_INIT = re.compile(r"^nprocs: \d+, min: (\d{1,18}) ms, max: (\d{1,18}) ms, avg: (\d{1,18}) ms$")
 _KEYS: Final = {"Datatype": "datatype", "Window creation": "creation", "Synchronization": "synchronization"}
 
 
