@@ -10,10 +10,10 @@ import datetime
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, Protocol
 
 from orchestrator import proof
 from orchestrator.aside import aside
@@ -22,7 +22,6 @@ from orchestrator.judge import borne, judge, last_use, pending
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord
 from orchestrator.process import LOOKS, Stop, run_process
 from orchestrator.scratch import Keeper, Scratch, Stopped
-from orchestrator.store import ResultFile
 from orchestrator.tools import get_tool
 from orchestrator.topology import Topology
 from parsers.errors import PinsweepError
@@ -72,9 +71,19 @@ class Summary:
         return sum(bad) + self.failed_before
 
 
+class Sink(Protocol):
+    """Where runs are committed when they end: a ResultFile, or several of them."""
+
+    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]: ...
+
+    def add_run(
+        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
+    ) -> int: ...
+
+
 def execute(
     plan: Plan,
-    result: ResultFile,
+    result: Sink,
     session: int,
     scratch: Scratch,
     stop: Stop,

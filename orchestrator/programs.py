@@ -8,6 +8,7 @@ names the launcher for IMB; unset, the one that belongs to IMB's MPI library is 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import os
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from orchestrator import mpi
 from orchestrator.tools import Program, get_tool
@@ -57,6 +59,24 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
     if elsewhere:
         return Program(name=module.PROGRAMS[0], path=module.PROGRAMS[0])
     return f"{module.PROGRAMS[0]} is not installed ({module.INSTALL})"
+
+
+def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
+    """Return the very program that a session recorded, or why it cannot be started again.
+
+    `record` is that of `Session.programs`. A file that has changed since is another program.
+    """
+    path, name = str(record.get("path") or ""), str(record.get("name") or "")
+    if not path:
+        return Program(name=name, path="")  # the command line of the experiment names it
+    now = checksum(path)
+    if not now or now != record.get("sha256"):
+        return f"{path} is {'another program now' if now else 'no longer there'}"
+    found = _describe(tool, path, elsewhere=False)
+    if isinstance(found, str):
+        return found
+    version = str(record.get("version") or found.version)
+    return dataclasses.replace(found, name=name, version=version, stand_in=bool(record.get("stand_in")))
 
 
 def _candidates(names: Iterable[str]) -> Iterable[str]:

@@ -69,18 +69,7 @@ def run_experiments(
     with Stop() as stop, open_scratch(prepared.scratch) as scratch, create_result(path) as result:
         on_begin(path, prepared)
         _refuse_mixing(path, result.sessions(), prepared)
-        facts = machine.facts()
-        session = result.begin_session(
-            started_utc=_now(),
-            version=version,
-            argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
-            seed=seed,
-            host=platform.node(),
-            facts=facts,
-            topology=machine.lstopo_xml() or "",
-            programs=_programs(prepared),
-        )
-        _store_plan(result, session, prepared)
+        session = begin(result, prepared, version=version, argv=argv, seed=seed)
         summary = execute(
             prepared.plan,
             result,
@@ -92,9 +81,25 @@ def run_experiments(
             allow_misplaced=allow_misplaced,
             on_event=on_event,
         )
-        result.end_session(session, _now())
+        result.end_session(session, now_utc())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)
+
+
+def begin(result: ResultFile, prepared: Prepared, *, version: str, argv: Sequence[str], seed: int) -> int:
+    """Record a session and its plan: which machine, which programs, which cells. Returns its number."""
+    session = result.begin_session(
+        started_utc=now_utc(),
+        version=version,
+        argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
+        seed=seed,
+        host=platform.node(),
+        facts=machine.facts(),
+        topology=machine.lstopo_xml() or "",
+        programs=_programs(prepared),
+    )
+    _store_plan(result, session, prepared)
+    return session
 
 
 def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
@@ -206,5 +211,5 @@ def default_name(experiments: Sequence[Experiment]) -> str:
     return f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host}-{stamp}.db"
 
 
-def _now() -> str:
+def now_utc() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
