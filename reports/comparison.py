@@ -165,7 +165,9 @@ class Comparison:
     matched: tuple[str, ...]  # how cells were matched that are not as written, once each
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
-    behind: Mapping[Hashable, tuple[tuple[Run, ...], tuple[Run, ...]]]  # key of a sample → A's and B's runs
+    behind: Mapping[
+        Hashable, tuple[Pair, ...]
+    ]  # key of a sample → the cells it came from; of a curve all of them
     by: str = ""  # the axis whose levels are compared, "" of files
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
@@ -311,7 +313,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         matched=tuple(dict.fromkeys(pair.said for pair in matching.pairs if pair.said)),
         samples=samples,
         rules=rules,
-        behind={key: (draft.pair.a.runs, draft.pair.b.runs) for key, draft in enumerate(drafts)},
+        behind={key: draft.curve or (draft.pair,) for key, draft in enumerate(drafts)},
         by=by,
     )
 
@@ -368,6 +370,7 @@ class _Draft:
     a: tuple[tuple[float, Hashable], ...]  # value, session
     b: tuple[tuple[float, Hashable], ...]
     resolution: float
+    curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
 
 
 _Key = tuple[str, str, numbers.Part, bool]
@@ -457,8 +460,13 @@ def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[
         left, right = (
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
-        head = _over(members, numbers.CURVE_AXIS[members[0].a.tool])
-        out += [_draft(head, left[key], right[key]) for key in left if key in right]
+        head = _over(members[0], numbers.CURVE_AXIS[members[0].a.tool])
+        curve = tuple(members)
+        out += [
+            dataclasses.replace(_draft(head, left[key], right[key]), curve=curve)
+            for key in left
+            if key in right
+        ]
     return out
 
 
@@ -477,17 +485,13 @@ def _of_curves(cells: Sequence[CellOfSide], read: _Reader, slo_ns: float | None)
     return found
 
 
-def _over(pairs: Sequence[Pair], axis: str) -> Pair:
-    """Return a pair that stands for all cells of a curve: with all their runs, without the axis that the curve goes over."""
+def _over(pair: Pair, axis: str) -> Pair:
+    """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
 
-    def whole(curve: Sequence[CellOfSide]) -> CellOfSide:
-        return dataclasses.replace(
-            curve[0],
-            axes=tuple(name for name in curve[0].axes if name != axis),
-            runs=tuple(run for cell in curve for run in cell.runs),
-        )
+    def without(cell: CellOfSide) -> CellOfSide:
+        return dataclasses.replace(cell, axes=tuple(name for name in cell.axes if name != axis))
 
-    return dataclasses.replace(pairs[0], a=whole([p.a for p in pairs]), b=whole([p.b for p in pairs]))
+    return dataclasses.replace(pair, a=without(pair.a), b=without(pair.b))
 
 
 def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
@@ -620,7 +624,7 @@ _RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same"
 
 def _worst_first(row: Row) -> tuple[object, ...]:
     """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last."""
-    shift = row.decision.shift if row.decision.shift is not None else 0.0
+    shift = 0.0 if row.better == "neither" else row.decision.shift or 0.0
     return (4 if row.once else _RANK[row.verdict]), -shift, row.name
 
 
