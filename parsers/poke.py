@@ -21,6 +21,7 @@ Facts: tool_version, timer, and of a text with one document bytes, block, count,
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -43,6 +44,9 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 _START: Final = '{"program": "pinsweep poke"'
 
+_DAMAGED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a document raises that is not poke's: a key or an element that is missing, text for a number, a list for a text."""
+
 _STATISTICS: Final = (("mean_ns", "mean"), ("sd_ns", "sd"), ("min_ns", "min"), ("max_ns", "max"))
 _PER_BYTE: Final = (
     ("sequential_ns_per_byte", "sequential"),
@@ -61,7 +65,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     documents = list(_documents(clean(text, ranks=True)))
     try:
         return _tables(documents)
-    except (KeyError, TypeError, ValueError) as error:
+    except _DAMAGED as error:
         raise ParseError(
             "poke output", f"not what poke {documents[0].get('version', '')} prints: {error!r}"
         ) from error
@@ -80,6 +84,8 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
                 f"the document is cut or damaged: {error.msg}",
                 "the run was interrupted, or its output was not kept whole",
             ) from error
+        except (ValueError, RecursionError) as error:  # whole numbers of 5000 digits, lists in lists in lists
+            raise ParseError("poke output", f"the document is damaged: {error}") from error
         yield document
         at = text.find(_START, end)
 
@@ -99,9 +105,9 @@ def _tables(documents: list[dict[str, Any]]) -> Parsed:
             if sum(bucket[2] for bucket in buckets) != result["count"]:
                 raise ValueError(f"the histogram does not hold the {result['count']} samples")
             rows.extend(_figures(target, op, result))
-            histogram.extend((target, op, float(low), float(high), int(n)) for low, high, n in buckets)
+            histogram.extend((target, op, _ns(low), _ns(high), int(n)) for low, high, n in buckets)
             largest.extend(
-                (target, op, rank, float(at), float(value))
+                (target, op, rank, _ns(at), _ns(value))
                 for rank, (value, at) in enumerate(result["largest"], 1)
             )
             flags.update((flag.id, flag) for flag in _flags(result, timer["overhead_ns"]))
@@ -114,6 +120,13 @@ def _tables(documents: list[dict[str, Any]]) -> Parsed:
         flags=tuple(flags.values()),
         facts=_facts(documents),
     )
+
+
+def _ns(value: float) -> float:
+    """Return a time of a histogram. Raises ValueError for NaN, which Python's JSON reads and poke does not print."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} for a time")
+    return float(value)
 
 
 def _figures(target: str, op: str, result: Mapping[str, Any]) -> Iterator[_Row]:
@@ -154,12 +167,22 @@ def _facts(documents: list[dict[str, Any]]) -> dict[str, Cell]:
     }
     if len(documents) == 1:
         facts |= {
-            key: first[key] for key in ("seed", "direct", "fsync", "pages", "huge_bytes") if key in first
+            key: _fact(first[key])
+            for key in ("seed", "direct", "fsync", "pages", "huge_bytes")
+            if key in first
         }
         result = first["results"][0]
         facts |= {
-            key: result[key] for key in ("bytes", "block", "count", "iterations", "files") if key in result
+            key: _fact(result[key])
+            for key in ("bytes", "block", "count", "iterations", "files")
+            if key in result
         }
         if window := first.get("window"):
-            facts |= {"window_offset": window[0], "window_length": window[1]}
+            facts |= {"window_offset": _fact(window[0]), "window_length": _fact(window[1])}
     return facts
+
+
+def _fact(value: object) -> Cell:
+    if not isinstance(value, str | int | float | None):
+        raise TypeError(f"{value!r} for one value")
+    return value
