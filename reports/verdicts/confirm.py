@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 
 from reports.verdicts.decide import judge
+from reports.verdicts.estimate import TAU_ASSUMED
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
 
 SCREEN = 2 / 3
@@ -47,27 +48,44 @@ def settle(
     fresh: Sequence[Sample],
     rules: Rules | None = None,
     *,
-    again: Collection[Hashable] | None = None,
+    asked: Collection[Hashable] | None = None,
 ) -> tuple[Family, ...]:
     """Return the families of the first stage with the verdicts that the fresh runs give.
 
-    `fresh` has the keys and families of the first stage; `again`: the keys that were to be measured again (the screened ones if
-    not given). What could not be measured again is inconclusive whatever it was. Cells that were not screened cannot have
-    regressed or improved, and keep their word. What the whole sweep said of the variance of a cell is kept for the few
-    that are left.
+    `fresh` has the keys and families of the first stage. `asked`: the keys that were to be measured again (those that `screen`
+    returns if not given); what could not be is inconclusive whatever it was. The other cells cannot have regressed or
+    improved, and keep their word.
+
+    Where both sides were measured again, in turns, the screening cannot have helped the verdict. Where only B was, A's runs
+    are those that made the cell look changed: then every cell of the sweep counts as a test, and the session noise is that
+    of the first stage, since the cells that are left are not like the others. What the sweep said of the variance is kept.
     """
     rules = rules or Rules()
     by_family: dict[str, list[Sample]] = {}
     for sample in fresh:
         by_family.setdefault(sample.family, []).append(sample)
-    asked = {d.key for d in screen(first)} if again is None else set(again)
-    return tuple(_settled(family, by_family.get(family.name, []), rules, asked) for family in first)
+    wanted = {d.key for d in screen(first)} if asked is None else set(asked)
+    return tuple(_settled(family, by_family.get(family.name, []), rules, wanted) for family in first)
 
 
-def _settled(first: Family, fresh: Sequence[Sample], rules: Rules, asked: set[Hashable]) -> Family:
-    judged = judge(fresh, dataclasses.replace(rules, prior=rules.prior or first.prior))
+def _settled(first: Family, fresh: Sequence[Sample], rules: Rules, wanted: set[Hashable]) -> Family:
+    rules = dataclasses.replace(rules, prior=rules.prior or first.prior)
+    if not all(sample.interleaved for sample in fresh):
+        tested = sum(d.p is not None for d in first.decisions)
+        known = first.tau > 0 and first.tau_source != "interleaved"
+        rules = dataclasses.replace(
+            rules,
+            among=tested,
+            tau=rules.tau if rules.tau is not None else first.tau if known else TAU_ASSUMED,
+            tau_source=rules.tau_source
+            if rules.tau is not None
+            else first.tau_source
+            if known
+            else "assumed",
+        )
+    judged = judge(fresh, rules)
     now = {d.key: d for family in judged for d in family.decisions}
-    decisions = tuple(now.get(d.key) or (_unconfirmed(d) if d.key in asked else d) for d in first.decisions)
+    decisions = tuple(now.get(d.key) or (_unconfirmed(d) if d.key in wanted else d) for d in first.decisions)
     counted = Counter(d.verdict for d in decisions)
     noise = judged[0] if judged else first
     return dataclasses.replace(

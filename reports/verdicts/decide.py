@@ -98,7 +98,7 @@ def _family(name: str, samples: Sequence[Sample], rules: Rules) -> Family:
     of_ranks = np.maximum(ranks, estimate.p_two_sided(shift, of_sessions, np.full_like(shift, tau_df)))
     by_ranks = ~np.isnan(ranks)
     p = np.where(by_ranks, np.where(of_sessions > 0, of_ranks, ranks), p)
-    q = estimate.false_discovery(p)
+    q = estimate.false_discovery(p, rules.among)
     reach = np.sqrt(total) * estimate.t_quantile(total_df, 0.975)
     bound = np.sqrt(total) * estimate.t_quantile(total_df, 1 - rules.alpha)
 

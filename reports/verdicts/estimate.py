@@ -163,14 +163,17 @@ def t_quantile(df: Array, level: float) -> Array:
     return np.asarray(stdtrit(df, level), dtype=float)
 
 
-def false_discovery(p: Array) -> Array:
-    """Return Benjamini-Hochberg's q: the least share of false entries of a list that includes the cell."""
+def false_discovery(p: Array, among: int = 0) -> Array:
+    """Return Benjamini-Hochberg's q: the least share of false entries of a list that includes the cell.
+
+    `among`: how many tests there were in all, where only the smallest p are given.
+    """
     import numpy as np
 
     if not len(p):
         return p
     order = np.argsort(p)
-    q = p[order] * len(p) / np.arange(1, len(p) + 1)
+    q = p[order] * max(among, len(p)) / np.arange(1, len(p) + 1)
     out = np.empty_like(q)
     out[order] = np.minimum(1.0, np.minimum.accumulate(q[::-1])[::-1])
     return out

@@ -61,6 +61,9 @@ class Rules:
     tau: float | None = None  # sd of the logs from session to session; None: learned from the samples
     tau_source: TauSource = "given"  # said of `tau`
     prior: Prior | None = None  # variance learned elsewhere (a screening); None: learned from the samples
+    among: int = (
+        0  # the samples were picked, by their numbers, among so many of the family: each counts as a test
+    )
 
     def threshold_of(self, family: str) -> float:
         return self.thresholds.get(family, self.threshold)
