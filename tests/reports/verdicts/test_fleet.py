@@ -163,3 +163,13 @@ def test_two_stages_accuse_one_good_node_of_a_thousand() -> None:
 def test_values_that_are_not_finite_are_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         judge_fleet([Metric(key=0, group="g", better="lower", values={"a": (math.nan,)})])
+
+
+def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
+    (metric,) = fleet({})
+    values = {**metric.values, "n05": (90.0, 90.5, 99.9), "n06": (90.0, 90.5, 91.0)}
+    strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values)]).strips[0]
+
+    by_name = {node.name: node for node in strip.nodes}
+    assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its runs disagree")
+    assert by_name["n06"].status == "slow"
