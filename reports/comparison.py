@@ -294,7 +294,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
-    rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=_worst_first))
+    rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=worst_first))
     return Comparison(
         a=a,
         b=b,
@@ -622,7 +622,7 @@ def _words_of(kind: str, metric: str, part: numbers.Part) -> tuple[str, str]:
 _RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3}
 
 
-def _worst_first(row: Row) -> tuple[object, ...]:
+def worst_first(row: Row) -> tuple[object, ...]:
     """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last."""
     shift = 0.0 if row.better == "neither" else row.decision.shift or 0.0
     return (4 if row.once else _RANK[row.verdict]), -shift, row.name
