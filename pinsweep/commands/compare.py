@@ -81,12 +81,26 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 @click.option(
     "--aa", "self_check", is_flag=True, help="Also say how often these rules accuse A's own unchanged runs."
 )
+@click.option(
+    "--confirm",
+    "again",
+    is_flag=True,
+    help="Measure again what looks changed, both sides in turns where both can be, and decide on the fresh runs.",
+)
+@click.option(
+    "--into",
+    type=_options.FILE,
+    metavar="DIR",
+    help="With --confirm: the folder for the result files of the fresh runs. [default: this one]",
+)
+@_options.scratch
+@_options.allow_write
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
-    static: bool,
+    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], static: bool,
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
 
@@ -106,7 +120,11 @@ def command(
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
     if output is not None:
         refuse_inputs(output, files)
-    found = compare(a, b, ask, by=axis)
+    first = found = compare(a, b, ask, by=axis)
+    if again:
+        from pinsweep.commands._confirm import confirm
+
+        found = confirm(found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write)
     if form == "table":
         text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
     else:
@@ -120,7 +138,7 @@ def command(
     if self_check:
         from reports.verdicts.aa import self_check as check
 
-        click.echo(check(found.samples, found.rules).text, err=True)
+        click.echo(check(first.samples, first.rules).text, err=True)
     failed = found.fails(verdicts) or ("unmatched" in verdicts and bool(found.unmatched))
     return 1 if failed else 0
 

@@ -63,7 +63,7 @@ def command(
         retry_failed=retry_failed,
         allow_misplaced=allow_misplaced,
         on_begin=_begin,
-        on_event=_Progress(),
+        on_event=Progress(),
     )
     return _end(finished, experiments)
 
@@ -80,7 +80,7 @@ def _begin(path: Path, prepared: Prepared) -> None:
     click.echo(f"result file  {path}", err=True)
 
 
-class _Progress:
+class Progress:
     """One line per run. On a terminal the line stands while the tool runs and is completed when it ends."""
 
     def __init__(self) -> None:

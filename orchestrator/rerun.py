@@ -1,0 +1,416 @@
+"""Measure chosen cells of result files again, both sides in turns where both can be measured here. I/O.
+
+A side is measured with what it was measured with: the experiment's text in its file, planned anew for this machine, and the
+very programs that its session recorded. Fresh runs go into files of their own; the files compared are only read.
+
+Both sides are started only where their commands differ (another place, option or program). Where they are the same, as with a
+baseline of this host, or where A is not of this machine as it is now, only B is: its fresh runs then stand against A's stored ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import platform
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from orchestrator import machine, programs, timings
+from orchestrator.execute import Event, Summary, execute
+from orchestrator.load import parse_experiment
+from orchestrator.model import Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
+from orchestrator.plan import make_plan
+from orchestrator.prepare import Prepared
+from orchestrator.process import Stop
+from orchestrator.scratch import open_scratch
+from orchestrator.session import begin, now_utc
+from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, create_result, open_result
+from orchestrator.survey import scratch_folder, survey
+from orchestrator.tools import Program
+from parsers.errors import UserError
+
+Side = Literal["a", "b"]
+
+HELD: Final[Mapping[str, str]] = {
+    "cpu_model": "processor", "microcode": "microcode", "bios_version": "firmware", "dimms": "memory modules",
+    "memory_bytes": "memory size", "kernel": "kernel", "kernel_version": "kernel build",
+    "kernel_command_line": "kernel command line", "governor": "governor", "turbo": "turbo", "smt": "SMT",
+    "thp": "huge pages", "numa_balancing": "NUMA balancing", "mitigations": "mitigations",
+}  # fmt: skip
+"""Facts of a session that must be as they were for a rerun to be one of that session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A cell of a result file."""
+
+    path: Path
+    point_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """The same cell on both sides, and how many fresh runs a side it gets."""
+
+    a: Cell
+    b: Cell
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerun:
+    """What will be started, and what cannot be."""
+
+    pairs: tuple[Pair, ...]
+    twins: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
+    lost: Mapping[int, str]  # index → why it cannot be measured again; the others: only B is
+    alone: str  # why A is not measured again where it is not; "" if all are twins
+    runs: tuple[tuple[Side, PlannedRun], ...]  # in the order in which they start
+    homes: Mapping[tuple[Side, Path], Prepared]  # (side, the file compared) → what its fresh file will record
+    scratch: Path
+    seed: int
+
+    @property
+    def estimate_s(self) -> float:
+        return sum(run.estimate_s for _, run in self.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fresh:
+    """What is left when `run_again` returns."""
+
+    a: tuple[Path, ...]
+    b: tuple[Path, ...]
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A file that is compared, as far as measuring again needs it."""
+
+    path: Path
+    session: Session  # the last one
+    points: Mapping[str, StoredPoint]
+    experiments: Mapping[str, StoredExperiment]
+
+
+def prepare_again(
+    pairs: Sequence[Pair],
+    *,
+    folder: Path,
+    scratch: Path | None = None,
+    allow_write: Sequence[str] = (),
+    seed: int,
+) -> Rerun:
+    """Plan the fresh runs of some cells. `folder`: where the fresh files will lie.
+
+    Raises UserError where B cannot be measured here: it is of another host, or of this one in another state.
+    """
+    if scratch is not None and not scratch.is_dir():
+        raise UserError(
+            "--scratch", f"{scratch} is no folder", "name a folder on the file system to be measured"
+        )
+    sources = {cell.path: _open(cell.path) for pair in pairs for cell in (pair.a, pair.b)}
+    facts = machine.facts()
+    for path in dict.fromkeys(pair.b.path for pair in pairs):
+        if why := _out_of_reach(sources[path], facts):
+            raise UserError(str(path), f"side B cannot be measured again here: {why[0]}", why[1])
+    texts = {
+        path: _texts(source, {c.point_id for pair in pairs for c in (pair.a, pair.b) if c.path == path})
+        for path, source in sources.items()
+    }
+    where = scratch_folder(
+        scratch or folder, {e.name: e for found in texts.values() for e in found.values()}.values()
+    )
+    sides = {
+        (side, path): _plan(sources[path], texts[path], wanted, where, allow_write, seed)
+        for side, path, wanted in _wanted(pairs)
+        if side == "b" or not _out_of_reach(sources[path], facts)
+    }
+    return _in_turns(pairs, sides, sources, facts, where, seed)
+
+
+def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
+    """Return the experiments that some cells are of, by checksum; none of captured output."""
+    wanted = {source.points[point_id].experiment for point_id in point_ids}
+    return {
+        sha256: parse_experiment(e.text, e.path)
+        for sha256, e in source.experiments.items()
+        if sha256 in wanted and e.text
+    }
+
+
+def _wanted(pairs: Sequence[Pair]) -> list[tuple[Side, Path, dict[str, int]]]:
+    found: dict[tuple[Side, Path], dict[str, int]] = {}
+    for pair in pairs:
+        sides: tuple[tuple[Side, Cell], ...] = (("a", pair.a), ("b", pair.b))
+        for side, cell in sides:
+            found.setdefault((side, cell.path), {})[cell.point_id] = pair.repeats
+    return [(side, path, wanted) for (side, path), wanted in found.items()]
+
+
+def _open(path: Path) -> _Source:
+    with open_result(path) as result:
+        sessions = result.sessions()
+        if not sessions:
+            raise UserError(str(path), "holds no session", "`pinsweep run EXPERIMENT -o FILE` makes one")
+        return _Source(
+            path=path,
+            session=sessions[-1],
+            points={stored.point.point_id: stored for stored in result.points()},
+            experiments={experiment.sha256: experiment for experiment in result.experiments()},
+        )
+
+
+def _out_of_reach(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Say why a file's cells cannot be measured again as they were, and what to do; None if they can. Pure."""
+    host = platform.node()
+    if not any(experiment.text for experiment in source.experiments.values()):
+        return (
+            "it holds captured output, and no experiment to run",
+            "`pinsweep run` makes a file that has one",
+        )
+    if source.session.host != host:
+        return (
+            f"it is of the host {source.session.host}, this is {host}",
+            f"run the same command on {source.session.host}",
+        )
+    for name, word in HELD.items():
+        then, now = source.session.facts.get(name), facts.get(name)
+        if then is not None and now is not None and then != now:
+            return (
+                f"the {word} was {_short(then)} and is {_short(now)} now",
+                "run the experiment again with `pinsweep run`, and compare that file",
+            )
+    return None
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+# --- planning ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """One side of one file."""
+
+    prepared: Prepared
+    runs: Mapping[tuple[str, int], PlannedRun]
+    reasons: Mapping[str, str] = field(default_factory=dict)  # point_id → why it cannot run
+
+
+def _plan(
+    source: _Source,
+    texts: Mapping[str, Experiment],
+    wanted: Mapping[str, int],
+    scratch: Path,
+    allow_write: Sequence[str],
+    seed: int,
+) -> _Planned:
+    """Plan the wanted cells (point_id → repeats) of a file with the programs of its session."""
+    experiments = _narrowed(source, texts, wanted)
+    known = survey(experiments, scratch=scratch, allow_write=allow_write)
+    found: dict[str, Program | str] = {
+        tool: programs.recorded(tool, source.session.programs[tool])
+        if tool in source.session.programs
+        else program
+        for tool, program in known.programs.items()
+    }
+    known = dataclasses.replace(known, programs=found)
+    plans = [make_plan([e], known, seed=seed, learnt=timings.load()) for e in experiments]
+    runs = {
+        run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
+    }
+    points = {run.point.point_id: run.point for run in runs.values()}
+    skipped = [item for plan in plans for item in plan.skipped]
+    plan = Plan(runs=tuple(runs.values()), points=tuple(points.values()), skipped=(), seed=seed)
+    return _Planned(
+        prepared=Prepared(experiments=experiments, machine=known, plan=plan, scratch=scratch),
+        runs=runs,
+        reasons={
+            point_id: _reason(source.points[point_id].point, skipped)
+            for point_id in wanted
+            if point_id not in points
+        },
+    )
+
+
+def _narrowed(
+    source: _Source, texts: Mapping[str, Experiment], wanted: Mapping[str, int]
+) -> tuple[Experiment, ...]:
+    """Return the experiments of the wanted cells: only their sweeps, under the names they had, with the repeats asked for."""
+    repeats: dict[str, dict[str, int]] = {}  # experiment → sweep → repeats
+    for point_id, number in wanted.items():
+        stored = source.points[point_id]
+        of = repeats.setdefault(stored.experiment, {})
+        of[stored.point.sweep] = max(number, of.get(stored.point.sweep, 0))
+    found = []
+    for sha256, sweeps in repeats.items():
+        experiment = texts.get(sha256)
+        if experiment is None:
+            continue
+        named = {
+            name: sweep
+            for sweep in experiment.sweeps
+            for name in (sweep.name, f"{experiment.name}/{sweep.name}")
+        }
+        kept = [
+            dataclasses.replace(named[name], name=name, repeats=number)
+            for name, number in sweeps.items()
+            if name in named
+        ]
+        found.append(dataclasses.replace(experiment, sweeps=tuple(kept)))
+    return tuple(found)
+
+
+def _reason(point: Point, skipped: Iterable[Skipped]) -> str:
+    labels = canonical_json(point.labels())
+    for item in skipped:
+        if item.sweep == point.sweep and canonical_json(dict(item.point)) == labels:
+            return item.reason
+    return "the experiment's text, planned for this machine, has no such cell"
+
+
+def _in_turns(
+    pairs: Sequence[Pair],
+    sides: Mapping[tuple[Side, Path], _Planned],
+    sources: Mapping[Path, _Source],
+    facts: Mapping[str, Any],
+    scratch: Path,
+    seed: int,
+) -> Rerun:
+    """Order the runs: rounds; in a round the pairs in random order; in a pair A and B in random order. Pure."""
+    twins, lost, alone = set(), {}, ""
+    for index, pair in enumerate(pairs):
+        b = sides["b", pair.b.path]
+        a = sides.get(("a", pair.a.path))
+        if reason := b.reasons.get(pair.b.point_id):
+            lost[index] = reason
+        elif a is None:
+            why = _out_of_reach(sources[pair.a.path], facts)
+            alone = alone or (f"{pair.a.path.name}: {why[0]}" if why else "")
+        elif reason := a.reasons.get(pair.a.point_id):
+            alone = alone or f"{pair.a.path.name}: {reason}"
+        elif _alike(a, pair.a.point_id, b, pair.b.point_id):
+            alone = alone or "the commands of both sides are the same: A is in the past"
+        else:
+            twins.add(index)
+    rng = random.Random(seed)
+    order: list[tuple[Side, PlannedRun]] = []
+    for repeat in range(1, max((pair.repeats for pair in pairs), default=0) + 1):
+        for index in rng.sample(range(len(pairs)), len(pairs)):
+            pair = pairs[index]
+            if index in lost or repeat > pair.repeats:
+                continue
+            both: list[Side] = ["a", "b"] if index in twins else ["b"]
+            for side in rng.sample(both, len(both)):
+                cell = pair.a if side == "a" else pair.b
+                order.append((side, sides[side, cell.path].runs[cell.point_id, repeat]))
+    used = {id(run) for _, run in order}
+    homes = {
+        key: _restricted(planned.prepared, used)
+        for key, planned in sides.items()
+        if any(id(run) in used for run in planned.runs.values())
+    }
+    return Rerun(
+        pairs=tuple(pairs),
+        twins=frozenset(twins),
+        lost=lost,
+        alone=alone,
+        runs=tuple(order),
+        homes=homes,
+        scratch=scratch,
+        seed=seed,
+    )
+
+
+def _alike(a: _Planned, cell_a: str, b: _Planned, cell_b: str) -> bool:
+    """Would both sides start the very same thing?"""
+
+    def start(side: _Planned, cell: str) -> tuple[object, ...]:
+        run = side.runs[cell, 1]
+        program = side.prepared.machine.programs.get(run.tool)
+        same = (program.sha256 or program.path) if isinstance(program, Program) else ""
+        words = tuple(same if isinstance(program, Program) and w == program.path else w for w in run.argv)
+        return words, dict(run.env), run.cwd, same
+
+    return start(a, cell_a) == start(b, cell_b)
+
+
+def _restricted(prepared: Prepared, used: set[int]) -> Prepared:
+    runs = tuple(run for run in prepared.plan.runs if id(run) in used)
+    points = {run.point.point_id: run.point for run in runs}
+    plan = dataclasses.replace(prepared.plan, runs=runs, points=tuple(points.values()))
+    return dataclasses.replace(prepared, plan=plan)
+
+
+# --- running -----------------------------------------------------------------------------------------------
+
+
+class _Homes:
+    """Commits each run to the file of its side."""
+
+    def __init__(self, of: Mapping[int, ResultFile]) -> None:
+        self._of = of  # id of a planned run → its file
+
+    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
+        return {}
+
+    def add_run(
+        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
+    ) -> int:
+        return self._of[id(run)].add_run(run, record, outputs, counters)
+
+
+def run_again(
+    rerun: Rerun,
+    folder: Path,
+    *,
+    version: str,
+    argv: Sequence[str],
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Fresh:
+    """Start the fresh runs, each committed to a new file of its side below `folder` when it ends."""
+    plan = Plan(runs=tuple(run for _, run in rerun.runs), points=(), skipped=(), seed=rerun.seed)
+    paths = _names(folder, rerun.homes)
+    topologies = [prepared.machine.site.topology for prepared in rerun.homes.values()]
+    with contextlib.ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        scratch = stack.enter_context(open_scratch(rerun.scratch))
+        open_files: dict[tuple[Side, Path], tuple[ResultFile, int]] = {}
+        homes: dict[int, ResultFile] = {}
+        for key, prepared in rerun.homes.items():
+            result = stack.enter_context(create_result(paths[key]))
+            session = begin(result, prepared, version=version, argv=argv, seed=rerun.seed)
+            open_files[key] = result, session
+            homes |= {id(run): result for run in prepared.plan.runs}
+        (session,) = {number for _, number in open_files.values()}  # the first of each new file
+        summary = execute(
+            plan, _Homes(homes), session, scratch, stop, topology=topologies[0], on_event=on_event
+        )
+        for result, number in open_files.values():
+            result.end_session(number, now_utc())
+    return Fresh(
+        a=tuple(path for (side, _), path in paths.items() if side == "a"),
+        b=tuple(path for (side, _), path in paths.items() if side == "b"),
+        summary=summary,
+    )
+
+
+def _names(folder: Path, homes: Iterable[tuple[Side, Path]]) -> dict[tuple[Side, Path], Path]:
+    """Name the fresh files: `confirm-20260102T030405Z-a-STEM.db`, in signs that every file system takes, none there yet."""
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    found: dict[tuple[Side, Path], Path] = {}
+    for side, path in homes:
+        stem = f"confirm-{stamp}-{side}-{re.sub(r'[^A-Za-z0-9@.-]+', '-', path.stem)[:80]}"
+        names = (folder / f"{stem}{n}.db" for n in ("", *(f"-{i}" for i in range(2, 1000))))
+        found[side, path] = next(p for p in names if not p.exists() and p not in found.values())
+    return found

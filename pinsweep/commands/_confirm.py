@@ -1,0 +1,58 @@
+"""`pinsweep compare --confirm`: measure again what looks changed, and let the fresh runs decide."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from parsers.errors import PinsweepError
+from pinsweep import __version__
+from pinsweep.commands import _options
+from pinsweep.commands.run import Progress
+
+if TYPE_CHECKING:
+    from reports.comparison import Ask, Comparison
+
+
+def confirm(
+    found: Comparison, ask: Ask, *, folder: Path, scratch: Path | None, allow_write: Sequence[str]
+) -> Comparison:
+    """Return the comparison with the verdicts of fresh runs, which lie in `folder` afterwards.
+
+    Raises UserError where side B cannot be measured here; nothing has been started then.
+    """
+    from orchestrator.rerun import prepare_again, run_again
+    from reports import confirmation, frames
+
+    wanted = confirmation.asked(found)
+    if not wanted.pairs:
+        click.echo("nothing looks changed: nothing is measured again", err=True)
+        return found
+    folder.mkdir(parents=True, exist_ok=True)
+    rerun = prepare_again(
+        wanted.pairs,
+        folder=folder,
+        scratch=scratch,
+        allow_write=allow_write,
+        seed=secrets.randbelow(2**31),
+    )
+    for line in confirmation.announce(wanted, rerun):
+        click.echo(line, err=True)
+    if not rerun.runs:
+        raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
+    click.echo(f"about {_options.duration(rerun.estimate_s)}", err=True)
+    fresh = run_again(rerun, folder, version=__version__, argv=sys.argv[1:], on_event=Progress())
+    for path in (*fresh.a, *fresh.b):
+        click.echo(f"fresh runs  {path}", err=True)
+    if fresh.summary.stopped:
+        raise KeyboardInterrupt
+    settled = confirmation.confirmed(
+        found, wanted, rerun, frames.load(fresh.a) if fresh.a else None, frames.load(fresh.b), ask
+    )
+    click.echo(confirmation.conclude(settled, wanted.keys), err=True)
+    return settled
