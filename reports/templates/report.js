@@ -133,17 +133,17 @@ this.reset.hidden = !this.zoomed;
 live.textContent = this.zoomed ? `Zoomed to ${this.points.length} points; 0 shows all` : "All points";
 }
 
-part(axis, wish) { /* no more than all, and never so little that no two ticks are left to read it by */
+part(axis, wish) { /* no more than all, no less than a fortieth, and never without two ticks to read it by */
 if (!wish) return axis.all;
-const scale = this.view.scale(axis.name), [low, high] = axis.all, known = [...axis.ticks, ...axis.fine];
-let [from, to] = wish.map(px => scale.invert(px)).sort((a, b) => a - b);
-from = Math.max(low, from);
-to = Math.min(high, to);
+const scale = this.view.scale(axis.name), [low, high] = axis.all, known = [...new Set([...axis.ticks, ...axis.fine])];
+const [bend, unbend] = scale.type === "log" ? [Math.log, Math.exp] : [v => v, v => v];
+const ends = wish.map(px => bend(scale.invert(px))), half = Math.max(Math.abs(ends[1] - ends[0]), (bend(high) - bend(low)) / 40) / 2;
+let from = Math.max(low, unbend(mean(ends) - half)), to = Math.min(high, unbend(mean(ends) + half));
 if (axis.fine.length && known.filter(v => v >= from && v <= to).length < 2) {
 from = Math.max(low, ...known.filter(v => v <= from));
 to = Math.min(high, ...known.filter(v => v >= to && v > from));
 }
-return to - from > (high - low) * 1e-9 ? [from, to] : axis.all;
+return from < to ? [from, to] : axis.all;
 }
 
 ticks(axis, [from, to]) {
