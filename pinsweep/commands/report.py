@@ -19,14 +19,34 @@ from pinsweep.commands import _options
     help="The page. [default: the result's name with .html]",
 )
 @click.option(
+    "--lab",
+    type=_options.FILE,
+    metavar="DIR",
+    help="Write a lab report into DIR: Markdown, LaTeX, Typst, PDF, figures, tables, data. With -o, the page, too.",
+)
+@click.option(
+    "--template",
+    type=_options.FILE,
+    metavar="DIR",
+    help="A folder of your own templates and style, used before ours.",
+)
+@click.option(
     "--static", is_flag=True, help="Leave out the script: no exact values under the pointer, no copying."
 )
-def command(results: tuple[Path, ...], output: Path | None, static: bool) -> None:
-    """Draw RESULT... as one HTML page that needs no network, and reads without scripts."""
+def command(
+    results: tuple[Path, ...], output: Path | None, lab: Path | None, template: Path | None, static: bool
+) -> None:
+    """Draw RESULT... as one HTML page that needs no network, and reads without scripts; or as a lab report."""
     from reports.files import refuse_inputs
     from reports.render import render_report
 
-    page = output or results[0].with_suffix(".html")
-    refuse_inputs(page, results)
-    path = render_report(results, page, static=static)
-    click.echo(f"report  {path}", err=True)
+    if output or not lab:
+        page = output or results[0].with_suffix(".html")
+        refuse_inputs(page, results)
+        path = render_report(results, page, static=static, template=template)
+        click.echo(f"report  {path}", err=True)
+    if lab:
+        from reports.lab.report import render_lab, summary
+
+        for line in summary(render_lab(results, lab, template=template)):
+            click.echo(line, err=True)

@@ -1,0 +1,326 @@
+"""From the page to the lab report: sections, numbered figures and tables, command lines. Pure.
+
+What the page says is taken from it: findings, tables, checks, methods, provenance. What a lab report needs beside it is
+made from the results: which sweeps ran, the exact command lines, and the numbers of figures and tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from orchestrator.cpulist import format_cpulist
+from reports import format as fmt
+from reports import model, page
+from reports.frames import Results, Run
+from reports.lab import columns
+from reports.lab.figures import layout
+from reports.lab.model import (
+    TEXT_WIDTH_MM,
+    Command,
+    Document,
+    Figure,
+    Finding,
+    Section,
+    Sweep,
+    Table,
+    Trace,
+)
+from reports.naming import program_name
+
+_MM_PER_PX = TEXT_WIDTH_MM / 752
+"""Two narrow panels beside one another fill the width. All figures have this scale: their texts are of one size."""
+
+_HIGHEST_MM = 185.0
+_MOST_ROWS = 400
+_MOST_COMMANDS = 150
+_MOST_EXAMPLES = 5
+_LONGEST_EXAMPLE = 150
+
+
+def build(results: Results, built: page.Page) -> Document:
+    """Return the lab report of some results and their page."""
+    labels = _Labels()
+    drafts = [
+        [
+            _draft(f, block, labels.of(f.id), results, built.version)
+            for block in section.blocks
+            for f in block.figures
+        ]
+        for section in built.sections
+    ]
+    head = [_machine(built), _sweeps_table(results), *_key_table(built)]
+    parts = [draft for section in drafts for draft in section]
+    _number(head, parts)
+    for draft in parts:
+        draft.name_numbers()
+    ends = [table for draft in parts for table in draft.end]
+    starts = sorted(m.session.started_utc[:10] for m in results.machines if m.session.started_utc)
+    return Document(
+        title=built.title,
+        sentence=built.sentence,
+        date=starts[0] if starts else "",
+        about=tuple(dict.fromkeys(e.about.strip() for e in results.experiments if e.about.strip())),
+        machine=head[0],
+        not_recorded=", ".join(built.not_recorded),
+        sweeps=head[1],
+        key_numbers=head[2] if len(head) > 2 else None,
+        checks=tuple(_shortened(check) for check in built.checks),
+        sections=tuple(_section(s, d) for s, d in zip(built.sections, drafts, strict=True)),
+        methods=built.methods,
+        numbers=tuple(t for t in ends if t.number),
+        filed=tuple(t for t in ends if not t.number),
+        commands=tuple(_commands(results, built)),
+        trace=_trace(results, results.runs, built.version),
+        version=built.version,
+    )
+
+
+# --- figures and tables, numbered --------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A figure of the page on its way into the report: its picture, tables beside it, tables at the end."""
+
+    title: str
+    figure: Figure | None
+    here: list[Table] = field(default_factory=list)
+    end: list[Table] = field(default_factory=list)
+
+    def name_numbers(self) -> None:
+        """Give tables at the end that have no caption the number of their figure for one."""
+        of = f"Numbers of Figure {self.figure.number}" if self.figure else "Numbers"
+        self.end = [replace(t, caption=f"{of}: {t.caption or self.title}") for t in self.end]
+
+    def items(self) -> list[Figure | Table]:
+        """Return what stands in the text, in order."""
+        return [*([self.figure] if self.figure else []), *self.here]
+
+    def finding(self) -> Finding:
+        return Finding(text=self.title, refs=(*self.items(), *(t for t in self.end if t.number)))
+
+
+class _Labels:
+    """Names of files and references: lower-case letters, digits and dashes, each only once."""
+
+    def __init__(self) -> None:
+        self._taken = {"machine", "sweeps", "key-numbers"}
+
+    def of(self, text: str) -> str:
+        plain = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "figure"
+        plain = "-".join(
+            dict.fromkeys(plain.split("-"))
+        )  # imb-pingpong-imb-pingpong: the sweep has the tool's name
+        label, n = plain, 1
+        while label in self._taken:
+            n += 1
+            label = f"{plain}-{n}"
+        self._taken.add(label)
+        return label
+
+
+def _draft(source: model.Figure, block: page.Block, label: str, results: Results, version: str) -> _Draft:
+    draft = _Draft(title=source.title, figure=None)
+    caption = " ".join(filter(None, (source.sub, source.note)))
+    if source.panels:
+        size = layout(source)
+        shrink = min(1.0, _HIGHEST_MM / (size.height * _MM_PER_PX))
+        draft.figure = Figure(
+            source=source,
+            number=0,
+            label=label,
+            title=source.title,
+            caption=caption,
+            description=" ".join(p.description for p in source.panels),
+            width_mm=round(size.width * _MM_PER_PX * shrink, 1),
+            height_mm=round(size.height * _MM_PER_PX * shrink, 1),
+            trace=_trace(results, _runs_of(source, block, results), version),
+        )
+    for i, table in enumerate(source.tables, start=1):
+        made = _table(f"{label}-{i}" if len(source.tables) > 1 else label, table)
+        short = made.printed and not made.turned and len(made.rows) <= columns.PAGE_ROWS
+        said = table.caption or source.title
+        if i == 1 and not source.panels and caption:
+            said = f"{said}. {caption}" if not said.endswith(".") else f"{said} {caption}"
+        (draft.here if short else draft.end).append(replace(made, caption=said if short else table.caption))
+    for i, table in enumerate(source.numbers, start=1):
+        name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
+        draft.end.append(replace(_table(name, table), caption=table.caption))
+    return draft
+
+
+def _table(label: str, table: model.Table) -> Table:
+    shape = columns.shape(table.columns, table.rows, table.numeric)
+    return Table(
+        number=0, label=label, caption=table.caption, columns=shape.columns, rows=table.rows,
+        size=shape.size, turned=shape.turned, printed=shape.fits and len(table.rows) <= _MOST_ROWS,
+    )  # fmt: skip
+
+
+def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
+    """Give numbers in the order in which the report is read: head, tables beside figures, tables at the end."""
+    figures = tables = 0
+    for i, table in enumerate(head):
+        tables += 1
+        head[i] = replace(table, number=tables)
+    for draft in drafts:
+        if draft.figure:
+            figures += 1
+            draft.figure = replace(draft.figure, number=figures)
+        for i, table in enumerate(draft.here):
+            tables += 1
+            draft.here[i] = replace(table, number=tables)
+    for draft in drafts:
+        for i, table in enumerate(draft.end):
+            if table.printed:
+                tables += 1
+                draft.end[i] = replace(table, number=tables)
+
+
+def _section(section: page.Section, drafts: Sequence[_Draft]) -> Section:
+    notes = dict.fromkeys(block.stand_in for block in section.blocks if block.stand_in)
+    return Section(
+        title=section.title,
+        label=section.anchor,
+        note=" ".join(notes),
+        items=tuple(item for d in drafts for item in d.items()),
+        findings=tuple(d.finding() for d in drafts),
+    )
+
+
+# --- what was measured and how -----------------------------------------------------------------------------
+
+
+def _machine(built: page.Page) -> Table:
+    table = model.Table(columns=("", "As recorded"), rows=built.provenance, caption="Machine and programs")
+    return _table("machine", table)
+
+
+def _sweeps_table(results: Results) -> Table:
+    rows = []
+    for sweep, runs in _by_sweep(results).items():
+        good = [r for r in runs if r.parsed is not None]
+        programs = list(dict.fromkeys(program_name(r) for r in good)) or [runs[0].tool]
+        cells = {(r.file, r.record.point_id) for r in runs}
+        places = list(dict.fromkeys(_place(r) for r in runs))
+        rows.append(
+            (
+                runs[0].sweep_title or sweep,
+                fmt.words(programs[:3]),
+                fmt.count(len(cells)),
+                fmt.count(len(runs)),
+                fmt.count(len(good)),
+                fmt.words(places) if len(places) < 4 else f"{len(places)} places",
+            )
+        )
+    table = model.Table(
+        columns=("Sweep", "Program", "Cells", "Runs", "With numbers", "Placed on"),
+        rows=tuple(rows),
+        numeric=frozenset((2, 3, 4)),
+        caption="What ran; the command lines are at the end",
+    )
+    return _table("sweeps", table)
+
+
+def _shortened(check: page.Check) -> page.Check:
+    """Keep a few examples of a check, each on a line or two: the page and `pinsweep audit` list them all."""
+    items = [_cut(item) for item in check.items[:_MOST_EXAMPLES]]
+    more = len(check.items) - len(items)
+    return replace(
+        check, items=(*items, f"and {more} more: pinsweep audit lists them") if more else tuple(items)
+    )
+
+
+def _cut(text: str) -> str:
+    kept, *rest = text.split("; ")
+    while rest and len(kept) + len(rest[0]) < _LONGEST_EXAMPLE:
+        kept += f"; {rest.pop(0)}"
+    return f"{kept}; and {len(rest)} more" if rest else kept
+
+
+def _place(run: Run) -> str:
+    return run.place or page.placement_text(run.record.placement)
+
+
+def _key_table(built: page.Page) -> Iterable[Table]:
+    if built.key_numbers:
+        rows = tuple(
+            (k.name, k.value, k.unit, f"{k.repeats}{', unsteady' if k.unsteady else ''}" or fmt.NOTHING, k.context)
+            for k in built.key_numbers
+        )  # fmt: skip
+        table = model.Table(
+            columns=("Number", "Median", "Unit", "Repeats", "Measured with"),
+            rows=rows,
+            numeric=frozenset((1,)),
+            caption="Key numbers: the median of the repeats; their range, where it is wider than 5 %",
+        )
+        yield _table("key-numbers", table)
+
+
+# --- command lines and runs --------------------------------------------------------------------------------
+
+
+def _by_sweep(results: Results) -> dict[str, list[Run]]:
+    out: dict[str, list[Run]] = {}
+    for run in results.runs:
+        out.setdefault(run.point.sweep, []).append(run)
+    return out
+
+
+def _commands(results: Results, built: page.Page) -> Iterable[Sweep]:
+    """Every distinct command line, sweep by sweep, with the runs that it started."""
+    rows = {(row.file, row.number): row for row in built.runs}
+    several = len({run.file for run in results.runs}) > 1
+    order = {
+        r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
+    }
+    for sweep, runs in _by_sweep(results).items():
+        runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
+        lines: dict[tuple[str, str], list[Run]] = {}
+        for run in runs:
+            row = rows[run.file, run.record.run_id]
+            lines.setdefault((row.cell, f"{row.environment} {row.command}".strip()), []).append(run)
+        commands = [
+            Command(cell=cell, line=text, runs=_runs_text(members, several))
+            for (cell, text), members in lines.items()
+        ]
+        yield Sweep(
+            name=sweep,
+            title=runs[0].sweep_title or sweep,
+            commands=tuple(commands[:_MOST_COMMANDS]),
+            left_out=max(0, len(commands) - _MOST_COMMANDS),
+        )
+
+
+def _runs_text(runs: Sequence[Run], several_files: bool) -> str:
+    files: dict[str, list[int]] = {}
+    for run in runs:
+        files.setdefault(run.file, []).append(run.record.run_id)
+    if len(files) > 3:
+        return f"{fmt.plural(len(runs), 'run')} in {len(files)} files"
+    texts = [
+        f"{'run' if len(ids) == 1 else 'runs'} {format_cpulist(tuple(ids))}{f' of {file}' if several_files else ''}"
+        for file, ids in files.items()
+    ]
+    return fmt.words(texts)
+
+
+def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[Run]:
+    """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where its id ends in one."""
+    runs = [r for tool in results.tools for r in results.good(tool) if block.tool in (tool, "overview")]
+    own = [r for r in runs if figure.id.endswith(f"-{r.point.sweep}")]
+    return own or runs
+
+
+def _trace(results: Results, runs: Iterable[Run], version: str) -> Trace:
+    """Say where numbers come from: pinsweep's version, experiments by file name and hash, result files and their runs."""
+    by_file: dict[str, list[int]] = {}
+    for run in runs:
+        by_file.setdefault(run.file, []).append(run.record.run_id)
+    return (
+        ("Software", f"pinsweep {version}".strip()),
+        *((("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256}")) for e in results.experiments),
+        *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in by_file.items()),
+    )

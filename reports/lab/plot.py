@@ -1,0 +1,57 @@
+"""A matplotlib script of some 15 lines that draws data.csv, to begin one's own figures from. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SCRIPT = '''\
+"""Draws data.csv: a start for figures of your own. Needs matplotlib and pandas."""
+import matplotlib.pyplot as plt
+import pandas as pd
+
+TOOL, METRIC, X, BY = {tool!r}, {metric!r}, {x!r}, {by!r}
+
+data = pd.read_csv("data.csv", low_memory=False)
+data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)]
+for name, lines in data.groupby(BY):
+    repeats = lines.groupby(X)["value"]  # the median, with the lowest and highest repeat
+    middle = repeats.median()
+    errors = [middle - repeats.min(), repeats.max() - middle]
+    plt.errorbar(middle.index, middle, yerr=errors, marker="o", capsize=3, label=", ".join(map(str, name)))
+plt.xlabel(X)
+plt.ylabel(f"{{METRIC}}, {{data['unit'].iloc[0]}}")
+{scale}plt.legend(title=", ".join(BY), fontsize="small")
+plt.savefig("plot.pdf", bbox_inches="tight")
+'''
+
+_NO_AXIS = {
+    "file", "host", "session", "point_id", "run_id", "repeat", "value", "row", "run", "table", "tool", "metric", "unit",
+    "program_sha256", "repetitions",
+}  # fmt: skip
+_NO_SERIES = _NO_AXIS - {"host"} | {"program_version"}
+
+
+def snippet(frame: pd.DataFrame) -> str:
+    """Return the script for the long table of all numbers; "" for an empty one.
+
+    It shows the first tool's most frequent metric over the numeric column with the most values, a line for each
+    combination of the columns that differ.
+    """
+    if frame.empty:
+        return ""
+    tool = frame["tool"].iloc[0]
+    own = frame[frame["tool"] == tool].dropna(axis="columns", how="all")
+    metric = own["metric"].value_counts(sort=True).sort_index(kind="stable").idxmax()
+    own = own[own["metric"] == metric].dropna(axis="columns", how="all")
+    axes = {c: own[c].nunique() for c in own.columns if c not in _NO_AXIS and own[c].dtype.kind in "iufI"}
+    x = max(axes, key=lambda c: axes[c]) if axes and max(axes.values()) > 1 else "repeat"
+    by = [c for c in own.columns if c not in _NO_SERIES and c != x and 1 < own[c].nunique() <= 12] or [
+        "sweep"
+    ]
+    values = own[x].dropna()
+    wide = len(values) > 0 and values.min() >= 0 and values.max() > 64 * max(values[values > 0].min(), 1e-9)
+    scale = 'plt.xscale("symlog" if data[X].min() == 0 else "log", base=2)\n' if wide else ""
+    return _SCRIPT.format(tool=str(tool), metric=str(metric), x=x, by=by, scale=scale)
