@@ -436,15 +436,21 @@ def _missing(
     own: SideName, other: SideName, cell: CellOfSide, has: Mapping[_Key, object], lacks: Mapping[_Key, object]
 ) -> list[Unmatched]:
     """Say of the rows that only one side of a pair has which they are, in one line a cell."""
-    left = [", ".join(filter(None, _words_of(*key[:3]))) for key in has if key not in lacks]
-    if not left:
-        return []
-    listed = fmt.words(left[:3]) if len(left) <= 3 else f"{', '.join(left[:3])} and {len(left) - 3} more"
-    return [
-        Unmatched(
-            side=own, sweep=cell.sweep, cell=cell.name, reason=f"{other} has no {listed}"
+    left = [key for key in has if key not in lacks]
+    out = []
+    for few in (False, True):  # a quantile is given where ten operations lie beyond it
+        names = [
+            ", ".join(filter(None, _words_of(*key[:3])))
+            for key in left
+            if key[1].startswith("latency p") == few
+        ]
+        listed = (
+            fmt.words(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
         )
-    ]  # fmt: skip
+        reason = f"{other} has too few operations for a {listed}" if few else f"{other} has no {listed}"
+        if names:
+            out.append(Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=reason))
+    return out
 
 
 def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[_Draft]:

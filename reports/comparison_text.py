@@ -250,7 +250,7 @@ def table(
             out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
     groups = absent(comparison.unmatched)
     if groups:
-        out += ["", f"not compared: {fmt.plural(len(comparison.unmatched), 'cell')} without a partner"]
+        out += ["", f"not compared ({fmt.count(len(comparison.unmatched))})"]
         for group in groups[: None if everything else _MOST_ABSENT]:
             out += _wrapped("  ", group.text)
         if len(groups) > _MOST_ABSENT and not everything:

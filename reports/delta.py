@@ -70,6 +70,7 @@ class Delta:
     sentence: str
     lead: tuple[str, ...]
     differences: Table | None
+    agreed: str  # what does not differ, and what nobody can tell
     lines: tuple[Line, ...]
     axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
     rest: Table | None  # the numbers that are not among the lines
@@ -91,9 +92,7 @@ def delta(comparison: Comparison) -> Delta:
             continue
         shown |= {id(row) for row in rows[:most]}
     shown |= {id(row) for row in comparison.once[:40]}
-    open_ = sorted(
-        (row for row in comparison.rows if id(row) in shown), key=lambda row: -(row.decision.shift or 0.0)
-    )
+    open_ = sorted((row for row in comparison.rows if id(row) in shown), key=lambda row: -_worse(row))
     closed = [row for row in comparison.rows if id(row) not in shown]
     clip = _clip(open_)
     return Delta(
@@ -101,6 +100,7 @@ def delta(comparison: Comparison) -> Delta:
         sentence=texts.sentence(comparison),
         lead=tuple(_lead(comparison, clip)),
         differences=_differences(comparison),
+        agreed=_agreed(comparison),
         lines=tuple(_line(row, clip) for row in open_),
         axis=tuple(_ticks(clip)),
         rest=_rest(closed[:_MOST_CLOSED]),
@@ -111,6 +111,11 @@ def delta(comparison: Comparison) -> Delta:
         matched=comparison.matched,
         curves=tuple(curves(comparison)),
     )
+
+
+def _worse(row: Row) -> float:
+    """By how much B is worse (log ratio); 0 of a metric without a direction."""
+    return 0.0 if row.better == "neither" else row.decision.shift or 0.0
 
 
 def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
@@ -129,17 +134,21 @@ def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
 
 
 def _differences(comparison: Comparison) -> Table | None:
-    found = comparison.fingerprint
-    if not found.differences and not found.unknown:
+    found = comparison.fingerprint.differences
+    if not found:
         return None
-    same = f"The same: {', '.join(found.agreed)}. " if found.agreed else ""
-    unknown = f"Not recorded on both sides: {', '.join(found.unknown)}." if found.unknown else ""
-    head = "What differs between the sides. " if found.differences else "Nothing that was recorded differs. "
-    return Table(
-        columns=("", "A", "B") if found.differences else ("",),
-        rows=tuple((d.what, d.a, d.b) for d in found.differences),
-        caption=f"{head}{same}{unknown}".strip(),
-    )
+    rows = tuple((d.what, d.a, d.b) for d in found)
+    return Table(columns=("What differs", "A", "B"), rows=rows)
+
+
+def _agreed(comparison: Comparison) -> str:
+    found = comparison.fingerprint
+    parts = [] if found.differences else ["Nothing that was recorded of machines and programs differs."]
+    if found.agreed:
+        parts.append(f"The same: {', '.join(found.agreed)}.")
+    if found.unknown:
+        parts.append(f"Not recorded on both sides: {', '.join(found.unknown)}.")
+    return " ".join(parts)
 
 
 # --- the table ---------------------------------------------------------------------------------------------
@@ -166,7 +175,7 @@ def _line(row: Row, clip: float) -> Line:
 def _mark(row: Row, clip: float) -> Mark | None:
     """Draw how B does against A: a bar over the interval, a dot at the ratio, an arrow where it leaves the axis."""
     d = row.decision
-    if d.shift is None or d.low is None or d.high is None:
+    if d.shift is None or d.low is None or d.high is None or row.better == "neither":
         return None
     sign = -1.0 if row.better == "higher" else 1.0
     ends = sorted(-sign * math.log(max(end, 1e-9)) for end in (d.low, d.high))
