@@ -72,7 +72,7 @@ def build(results: Results, built: page.Page) -> Document:
         numbers=tuple(t for t in ends if t.number),
         filed=tuple(t for t in ends if not t.number),
         commands=tuple(_commands(results, built)),
-        trace=_trace(results, results.runs, built.version),
+        trace=_trace(results, results.runs, built.version, digits=12),
         version=built.version,
     )
 
@@ -314,13 +314,16 @@ def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[
     return own or runs
 
 
-def _trace(results: Results, runs: Iterable[Run], version: str) -> Trace:
+def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64) -> Trace:
     """Say where numbers come from: pinsweep's version, experiments by file name and hash, result files and their runs."""
     by_file: dict[str, list[int]] = {}
     for run in runs:
         by_file.setdefault(run.file, []).append(run.record.run_id)
     return (
         ("Software", f"pinsweep {version}".strip()),
-        *((("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256}")) for e in results.experiments),
+        *(
+            (("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}"))
+            for e in results.experiments
+        ),
         *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in by_file.items()),
     )

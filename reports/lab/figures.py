@@ -26,7 +26,7 @@ _GAP = 16  # between panels, px
 _TITLE = 22  # above a panel that has a title, px
 _KEY = 22  # one line of the legend, px
 _INK = "#16191D"
-PNG_PPI = 200
+PNG_PPI = 150
 """Dots per inch of the pictures for Markdown and word processors, at the size that they have in print."""
 
 
