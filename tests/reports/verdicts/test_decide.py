@@ -297,7 +297,7 @@ def words(samples: list[Sample]) -> list[str]:
 
 
 @given(CELLS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_swapping_the_sides_mirrors_the_verdicts(cells: list[Sample]) -> None:
     swapped = [dataclasses.replace(c, a=c.b, b=c.a) for c in cells]
 
@@ -305,7 +305,7 @@ def test_swapping_the_sides_mirrors_the_verdicts(cells: list[Sample]) -> None:
 
 
 @given(CELLS, st.sampled_from([0.5, 8.0, 1e-9, 1e9]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_unit_does_not_matter(cells: list[Sample], unit: float) -> None:
     scaled = [dataclasses.replace(c, a=times(c.a, unit), b=times(c.b, unit)) for c in cells]
 
@@ -317,7 +317,7 @@ def test_the_unit_does_not_matter(cells: list[Sample], unit: float) -> None:
 
 
 @given(CELLS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_no_word_without_its_evidence(cells: list[Sample]) -> None:
     for family in judge(cells):
         for d in family.decisions:

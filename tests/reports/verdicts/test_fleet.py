@@ -171,5 +171,5 @@ def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
     strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values)]).strips[0]
 
     by_name = {node.name: node for node in strip.nodes}
-    assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its runs disagree")
+    assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its sessions disagree")
     assert by_name["n06"].status == "slow"

@@ -1,0 +1,206 @@
+"""Which side of a cell is measured again, with what, and in which order."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator import machine
+from orchestrator.prepare import Wishes
+from orchestrator.rerun import HELD, Cell, Pair, Rerun, prepare_again, run_again
+from orchestrator.session import run_experiments
+from orchestrator.store import open_result
+from parsers.errors import UserError
+
+PROGRAM = "#!/bin/sh\n# STREAM version $Revision: 5.10 $\nsed '/^Number of Threads/s/2$/1/' {text}\n"
+TEXT = Path(__file__).resolve().parents[1] / "fixtures" / "stream" / "stream_omp2.out"
+
+EXPERIMENT = """\
+schema: 1
+title: Two sweeps
+sweeps:
+  - {{name: stream, tool: stream, repeats: 1, fixed: {{threads: 1}},
+     matrix: {{place: [{{name: x, cpus: pu 0, memory: any}}, {{name: y, cpus: pu 0, memory: any}}]}}}}
+  - name: told
+    tool: command
+    fixed: {{command: "{folder}/say {{n}}", seconds: 0.05, metrics: {{x: {{regex: "([0-9]+)", unit: "1"}}}}}}
+    matrix: {{n: [1, 2, 3]}}
+    repeats: 1
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """a.db and b.db, made with two different programs for STREAM, and here/, where fresh files go."""
+    folder = tmp_path_factory.mktemp("rerun")
+    (folder / "here").mkdir()
+    for name in ("old", "new"):
+        (folder / name).write_text(PROGRAM.format(text=TEXT) + f"# {name}\n")
+    (folder / "say").write_text("#!/bin/sh\necho $1\n")
+    for name in ("old", "new", "say"):
+        (folder / name).chmod(0o755)
+    (folder / "x.yaml").write_text(EXPERIMENT.format(folder=folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(folder / "data"))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        for name, side in (("old", "a"), ("new", "b")):
+            patch.setenv("PINSWEEP_STREAM", str(folder / name))
+            run_experiments(
+                [folder / "x.yaml"], Wishes(output=folder / f"{side}.db"), version="0", argv=[], seed=1
+            )
+        patch.delenv("PINSWEEP_STREAM")
+        yield folder
+
+
+def cells(path: Path, sweep: str) -> list[Cell]:
+    with open_result(path) as result:
+        return [Cell(path=path, point_id=s.point.point_id) for s in result.points() if s.point.sweep == sweep]
+
+
+def pairs(a: Path, b: Path, sweep: str, repeats: int = 2) -> list[Pair]:
+    return [Pair(a=x, b=y, repeats=repeats) for x, y in zip(cells(a, sweep), cells(b, sweep), strict=True)]
+
+
+def changed(path: Path, to: Path, **facts: str) -> Path:
+    """Return a copy of a file whose session is of another host, or has other facts."""
+    to.write_bytes(path.read_bytes())
+    with sqlite3.connect(to) as db:
+        (text,) = db.execute("SELECT facts FROM session").fetchone()
+        host = facts.pop("host", None)
+        db.execute("UPDATE session SET facts = ?", (json.dumps({**json.loads(text), **facts}),))
+        if host:
+            db.execute("UPDATE session SET host = ?", (host,))
+    return to
+
+
+def prepared(folder: Path, asked: list[Pair], seed: int = 1) -> Rerun:
+    return prepare_again(asked, folder=folder / "here", seed=seed)
+
+
+def test_other_programs_take_turns_each_its_own(folder: Path) -> None:
+    rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream", repeats=6))
+
+    assert (rerun.twins, rerun.lost, rerun.alone) == ({0, 1}, {}, "")
+    assert len(rerun.runs) == 24
+    for i in range(
+        0, 24, 2
+    ):  # a pair, in random order: the same cell and repeat, each side with its own program
+        (first, x), (second, y) = rerun.runs[i : i + 2]
+        assert {first, second} == {"a", "b"}
+        assert x.key == y.key
+        assert x.repeat == i // 4 + 1
+        programs = {side: str(folder / name) for side, name in (("a", "old"), ("b", "new"))}
+        assert (programs[first] in x.argv, programs[second] in y.argv) == (True, True)
+    assert {side for side, _ in rerun.runs[::2]} == {"a", "b"}
+
+
+def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
+    before = [(folder / name).read_bytes() for name in ("a.db", "b.db")]
+    rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream"))
+
+    fresh = run_again(rerun, folder / "here", version="0", argv=["compare"])
+
+    assert [(folder / name).read_bytes() for name in ("a.db", "b.db")] == before
+    for paths, name in ((fresh.a, "old"), (fresh.b, "new")):
+        (path,) = paths
+        with open_result(path) as result:
+            assert result.sessions()[0].programs["stream"]["path"] == str(folder / name)
+            assert [record.status for record in result.runs()] == ["ok"] * 4
+            assert {stored.repeats for stored in result.points()} == {2}
+            assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
+    assert not list((folder / "here").glob("pinsweep-scratch*"))
+
+
+def test_the_same_command_is_not_measured_twice(folder: Path) -> None:
+    rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
+
+    assert not rerun.twins
+    assert rerun.alone == "the commands of both sides are the same: A is in the past"
+    assert [side for side, _ in rerun.runs] == ["b"] * 6
+
+
+def test_two_levels_of_one_file_take_turns(folder: Path) -> None:
+    one, two, _ = cells(folder / "a.db", "told")
+
+    rerun = prepared(folder, [Pair(a=one, b=two, repeats=2)])
+
+    assert rerun.twins == {0}
+    fresh = run_again(rerun, folder / "here", version="0", argv=[])
+    for path, point in ((fresh.a[0], one), (fresh.b[0], two)):
+        with open_result(path) as result:
+            assert {record.point_id for record in result.runs()} == {point.point_id}
+
+
+def test_rounds_hold_every_pair_once_and_the_seed_decides_the_order(folder: Path) -> None:
+    asked = pairs(folder / "a.db", folder / "b.db", "told", repeats=4)
+
+    def order(seed: int) -> list[tuple[str, int]]:
+        return [run.key for _, run in prepared(folder, asked, seed).runs]
+
+    assert order(3) == order(3)
+    assert order(3) != order(4)
+    rounds = [order(3)[i : i + 3] for i in range(0, 12, 3)]
+    assert [{repeat for _, repeat in r} for r in rounds] == [{1}, {2}, {3}, {4}]
+    assert all(len({point for point, _ in r}) == 3 for r in rounds)
+
+
+def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: Path) -> None:
+    text = (folder / "old").read_text()
+    try:
+        (folder / "old").write_text(text + "# patched\n")
+        asked = pairs(folder / "a.db", folder / "b.db", "stream")
+        assert "old is another program now" in prepared(folder, asked).alone
+        back = pairs(folder / "b.db", folder / "a.db", "stream")
+        assert all("old is another program now" in reason for reason in prepared(folder, back).lost.values())
+    finally:
+        (folder / "old").write_text(text)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_every_fact_that_is_held_exists(name: str) -> None:
+    assert name in machine.facts()
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"host": "node07"}, "it is of the host node07, this is"),
+        ({"kernel": "2.6.32"}, "the kernel was 2.6.32 and is"),
+    ],
+)
+def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, str], said: str) -> None:
+    other = changed(folder / "a.db", folder / "other.db", **facts)
+
+    with pytest.raises(UserError, match="side B cannot be measured again here") as caught:
+        prepared(folder, pairs(folder / "b.db", other, "stream"))
+    assert said in caught.value.cause
+
+    rerun = prepared(folder, pairs(other, folder / "b.db", "stream"))
+    assert said in rerun.alone
+    assert {side for side, _ in rerun.runs} == {"b"}
+
+
+def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> None:
+    (folder / "say").rename(folder / "said")
+    try:
+        rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
+    finally:
+        (folder / "said").rename(folder / "say")
+
+    assert set(rerun.lost) == {0, 1, 2}
+    assert "no program of that name" in rerun.lost[0]
+    assert not rerun.runs
+
+
+def test_captured_output_has_no_experiment_to_run(folder: Path) -> None:
+    captured = folder / "captured.db"
+    captured.write_bytes((folder / "a.db").read_bytes())
+    with sqlite3.connect(captured) as db:
+        db.execute("UPDATE experiment SET text = ''")
+
+    with pytest.raises(UserError, match="captured output"):
+        prepared(folder, pairs(folder / "b.db", captured, "told"))
