@@ -140,11 +140,13 @@ def _texts(ticks: Sequence[tuple[float, str]]) -> dict[str, str]:
 
 def _number(value: float) -> str:
     """Write a number as `format(value, '.12~g')` does in Vega: small ones in full down to 1e-6, where Python stops at 1e-4."""
-    text = f"{value:.12g}"
+    text = f"{abs(value):.12g}"
     mantissa, _, power = text.partition("e-")
-    if not power:
-        return text
-    return f"{value:.{int(power) + 11}f}".rstrip("0") if int(power) <= 6 else f"{mantissa}e-{int(power)}"
+    if power and int(power) <= 6:
+        text = f"{abs(value):.{int(power) + 11}f}".rstrip("0")
+    elif power:
+        text = f"{mantissa}e-{int(power)}"
+    return f"\u2212{text}" if value < 0 else text  # with a true minus, as Vega's format has it
 
 
 def text_of_tick(texts: Mapping[str, str]) -> str:
