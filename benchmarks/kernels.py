@@ -12,6 +12,7 @@ import argparse
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -180,30 +181,48 @@ def _stress_ng(options: argparse.Namespace, threads: int) -> list[Pair]:
 
 
 def _multichase(options: argparse.Namespace, cpu: int) -> list[Pair]:
-    """Means over the same time, the same footprint, stride (256) and locality (256 KiB); huge pages and small ones."""
+    """Medians over 3 s, the first half second out; the same footprint, stride (256) and locality (256 KiB).
+
+    One line of every 256 bytes (memlat -l256, multichase as it is), and every line in turn (memlat as it is,
+    multichase -L); huge pages and small ones.
+    """
     program = options.multichase and shutil.which(options.multichase)
     if not program:
         return []
     memlat = str(kernels.build("memlat"))
+    median = _figure("idle latency", r"^Each iteration took .*\(\s*([\d.]+)\s+ns\)")
+
+    def samples(text: str, _: Mapping[str, float]) -> dict[str, float]:
+        found = [float(word) for word in re.findall(r"avg=([\d.]+)", text)]
+        return {"idle latency": statistics.median(found)} if found else {}
 
     def sides(label: str, ours: list[str], theirs: list[str]) -> tuple[Side, Side]:
-        figure = f"idle latency, {label}"
-        mean, printed = _figure(figure, r"mean ([\d.]+) ns"), _figure(figure, r"^\s*([\d.]+)\s*$")
-        chase = f"-m{options.chase}"
         return (
             Side(
                 name=f"memlat {label}",
-                argv=[memlat, "--idle_latency", f"-c{cpu}", f"-b{options.chase}", "-t2", *ours],
-                read=mean,
+                argv=[memlat, "--idle_latency", f"-c{cpu}", f"-b{options.chase}", "-t3", *ours],
+                read=median,
             ),
-            Side(name=f"multichase {label}", argv=[program, chase, "-a", "-n4", *theirs], read=printed),
+            Side(
+                name=f"multichase {label}",
+                argv=["taskset", "-c", str(cpu), program, f"-m{options.chase}", "-v", "-n6", *theirs],
+                read=samples,
+            ),
         )
 
-    huge = "never" not in _bracketed(Path("/sys/kernel/mm/transparent_hugepage/enabled"))
-    return [
-        *([sides("huge pages", ["-L"], ["-H"])] if huge else []),
-        sides("small pages", [], []),
-    ]
+    mode = _bracketed(Path("/sys/kernel/mm/transparent_hugepage/enabled"))
+    pairs = []
+    if mode != "never":
+        pairs += [
+            sides("one line of four, huge pages", ["-L", "-l256"], ["-H"]),
+            sides("every line, huge pages", ["-L"], ["-H", "-L"]),
+        ]
+    if mode != "always":  # multichase refuses huge pages, memlat takes what the machine gives
+        pairs += [
+            sides("one line of four, small pages", ["-l256"], []),
+            sides("every line, small pages", [], ["-L"]),
+        ]
+    return pairs
 
 
 def _bracketed(path: Path) -> str:

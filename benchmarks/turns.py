@@ -127,6 +127,11 @@ class Row:
     turns: int
     disturbed: int  # turns in which others used more than CALM of the machine
 
+    @property
+    def spread_ratio(self) -> float | None:
+        """Our spread through theirs: above 1 ours differ more from run to run. None where theirs never differ."""
+        return self.ours_spread / self.theirs_spread if self.theirs_spread else None
+
 
 def compare(samples: Sequence[Sample], ours: str, theirs: str) -> list[Row]:
     """Compare two sides, figure by figure, turn by turn, over the figures that both have."""
@@ -167,13 +172,14 @@ def spread(values: Sequence[float]) -> float:
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a Markdown table."""
     head = (
-        "| figure | ours | theirs | ours, median (spread) | theirs, median (spread) | ratio (quartiles) | disturbed |",
-        "|---|---|---|--:|--:|--:|--:|",
+        "| figure | ours | theirs | ours, median (spread) | theirs, median (spread) | ratio (quartiles) | ratio of spreads | disturbed |",
+        "|---|---|---|--:|--:|--:|--:|--:|",
     )
     lines = [
-        f"| {r.figure} | {r.ours} | {r.theirs} | {r.ours_median:.4g} ({r.ours_spread:.0%}) "
-        f"| {r.theirs_median:.4g} ({r.theirs_spread:.0%}) "
-        f"| {r.ratio:.3f} ({r.ratio_low:.3f} to {r.ratio_high:.3f}) | {r.disturbed} of {r.turns} |"
+        f"| {r.figure} | {r.ours} | {r.theirs} | {r.ours_median:.4g} ({r.ours_spread:.1%}) "
+        f"| {r.theirs_median:.4g} ({r.theirs_spread:.1%}) "
+        f"| {r.ratio:.3f} ({r.ratio_low:.3f} to {r.ratio_high:.3f}) "
+        f"| {'' if r.spread_ratio is None else f'{r.spread_ratio:.2f}'} | {r.disturbed} of {r.turns} |"
         for r in rows
     ]
     return "\n".join([*head, *lines])
@@ -191,12 +197,16 @@ def report(
         f"of the machine (median of the runs; most: {max(foreign):.0%}).",
         "Disturbed: look at the ratios, not at the figures." if disturbed else "Undisturbed.",
     )
+    wider = [r.spread_ratio > 1 for r in rows if r.spread_ratio is not None]
+    print(
+        f"Spread: distance of the quartiles through the median; ours is the wider in {sum(wider)} of {len(wider)} figures."
+    )
     if path is not None:
         facts = {"host": platform.node(), "cpus": os.cpu_count(), "kernel": platform.release()}
         content = {
             "title": title,
             "machine": facts,
-            "rows": [asdict(r) for r in rows],
+            "rows": [{**asdict(r), "spread_ratio": r.spread_ratio} for r in rows],
             "samples": [asdict(s) for s in samples],
         }
         path.write_text(json.dumps(content, indent=1) + "\n")

@@ -64,6 +64,19 @@ def test_spread_is_the_distance_of_the_quartiles_through_the_median(turns: Modul
     assert turns.spread([3.0]) == 0
 
 
+def test_the_ratio_of_the_spreads_is_in_the_table(turns: ModuleType) -> None:
+    values = {"a": [8.0, 9.0, 10.0, 11.0, 12.0], "b": [9.0, 9.5, 10.0, 10.5, 11.0], "c": [10.0] * 5}
+    taken = [sample(turns, name, t, v) for name, many in values.items() for t, v in enumerate(many)]
+
+    (row,) = turns.compare(taken, "a", "b")
+    (constant,) = turns.compare(taken, "a", "c")
+
+    assert row.spread_ratio == pytest.approx(2)
+    assert "| 10 (20.0%) | 10 (10.0%) |" in turns.table([row])
+    assert "| 2.00 | 0 of 5 |" in turns.table([row])
+    assert constant.spread_ratio is None
+
+
 def test_programs_really_take_turns(turns: ModuleType, tmp_path: Path) -> None:
     log = tmp_path / "log"
 
