@@ -109,4 +109,7 @@ def quantity(number: Number) -> str:
     first = [str(labels[name]) for name in _SAID_FIRST if name in labels]
     rest = [f"{name.replace('_', ' ')} {value}" for name, value in number.part if name not in _NOT_SAID]
     kind = [number.kind] if number.kind and number.kind not in first else []
-    return " ".join([*kind, *first, number.metric]) + (f" at {', '.join(rest)}" if rest else "")
+    metric = number.metric.replace("_", " ")
+    if kind and kind[0].endswith(metric):  # "idle latency" is a latency
+        kind, metric = [], kind[0]
+    return " ".join([*kind, *first, metric]) + (f" at {', '.join(rest)}" if rest else "")

@@ -36,6 +36,17 @@ only: Decorator = click.option(
 )
 
 
+def percent(text: str) -> float:
+    """Read `3%` or `3`: 0.03. For an option's `type`. Raises click.BadParameter unless it is above 0 and below 100."""
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise click.BadParameter(f"{text!r} is no percentage above 0 and below 100, like 3%")
+    return share
+
+
 def duration(seconds: float) -> str:
     """Return `2 h 48 min`, `3 min 5 s`, `12 s`: two units at most."""
     whole = round(seconds)

@@ -175,7 +175,7 @@ def _status(
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), "beyond the tolerance"
     if z > SLOW_Z and worse > threshold and runs >= CONFIRMED:
-        return (bad, "") if steadily else ("suspicious", "its runs disagree")
+        return (bad, "") if steadily else ("suspicious", "its sessions disagree")
     if (z > SUSPICIOUS_Z or worse > threshold) and runs < CONFIRMED:
         return "suspicious", ""
     if z < -SLOW_Z and worse < -threshold:

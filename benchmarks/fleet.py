@@ -1,0 +1,188 @@
+"""How many slow nodes `pinsweep fleet` finds, and how many good ones it accuses. The fleets are SYNTHESISED: said so, on purpose.
+
+    pinsweep run benchmarks/fleet-pool.yaml -o pool.db          real runs, 24 of each cell, on one machine
+    python benchmarks/fleet.py pool.db --nodes 40 --seeds 20
+    python benchmarks/fleet.py pool.db --keep DIR               keeps the files of the first fleet, to look at
+
+`fleet` is asked twice, as a user would: of one session a node, and again with --again further sessions of the nodes that it
+wants to see once more.
+
+A node is a copy of the pool's file under another host's name, with a few runs of each cell drawn from the pool, and the
+figures in their outputs scaled: by a factor of the node's own for each sweep (lognormal, sd 1.2 %, what the measurement
+guide assumes between equal nodes), and of slow nodes besides. What the noise from run to run is like, the real runs
+decide; everything downstream of the texts (parsers, store, statistics, command line) is what a real fleet would meet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import re
+import shutil
+import sqlite3
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reports import fleet, frames
+
+NODE_SD = 0.012
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a node: all its figures, or those of one sweep, worse by a share."""
+
+    worse: float
+    sweep: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A synthesised node: what it is called, how fast it is, what is wrong with it."""
+
+    host: str
+    factors: Mapping[str, float]  # sweep → of its times
+    fault: Fault | None
+
+    def slower(self, sweep: str) -> float:
+        fault = self.fault
+        return self.factors[sweep] * (1 + fault.worse if fault and fault.sweep in ("", sweep) else 1.0)
+
+
+def session(pool: Path, out: Path, node: Node, *, runs: int, chance: random.Random) -> Path:
+    """Write the result file of one session of a node. Its runs are drawn without replacement: they are different ones."""
+    shutil.copy(pool, out)
+    with sqlite3.connect(out) as db:
+        facts = json.loads(db.execute("SELECT facts FROM session").fetchone()[0])
+        argv = json.dumps(["run", "acceptance.yaml", "-o", out.name])
+        db.execute(
+            "UPDATE session SET host = ?, facts = ?, argv = ?",
+            (node.host, json.dumps({**facts, "hostname": node.host}), argv),
+        )
+        db.execute("DELETE FROM parsed")
+        for point_id, sweep, tool in db.execute("SELECT point_id, sweep, tool FROM point").fetchall():
+            good = [
+                r[0]
+                for r in db.execute(
+                    "SELECT run_id FROM run WHERE point_id = ? AND status = 'ok'", (point_id,)
+                )
+            ]
+            kept = chance.sample(good, runs)
+            marks = ",".join("?" * len(kept))
+            for table in ("output", "run"):
+                db.execute(
+                    f"DELETE FROM {table} WHERE run_id IN (SELECT run_id FROM run WHERE point_id = ?) AND run_id NOT IN ({marks})",
+                    (point_id, *kept),
+                )
+            db.execute("UPDATE run SET repeat = repeat + 1000 WHERE point_id = ?", (point_id,))
+            for repeat, run_id in enumerate(kept, 1):
+                db.execute("UPDATE run SET repeat = ?, attempt = 1 WHERE run_id = ?", (repeat, run_id))
+                (raw,) = db.execute(
+                    "SELECT zlib FROM output WHERE run_id = ? AND stream = 'stdout'", (run_id,)
+                ).fetchone()
+                text = SCALED[tool](zlib.decompress(raw).decode(), node.slower(sweep))
+                db.execute(
+                    "UPDATE output SET zlib = ? WHERE run_id = ? AND stream = 'stdout'",
+                    (zlib.compress(text.encode()), run_id),
+                )
+            db.execute("UPDATE point SET repeats = ? WHERE point_id = ?", (runs, point_id))
+    return out
+
+
+def _stream(text: str, slower: float) -> str:
+    def row(match: re.Match[str]) -> str:
+        rate, *times = (float(word) for word in match[2].split())
+        return f"{match[1]}{rate / slower:12.1f}  " + "  ".join(f"{t * slower:11.6f}" for t in times)
+
+    return re.sub(r"^((?:Copy|Scale|Add|Triad): +)([\d. ]+)$", row, text, flags=re.MULTILINE)
+
+
+def _mlc(text: str, slower: float) -> str:
+    def clocks(match: re.Match[str]) -> str:
+        return f"took {float(match[1]) * slower:.1f} {match[2]}(\t{float(match[3]) * slower:.1f}\tns)"
+
+    return re.sub(r"took ([\d.]+) (.*?)\(\t?\s*([\d.]+)\s*ns\)", clocks, text)
+
+
+def _rate(text: str, slower: float) -> str:
+    return re.sub(r"^(sha256\s+)([\d.]+)k", lambda m: f"{m[1]}{float(m[2]) / slower:.2f}k", text, flags=re.MULTILINE)  # fmt: skip
+
+
+SCALED: Mapping[str, Callable[[str, float], str]] = {"stream": _stream, "mlc": _mlc, "command": _rate}
+
+
+def synthesise(pool: Path, *, nodes: int, faults: Sequence[Fault], chance: random.Random) -> list[Node]:
+    """Return a fleet of which some nodes, chosen by chance, have the faults."""
+    with sqlite3.connect(pool) as db:
+        sweeps = [row[0] for row in db.execute("SELECT DISTINCT sweep FROM point ORDER BY sweep")]
+    slow = dict(zip(chance.sample(range(nodes), len(faults)), faults, strict=True))
+    return [
+        Node(f"node{i + 1:03}", {s: math.exp(chance.gauss(0, NODE_SD)) for s in sweeps}, slow.get(i))
+        for i in range(nodes)
+    ]
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("pool", type=Path)
+    words.add_argument("--nodes", type=int, default=40)
+    words.add_argument(
+        "--slow",
+        type=float,
+        nargs="*",
+        default=[0.06, 0.08, 0.15],
+        metavar="SHARE",
+        help="one slow node each",
+    )
+    words.add_argument("--sweep", default="", help="the sweep that is slow on them; else all")
+    words.add_argument("--runs", type=int, default=3)
+    words.add_argument("--again", type=int, default=2)
+    words.add_argument("--seeds", type=int, default=20)
+    words.add_argument("--keep", type=Path)
+    options = words.parse_args()
+    faults = [Fault(worse, options.sweep) for worse in options.slow]
+    found = dict.fromkeys(options.slow, 0)
+    false = suspicious = exact = 0
+    for seed in range(options.seeds):
+        chance = random.Random(seed)
+        nodes = synthesise(options.pool, nodes=options.nodes, faults=faults, chance=chance)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = options.keep if options.keep and seed == 0 else Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            files = [
+                session(options.pool, folder / f"{n.host}.db", n, runs=options.runs, chance=chance)
+                for n in nodes
+            ]
+            wanted = fleet.build(frames.load(files)).rerun
+            files += [
+                session(
+                    options.pool, folder / f"{n.host}-again{i + 1}.db", n, runs=options.runs, chance=chance
+                )
+                for n in nodes
+                if n.host in wanted
+                for i in range(options.again)
+            ]
+            accused = set(fleet.build(frames.load(files)).accused)
+        slow = {n.host: n.fault.worse for n in nodes if n.fault}
+        for host, worse in slow.items():
+            found[worse] += host in accused
+        false += len(accused - set(slow))
+        suspicious += len(wanted)
+        exact += accused == set(slow)
+    good = options.seeds * (options.nodes - len(faults))
+    print(
+        f"{options.seeds} fleets of {options.nodes} synthesised nodes, {options.runs} runs of a cell in a session"
+    )
+    print(f"  {len(faults)} slow in {options.sweep or 'everything'}; {suspicious / options.seeds:.1f} nodes a fleet measured {options.again} more times")  # fmt: skip
+    for worse, n in found.items():
+        print(f"  {worse:.0%} slower: found in {n} of {options.seeds}")
+    print(f"  good nodes accused: {false} of {good}; fleets with exactly the slow ones: {exact}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""`pinsweep fleet`"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pinsweep.commands import _options
+
+if TYPE_CHECKING:
+    from reports.fleet_text import Via
+
+
+@click.command(
+    epilog="Example: pinsweep fleet results/ --confirm; pinsweep fleet 'results/*.db' -o fleet.html"
+)
+@_options.results
+@_options.table_or_json
+@click.option(
+    "-o", "--output", type=_options.FILE, metavar="FILE", help="Also write a page: a strip per number."
+)
+@click.option(
+    "--rules", type=_options.FILE, metavar="YAML", help="Floors and tolerances of your own: docs/fleet.md."
+)
+@click.option(
+    "--baseline",
+    metavar="NAME|FILE",
+    help="Compare with these sessions of good nodes, not with each other; what fewer than 8 nodes of a kind need.",
+)
+@click.option(
+    "--threshold",
+    type=_options.percent,
+    metavar="PERCENT",
+    default="3%",
+    help="Less worse than this is not slow. [default: 3%]",
+)
+@click.option("--confirm", is_flag=True, help="Print the commands that run what is suspicious again.")
+@click.option(
+    "--via",
+    type=click.Choice(["clush", "ssh", "slurm"]),
+    default="clush",
+    help="How --confirm reaches the nodes. [default: clush]",
+)
+@click.option("--all", "everything", is_flag=True, help="List all numbers of a node, not the worst five.")
+@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+def command(
+    results: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    rules: Path | None,
+    baseline: str | None,
+    threshold: float,
+    confirm: bool,
+    via: Via,
+    everything: bool,
+    static: bool,
+) -> int:
+    """Say which of the nodes that RESULT... (files, folders, globs) come from are slow, and in what.
+
+    Nodes of equal hardware are compared with each other. What looks slow in one session is suspicious; slow is a node that
+    is 3 % worse than the median of the nodes, and beyond their spread, in each of three sessions: --confirm prints how to
+    get them. Exit status 1 if a node is slow.
+    """
+    from reports import baselines, fleet, fleet_text, frames
+    from reports import rules as site_rules
+    from reports.files import refuse_inputs
+    from reports.inputs import result_files
+
+    paths = result_files(results)
+    if output is not None:
+        refuse_inputs(output, paths)
+    asked = site_rules.load(rules) if rules else ()
+    past = frames.load(baselines.resolve_any(baseline)) if baseline else None
+    loaded = frames.load(paths)
+    report = fleet.build(loaded, baseline=past, rules=asked, threshold=threshold)
+    if form == "json":
+        click.echo(fleet_text.as_json(report), nl=False)
+    else:
+        click.echo(fleet_text.as_text(report, everything=everything))
+    if output is not None:
+        from reports.fleet_page import render_fleet
+
+        title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
+        render_fleet(report, paths, output, title=f"{title}: the nodes", static=static)
+        click.echo(f"page  {output}", err=True)
+    if confirm:
+        text = fleet_text.confirm(report, [str(r) for r in results], via=via, folder=str(Path.cwd()))
+        click.echo(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
+    elif report.rerun:
+        words = shlex.join(["pinsweep", "fleet", *map(str, results), "--confirm"])
+        click.echo(f"before anybody is accused: {words}", err=True)
+    return 1 if report.accused else 0

@@ -1,0 +1,265 @@
+"""A fleet's verdict for a terminal, for programs, and as the commands that confirm it. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from reports import format as fmt
+from reports.columns import columns, printable
+from reports.fleet import ACCUSED, WORDS, Group, Odd, Report
+from reports.nodes import folded
+
+Via = Literal["clush", "ssh", "slurm"]
+VIAS: Final[tuple[Via, ...]] = ("clush", "ssh", "slurm")
+
+_NUMBERS_PER_NODE = 5
+_MISSING = 20
+
+
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """Return the verdict, the worst first. `everything`: all numbers of each odd node, not the five worst."""
+    blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
+    blocks += [_differing(report), _missing(report, everything)]
+    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    return "\n\n".join(filter(None, blocks))
+
+
+def summary(report: Report) -> str:
+    """Return "40 nodes: 36 ok, 3 slow, 1 suspicious", the worst first."""
+    counts = {word: len(names) for word, names in report.by_status().items()}
+    words = {"unknown": "not judged"}
+    told = ", ".join(f"{n} {words.get(word, word)}" for word, n in counts.items() if n)
+    more = f", {len(report.everywhere)} slightly slow everywhere" if report.everywhere else ""
+    return f"{fmt.plural(len(report.statuses), 'node')}: {told}{more}"
+
+
+def _verdict(report: Report) -> str:
+    rows: list[tuple[str, str]] = [
+        (word, folded(names)) for word, names in report.by_status().items() if names and word != "unknown"
+    ]
+    if report.everywhere:
+        rows.insert(2, ("slow everywhere", folded(e.name for e in report.everywhere)))
+    return "\n".join([summary(report), *columns(rows, indent=2)])
+
+
+def _groups(report: Report) -> Iterable[str]:
+    lines = []
+    for group in report.groups:
+        head = f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}"
+        lines.append(printable(head))
+        if group.apart:
+            lines.append(printable(f"  {folded(group.nodes)}: {group.apart}"))
+        if not group.judged:
+            lines.append(
+                "  fewer than 8 such nodes: not judged by each other; give sessions of good ones with --baseline"
+            )
+        if group.baseline:
+            lines.append(f"  compared with a baseline of {fmt.plural(group.baseline, 'session')}")
+    if lines:
+        yield "\n".join(lines)
+
+
+def change_text(odd: Odd) -> str:
+    """Return "−8.1 %" in the number's own sign."""
+    change = odd.change
+    return fmt.NOTHING if change is None else f"{'+' if change > 0 else ''}{fmt.number(change * 100, 2)} %"
+
+
+def _odd(report: Report, everything: bool) -> str:
+    if not report.odd:
+        return ""
+    rows = [("node", "verdict", "number", "value", "median", "change", "z", "sessions")]
+    shown: dict[str, int] = {}
+    left: dict[str, int] = {}
+    for odd in report.odd:
+        shown[odd.node] = shown.get(odd.node, 0) + 1
+        if shown[odd.node] > _NUMBERS_PER_NODE and not everything:
+            left[odd.node] = left.get(odd.node, 0) + 1
+            continue
+        unit, found = odd.series.unit, odd.found
+        rows.append(
+            (
+                odd.node if shown[odd.node] == 1 else "", found.status,
+                odd.series.name + (f" ({found.reason})" if found.reason else ""),
+                fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), change_text(odd),
+                fmt.number(found.z, 2), str(found.runs),
+            )
+        )  # fmt: skip
+    lines = columns(rows, right=frozenset({3, 4, 5, 6, 7}))
+    lines += [
+        f"{printable(node)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
+        for node, n in left.items()
+    ]
+    return "\n".join(lines)
+
+
+def _everywhere(report: Report) -> str:
+    return "\n".join(
+        printable(
+            f"{e.name}: slightly slow everywhere, {fmt.percent(e.worse)} worse on average over {e.metrics} numbers (z {fmt.number(e.z, 2)})"
+            + ("" if report.confirmed(e.name) else "; fewer than three sessions: a suspicion")
+        )
+        for e in report.everywhere
+    )
+
+
+def _differing(report: Report) -> str:
+    if not report.differing:
+        return ""
+    lines = [f"  {node}: {'; '.join(words)}" for node, words in report.differing.items()]
+    return "\n".join(["what else is special about these nodes", *map(printable, lines)])
+
+
+def _missing(report: Report, everything: bool) -> str:
+    if not report.missing:
+        return ""
+    shown = report.missing if everything else report.missing[:_MISSING]
+    lines = [f"  {what}: {folded(nodes)}" for what, nodes in shown]
+    if len(shown) < len(report.missing):
+        lines.append(f"  and {len(report.missing) - len(shown)} more (--all lists them)")
+    return "\n".join(["no such number from", *map(printable, lines)])
+
+
+# --- for programs ------------------------------------------------------------------------------------------
+
+
+def as_json(report: Report) -> str:
+    """Return {nodes: {word: [host]}, groups, odd, everywhere, differing, missing, rerun, warnings}; values in base units."""
+    document = {
+        "nodes": {word: names for word, names in report.by_status().items() if names},
+        "folded": {word: folded(names) for word, names in report.by_status().items() if names},
+        "groups": [_group_json(group) for group in report.groups],
+        "odd": [_odd_json(odd) for odd in report.odd],
+        "everywhere": [
+            {
+                "node": e.name,
+                "z": e.z,
+                "worse": e.worse,
+                "numbers": e.metrics,
+                "confirmed": report.confirmed(e.name),
+            }
+            for e in report.everywhere
+        ],
+        "differing": {node: list(words) for node, words in report.differing.items()},
+        "missing": [{"what": what, "nodes": list(nodes)} for what, nodes in report.missing],
+        "rerun": {node: list(sweeps) for node, sweeps in report.rerun.items()},
+        "warnings": list(report.warnings),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    return {
+        "hardware": dict(group.hardware.facts), "nodes": list(group.nodes), "differs": group.apart or None,
+        "judged": group.judged, "baseline_sessions": group.baseline,
+        "numbers": [
+            {
+                "number": one.name, "unit": one.unit, "better": one.better, "median": strip.middle, "spread": strip.spread,
+                "nodes": len(strip.nodes),
+            }
+            for one, strip in group.strips
+        ],
+    }  # fmt: skip
+
+
+def _odd_json(odd: Odd) -> dict[str, Any]:
+    key, found = odd.series.key, odd.found
+    return {
+        "node": odd.node, "verdict": found.status, "tool": key.tool, "sweep": key.sweep, "cell": odd.series.cell,
+        "metric": key.metric, "labels": dict(key.part), "number": odd.series.name, "unit": odd.series.unit,
+        "value": found.value, "median": odd.strip.middle, "change": odd.change, "worse": found.worse, "z": found.z,
+        "sessions": found.runs, "reason": found.reason or None,
+    }  # fmt: skip
+
+
+# --- what to run next --------------------------------------------------------------------------------------
+
+
+def confirm(report: Report, paths: Sequence[str], *, via: Via, folder: str) -> str:
+    """Return the commands that run the suspicious sweeps again, and the one that judges all files then.
+
+    via     clush  one line for all nodes that need the same sweeps; ssh  a line a node; slurm  an exclusive job a node
+    folder  where the experiments lie, on every node: the commands change to it
+    paths   what this verdict was made of
+
+    Each node writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
+    """
+    if not report.rerun:
+        return ""
+    wanted: dict[tuple[str, ...], list[str]] = {}
+    captured = []
+    for node, sweeps in report.rerun.items():
+        argv = again(report.sessions[node][-1].argv, sweeps)
+        if argv:
+            wanted.setdefault(argv, []).append(node)
+        else:
+            captured.append(node)
+    lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
+    for argv, nodes in wanted.items():
+        remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"
+        if via == "clush":
+            lines.append(shlex.join(["clush", "-b", "-w", folded(map(_host, nodes)), remote]))
+        elif via == "ssh":
+            lines += [shlex.join(["ssh", "--", _host(node), remote]) for node in nodes]
+        else:
+            lines += [
+                shlex.join(["sbatch", "-w", _host(node), "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
+                for node in nodes
+            ]  # fmt: skip
+    if captured:
+        lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
+    lines.append(
+        f"# then, with the files that they wrote beside the old ones\n{shlex.join(['pinsweep', 'fleet', *paths])}"
+    )
+    return "\n".join(map(_lines, lines))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _host(node: str) -> str:
+    """Return the host's name of a node that is told apart by its file."""
+    return node.split(" (", 1)[0]
+
+
+_NOT_AGAIN: Final = {"-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0}
+"""Options of a `pinsweep run` that are not repeated, and how many words follow: the new runs are a session of their own."""
+
+
+def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that runs some sweeps of a session again into a new file; empty if it was no `pinsweep run`."""
+    if not argv or argv[0] != "run":
+        return ()
+    kept: list[str] = []
+    words = iter(argv[1:])
+    for word in words:
+        name, equals, _ = word.partition("=")
+        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
+        if name in _NOT_AGAIN:
+            if not equals and _NOT_AGAIN[name]:
+                next(words, None)
+        elif short not in _NOT_AGAIN:  # else -oFILE
+            kept.append(word)
+    only = [word for sweep in sweeps for word in ("--only", sweep)]
+    return ("pinsweep", "run", *kept, *only)
+
+
+def notes(report: Report) -> Mapping[str, str]:
+    """Return verdict → what it means, of those that occur."""
+    meaning = {
+        "broken": "more than 10 % worse than the median and beyond the spread of the others, in each of three sessions or more",
+        "slow": "more than 3 % worse, likewise",
+        "suspicious": "looks slow, but has fewer than three sessions, or sessions that disagree: --confirm prints what to run",
+        "fast": "more than 3 % better: other memory modules, another clock?",
+        "ok": "within the spread of the others",
+        "unknown": "nothing to compare with",
+    }
+    there = report.by_status()
+    return {word: meaning[word] for word in WORDS if there[word]}
+
+
+__all__ = ["ACCUSED", "VIAS", "Via", "as_json", "as_text", "change_text", "confirm", "notes", "summary"]

@@ -1,0 +1,93 @@
+"""What hardware a session ran on, in words that are the same on equal machines: the groups of a fleet. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.store import Session
+from orchestrator.topology import topology_from_text
+from parsers.errors import UserError
+from reports import format as fmt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """A kind of machine. What was not recorded is "", and the same as what was not recorded elsewhere."""
+
+    processor: str
+    layout: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
+    memory: str  # "256 GiB": what is installed, not what the kernel left
+    modules: str  # "8 × 32 GB DDR4 3200 MT/s"; "" where not every session recorded them
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        return {
+            "processor": self.processor, "layout": self.layout, "memory": self.memory, "memory modules": self.modules,
+        }  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, self.facts.values())) or "hardware not recorded"
+
+    def differences(self, other: Hardware) -> str:
+        """Return what differs from another kind: "memory 176 GiB, not 192 GiB"; "" if nothing does."""
+        return "; ".join(
+            f"{label} {value or 'not recorded'}, not {other.facts[label] or 'not recorded'}"
+            for label, value in self.facts.items()
+            if value != other.facts[label]
+        )
+
+
+def kinds(sessions: Iterable[Session]) -> list[Hardware]:
+    """Return the hardware of each session, in order.
+
+    Memory modules count only where every session knows its own: reading them takes root, and half a fleet may have run
+    without.
+    """
+    listed = list(sessions)
+    modules = all(session.facts.get("dimms") for session in listed)
+    layouts: dict[str, str] = {}
+    found = []
+    for session in listed:
+        form = _OWN.sub("", session.topology)
+        if form not in layouts:
+            layouts[form] = _layout(session.topology)
+        found.append(
+            Hardware(
+                processor=str(session.facts.get("cpu_model") or ""),
+                layout=layouts[form],
+                memory=installed(session.facts.get("memory_bytes")),
+                modules=str(session.facts["dimms"]) if modules else "",
+            )
+        )
+    return found
+
+
+_OWN = re.compile(r"<(?:info|page_type) [^>]*/>|(?:local_memory|gp_index|complete_\w+)=\"[^\"]*\"")
+"""What equal machines tell differently in hwloc's XML: names, serial numbers, free pages. Parsing a thousand times takes a minute."""
+
+
+def installed(memory_bytes: Any) -> str:  # noqa: ANN401 (a fact: anything JSON holds)
+    """Return the size of the memory modules from what the kernel left of them: 263 012 155 392 B are "256 GiB".
+
+    Rounded up to a sixteenth of the power of two above it: firmware and kernel keep less than that to themselves, and a
+    module that is missing is more.
+    """
+    if not isinstance(memory_bytes, int | float) or memory_bytes <= 0:
+        return ""
+    step = 2.0 ** (math.ceil(math.log2(memory_bytes)) - 4)
+    return fmt.size(math.ceil(memory_bytes / step) * step)
+
+
+def _layout(text: str) -> str:
+    """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
+    try:
+        numbers = topology_from_text(text).numbers() if text.lstrip()[:1] in ("<", "{") else {}
+    except (UserError, ValueError):
+        return ""
+    words = (("packages", "package"), ("numa_nodes", "NUMA node"), ("cores", "core"), ("pus", "PU"))
+    return ", ".join(fmt.plural(numbers[key], noun) for key, noun in words) if numbers.get("pus") else ""
