@@ -5,11 +5,14 @@ A file may hold what several commands printed (`for d in 1 4 8; do fio …; done
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final
 
+from orchestrator.quantities import number_value, size_value
 from parsers import get_parser
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Parsed
@@ -49,7 +52,6 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
     """
     if _runs(tool, parsed) < 2 or tool not in _BEGINNINGS or b"\0" in data[:200]:
         return [data]
-    whole = _figures([parsed])
     text = data.decode("latin-1")  # a character a byte: places in the text are places in the file
     for pattern in _BEGINNINGS[tool]:
         starts = [_above(text, m.start()) for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
@@ -57,12 +59,10 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
         if len(starts) < 2:
             continue
         pieces = [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
-        try:
-            parts = [get_parser(tool).parse(decode(piece), {}) for piece in pieces]
-        except ParseError:
-            continue
-        if _figures(parts) == whole:
-            return pieces
+        each = (get_parser(tool).parse(decode(piece), {}) for piece in pieces)  # one in memory at a time
+        with contextlib.suppress(ParseError):
+            if all(a == b for a, b in zip_longest(_figures(each), _figures([parsed]))):
+                return pieces
     return [data]
 
 
@@ -82,13 +82,12 @@ def _runs(tool: str, parsed: Parsed) -> int:
     return 1
 
 
-def _figures(parts: Sequence[Parsed]) -> list[tuple[Cell, ...]]:
-    """Return all rows without the labels that only count."""
-    return [
-        tuple(v for c, v in zip(part.measurements.columns, row, strict=True) if c not in _COUNTING_LABELS)
-        for part in parts
-        for row in part.measurements.rows
-    ]
+def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Cell, ...]]:
+    """Yield all rows without the labels that only count."""
+    for part in parts:
+        kept = [i for i, column in enumerate(part.measurements.columns) if column not in _COUNTING_LABELS]
+        for row in part.measurements.rows:
+            yield tuple(row[i] for i in kept)
 
 
 def _above(text: str, start: int) -> int:
@@ -147,7 +146,7 @@ def _fio(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
     for name, value in given.items():
         name = _FIO_ALIASES.get(name, name)
         if name not in _FIO_NOT_THE_CELL:
-            out[name] = _size(str(value)) if name in ("bs", "size", "io_size") else typed(str(value))
+            out[name] = _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
     if parsed.facts.get("format") == "normal" and "numjobs" not in out:
         processes = [
             int(str(j.get("processes") or 1))
@@ -158,20 +157,12 @@ def _fio(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
     return out
 
 
-def _size(text: str) -> str:
-    """Return a size as fio's own examples write it: `4096B`, `4K` and `4KiB` are `4k`. What is no power of two's multiple, a
-    list or a range stays as it is."""
-    match = re.fullmatch(r"(\d+)(?:\.0+)?(?:([kmgt])|([kmgt])ib|b)?", text.strip().lower())
-    if not match:
-        return text
+def _size(text: str) -> int | str:
+    """Return a size as pinsweep's own cells have it: `4096B`, `4K` and `4KiB` are "4k". A list or a range stays as it is."""
     try:
-        size = size_bytes(match[1] + (match[2] or match[3] or ""))
-    except ValueError:  # larger than any file can be
+        return size_value(size_bytes(text))
+    except ValueError:
         return text
-    for power, suffix in ((3, "g"), (2, "m"), (1, "k")):
-        if size and size % 1024**power == 0:
-            return f"{size // 1024**power}{suffix}"
-    return str(size)
 
 
 def _mlc(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
@@ -186,7 +177,7 @@ def _mlc(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
     if "R" in command:
         out["W"] = "R"
     if command.get("t"):
-        out["t"] = typed(command["t"])
+        out["t"] = number_value(command["t"])
     out |= {name: True for name in ("e", "r", "X", "L") if name in command}
     return out
 
@@ -226,15 +217,6 @@ def _likwid(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
 _TOLD: Final[Mapping[str, Callable[[Mapping[str, Cell], Parsed], dict[str, Any]]]] = {
     "fio": _fio, "mlc": _mlc, "stream": _stream, "imb": _imb, "poke": _poke, "likwid_bench": _likwid,
 }  # fmt: skip
-
-
-def typed(word: str) -> str | int | float:
-    """Return a word as YAML would read it: `8` is a number, `4k` a word."""
-    if re.fullmatch(r"[+-]?(?:0|[1-9]\d{0,17})", word):
-        return int(word)
-    if re.fullmatch(r"[+-]?\d{1,15}\.\d{1,15}", word):
-        return float(word)
-    return word
 
 
 def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator import captured as text_of
-from orchestrator.captured import typed
 from orchestrator.model import Place, PlannedRun, Point, RunRecord
+from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
 from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, dump_parsed
 from orchestrator.topology import topology_from_xml
@@ -102,6 +102,7 @@ def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
                 _said(error) if source.named else str(error)
             )  # a hint for each of a hundred files helps nobody
             yield Left(name=source.name, reason=reason, failed=source.named)
+        del source  # its bytes, before the next are read
 
 
 def _said(error: PinsweepError) -> str:
@@ -127,7 +128,7 @@ def _labels(tool: str, wishes: Wishes) -> dict[str, str | int | float]:
     """Return the settings that are labels of the tool's rows, and those that follow from its options."""
     known = get_parser(tool).LABELS
     labels: dict[str, str | int | float] = {
-        name: typed(value) for name, value in wishes.settings.items() if name in known
+        name: number_value(value) for name, value in wishes.settings.items() if name in known
     }
     if tool == "fio" and "direction" not in labels:
         rw = wishes.settings.get("rw", "")
@@ -250,20 +251,8 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
     Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
     """
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    runs: list[_Item] = []
-    machine: list[Captured] = []
-    left: list[Left] = []
     notes: dict[str, int] = {}
-    for item in items:
-        if item.tool in MACHINE:
-            machine.append(item)
-            continue
-        try:
-            runs += _items(item, wishes, notes)
-        except ParseError as error:
-            left.append(Left(name=item.name, reason=_said(error), failed=item.named))
-        except UserError as error:  # its name does not hold an axis
-            left.append(Left(name=item.name, reason=_said(error), failed=True))
+    runs, machine, left = _taken(items, wishes, notes)
     facts, topology = _machine(machine, notes)
     if not (runs or facts or topology):
         return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left))
@@ -282,6 +271,27 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
     return Kept(added=len(fresh), known=known, notes=tuple(said), left=tuple(left))
 
 
+def _taken(
+    items: Iterable[Captured], wishes: Wishes, notes: dict[str, int]
+) -> tuple[list[_Item], list[Captured], list[Left]]:
+    """Make runs of the texts, one text in memory at a time; return them, what describes machines, what was left."""
+    runs: list[_Item] = []
+    machine: list[Captured] = []
+    left: list[Left] = []
+    for item in items:
+        if item.tool in MACHINE:
+            machine.append(item)
+            continue
+        try:
+            runs += _items(item, wishes, notes)
+        except ParseError as error:
+            left.append(Left(name=item.name, reason=_said(error), failed=item.named))
+        except UserError as error:  # its name does not hold an axis
+            left.append(Left(name=item.name, reason=_said(error), failed=True))
+        del item  # before the next is read: a text and its tables are several times its size
+    return runs, machine, left
+
+
 def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_Item]:
     named, place, repeat = _from_name(item.name, wishes)
     if item.reading:
@@ -297,11 +307,10 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
     pieces = text_of.cut(item.tool, item.data, item.parsed)
     found = False
     for number, piece in enumerate(pieces, 1):
-        text = decode(piece)
-        whole = item.parsed if len(pieces) == 1 else parser.parse(text, dict(wishes.settings))
+        whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(wishes.settings))
         parts = text_of.parts(item.tool, whole)
         for reading in parts:
-            parsed = parser.parse(text, {**wishes.settings, **reading}) if reading else whole
+            parsed = parser.parse(decode(piece), {**wishes.settings, **reading}) if reading else whole
             label = item.name + (f", part {number}" if len(pieces) > 1 else "")
             label += f", {text_of.jobs_of(parsed)}" if reading else ""
             if not parsed.measurements.rows:
@@ -330,7 +339,7 @@ def _item(
     named, repeat = from_name
     labels = get_parser(item.tool).LABELS if wishes.columns else ()
     given: dict[str, Any] = {
-        n: typed(v) for n, v in wishes.settings.items() if n not in labels and n != "place"
+        n: number_value(v) for n, v in wishes.settings.items() if n not in labels and n != "place"
     }
     given |= named
     for name, value in given.items():
@@ -338,13 +347,15 @@ def _item(
             note = f"{label}: said to have {name}={value}, and the text says {name}={options[name]}: the text is believed"
             notes[note] = notes.get(note, 0) + 1
     said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
-    digest = hashlib.sha256(data + said.encode()).hexdigest()[:32]
+    digest = hashlib.sha256(data)
+    digest.update(said.encode())
     argv = tuple(wishes.command.split()) or text_of.command_of(item.tool, data, parsed)
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
         stand_in=parsed.has("stand_in"), argv=argv, options={**given, **options}, place=place, repeat=repeat,
-        added=(*(("place",) if place else ()), *given), reading=reading, digest=digest,
+        added=(*(("place",) if place else ()), *given), reading=reading,
+        digest=digest.hexdigest()[:32],
     )  # fmt: skip
 
 
@@ -356,7 +367,9 @@ def _from_name(name: str, wishes: Wishes) -> tuple[dict[str, Any], str | None, i
         if not match:
             raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
         value = match["value"] if "value" in pattern.groupindex else match[pattern.groups]
-        found[axis] = typed((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
+        found[axis] = (
+            number_value((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
+        )
     place = found.pop("place", None) or wishes.settings.get("place")
     repeat = found.pop("repeat", None)
     if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):

@@ -169,6 +169,7 @@ def _tar(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                         found = _member(name, member.name, inside)
                         short = not found.problem and len(found.data) < member.size
                         yield replace(found, data=b"", problem="the archive ends in it") if short else found
+                        del found  # its bytes, before the next are read
         if watched.last.strip(b"\0"):  # tar ends in blocks of zeros; tarfile does not miss them
             yield Source(name=name, problem="the archive has no end: members may be missing", named=named)
     except _TooLarge:
@@ -205,6 +206,7 @@ def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                 if left < 0:
                     raise _TooLarge
                 yield found
+                del found  # its bytes, before the next are read
             if len(members) > MOST_MEMBERS:
                 yield Source(
                     name=name, problem=f"more than {MOST_MEMBERS} members: the rest is not read", named=named

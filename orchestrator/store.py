@@ -19,7 +19,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.tools import text_to_parse
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Flag, Parsed, Table
+from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
@@ -542,20 +542,34 @@ def _tuples(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def dump_parsed(parsed: Parsed) -> bytes:
-    """Return what `parsed` keeps of a run: JSON, compressed."""
-    tables = {name: {"columns": t.columns, "rows": tuple(t.rows)} for name, t in parsed.tables.items()}
+    """Return what `parsed` keeps of a run: JSON, compressed piece by piece, for a table may be larger than its text."""
+    packer = zlib.compressobj(6)
+    return b"".join([*(packer.compress(piece.encode()) for piece in _json_of(parsed)), packer.flush()])
+
+
+def _json_of(parsed: Parsed) -> Iterator[str]:
+    yield '{"tables": {'
+    for n, (name, table) in enumerate(parsed.tables.items()):
+        rows = table.rows
+        kind, items = ("blocks", rows.blocks) if isinstance(rows, Blocks) else ("rows", rows)
+        yield f'{", " if n else ""}{json.dumps(name)}: {{"columns": {json.dumps(table.columns)}, "{kind}": ['
+        step = 100 if kind == "blocks" else 1000
+        for at in range(0, len(items), step):
+            yield ("," if at else "") + json.dumps(items[at : at + step])[1:-1]
+        yield "]}"
     flags = [(flag.id, flag.text) for flag in parsed.flags]
-    return zlib.compress(
-        json.dumps({"tables": tables, "flags": flags, "facts": dict(parsed.facts)}).encode(), 6
-    )
+    yield f'}}, "flags": {json.dumps(flags)}, "facts": {json.dumps(dict(parsed.facts))}}}'
+
+
+def _loaded(table: Mapping[str, Any]) -> Sequence[tuple[Cell, ...]]:
+    if "blocks" in table:
+        return Blocks((tuple(shared), tuple(columns)) for shared, columns in table["blocks"])
+    return tuple(tuple(row) for row in table["rows"])
 
 
 def _load_parsed(data: bytes) -> Parsed:
     raw = json.loads(zlib.decompress(data))
-    tables = {
-        name: Table(columns=tuple(t["columns"]), rows=tuple(tuple(r) for r in t["rows"]))
-        for name, t in raw["tables"].items()
-    }
+    tables = {name: Table(columns=tuple(t["columns"]), rows=_loaded(t)) for name, t in raw["tables"].items()}
     return Parsed(tables=tables, flags=tuple(Flag(id=i, text=t) for i, t in raw["flags"]), facts=raw["facts"])
 
 

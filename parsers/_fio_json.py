@@ -140,12 +140,15 @@ def _value(text: str, at: int) -> Any:  # noqa: ANN401 (JSON)
         return None
 
 
-def _report(document: Mapping[str, Any]) -> Report:
+def _report(document: dict[str, Any]) -> Report:
+    """Read a report. Its jobs are taken out of the document one by one: of json+ they are much larger than what is read."""
     version = str(document.get("fio version", "")).removeprefix("fio-") or None
     report = Report(form="json", version=version)
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
-    for item in _objects(document.get("jobs")) + _objects(document.get("client_stats")):
+    jobs = [*_objects(document.pop("jobs", ())), *_objects(document.pop("client_stats", ()))][::-1]
+    while jobs:
+        item = jobs.pop()
         job = _job(item, shared)
         job.time = str(document["time"]) if document.get("time") else None
         if job.started is None and isinstance(moment, int) and isinstance(item.get("elapsed"), int):

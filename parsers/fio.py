@@ -233,7 +233,6 @@ def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
 
 
 def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
-    rows: list[tuple[tuple[Cell, ...], str, float]] = []
     snapshots: list[tuple[tuple[Cell, ...], str, float]] = []
     more: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _COLUMNS}
     histograms: list[tuple[tuple[Cell, ...], tuple[Sequence[int], ...]]] = []
@@ -243,7 +242,6 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
                 ((index, *labels), metric, value) for labels, metric, value in _rows(number, report)
             ]
         report = run[-1]
-        rows += _rows(number, report)
         more["groups"] += [
             (number, group, name, direction, statistic, metric, METRICS[metric].unit, float(value))
             for group, name, (direction, statistic, metric, value) in report.groups
@@ -265,7 +263,8 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
             ]
             more["shares"] += [(*key, name, *share) for share in job.shares]
             more["other"] += [(*key, name, *leaf) for leaf in job.other]
-    tables = {"measurements": measurements(LABELS, METRICS, rows)}
+    last = (row for number, run in enumerate(runs) for row in _rows(number, run[-1]))
+    tables = {"measurements": measurements(LABELS, METRICS, last)}
     if snapshots:
         tables["snapshots"] = measurements(("snapshot", *LABELS), METRICS, snapshots)
     for name, found in more.items():

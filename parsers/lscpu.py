@@ -404,7 +404,7 @@ def _cell(word: str | None) -> Cell:
     if word and word.isascii() and word.isdigit() and len(word) < 19:
         return int(word)
     value = number(word or "")
-    return word if value is None else value
+    return word if value is None or value - value != 0 else value
 
 
 def _bytes(size: str) -> float | None:

@@ -43,16 +43,16 @@ class Blocks(Sequence[tuple[Cell, ...]]):
     `blocks`: (values that all rows of the block share, then the columns that differ, all of one length).
     """
 
-    __slots__ = ("_blocks",)
+    __slots__ = ("blocks",)
 
     def __init__(self, blocks: Iterable[tuple[tuple[Cell, ...], tuple[Sequence[Cell], ...]]]) -> None:
-        self._blocks = tuple(blocks)
+        self.blocks = tuple(blocks)
 
     def __len__(self) -> int:
-        return sum(len(columns[0]) for _, columns in self._blocks)
+        return sum(len(columns[0]) for _, columns in self.blocks)
 
     def __iter__(self) -> Iterator[tuple[Cell, ...]]:
-        for shared, columns in self._blocks:
+        for shared, columns in self.blocks:
             yield from zip(*map(repeat, shared), *columns, strict=False)
 
     @overload

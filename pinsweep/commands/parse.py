@@ -121,6 +121,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
             else:
                 count += 1
                 yield item
+            del item  # a text and its tables, before the next are read
 
     kept = store(readable(), output, wishes, version=__version__)
     status = _say([*left, *kept.left], count - len(kept.left))
