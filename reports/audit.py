@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +40,16 @@ class Finding:
 def audit(results: Results) -> tuple[Finding, ...]:
     """Return what all checks find, the gravest first. Of the claims in the text around captured tables
     (G4) those are seen that `frames.load` keeps: the first and last CAPTURED ÷ 2 characters."""
+    repeats = Counter(cell_key(run) for tool in results.tools for run in results.good(tool))
     found = [
-        finding for check in checks() for finding in _findings(check, list(check.find(results)), results)
+        finding for check in checks() for finding in _findings(check, list(check.find(results)), repeats)
     ]
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 
 
-def _findings(check: Check, faults: Sequence[Fault], results: Results) -> Iterable[Finding]:
+def _findings(
+    check: Check, faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]
+) -> Iterable[Finding]:
     groups: dict[tuple[Level, str, str, str], list[Fault]] = {}
     for fault in faults:
         groups.setdefault((fault.level, fault.run.file, fault.run.where, fault.run.point.sweep), []).append(
@@ -54,21 +58,17 @@ def _findings(check: Check, faults: Sequence[Fault], results: Results) -> Iterab
     for (level, _, where, sweep), members in groups.items():
         yield Finding(
             id=check.id, level=level, title=check.title, sweep=sweep, where=where,
-            cells=tuple(_cells(members, results)), todo=check.todo,
+            cells=tuple(_cells(members, repeats)), todo=check.todo,
         )  # fmt: skip
 
 
-def _cells(faults: Sequence[Fault], results: Results) -> Iterable[tuple[str, str]]:
+def _cells(faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
     by_cell: dict[tuple[object, ...], list[Fault]] = {}
     for fault in faults:
         by_cell.setdefault(
             (*cell_key(fault.run), fault.cell, fault.text.partition(":")[0] if fault.cell else ""), []
         ).append(fault)
-    repeats: dict[tuple[object, ...], int] = {}
-    for tool in results.tools:
-        for run in results.good(tool):
-            repeats[cell_key(run)] = repeats.get(cell_key(run), 0) + 1
     for members in by_cell.values():
         runs = {fault.run.record.run_id for fault in members}
         cell = members[0].cell or members[0].run.point.describe()

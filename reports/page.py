@@ -6,6 +6,7 @@ Results go in, texts and figures come out; `reports.render` puts them into the t
 from __future__ import annotations
 
 import shlex
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ from orchestrator.model import STATUSES
 from reports import format as fmt
 from reports import naming, places
 from reports.audit import audit
-from reports.charts import _overview, chart_module
+from reports.charts import _common as common
+from reports.charts import _hosts, _overview, chart_module
 from reports.delta import Delta
-from reports.frames import Results, excerpt
+from reports.frames import Results, Run, excerpt
 from reports.model import Chapter, Figure, KeyNumber
 
 SECTIONS = (
@@ -32,6 +34,7 @@ SECTIONS = (
 
 _TITLES = {"Tails": "Latency tails", "Other": "Other programs"}
 _MOST_RUNS_WITH_OUTPUT = 80
+_MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
 _EXCERPT = 3000  # characters of what a run printed
 
@@ -65,7 +68,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One run in the table of all runs."""
+    """One run in the table of all runs; where there are very many, the first of those of a cell that ended alike."""
 
     number: int
     file: str
@@ -82,6 +85,7 @@ class RunRow:
     seen: str
     stdout: str
     stderr: str
+    alike: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +100,13 @@ class Page:
     places: tuple[places.HostPlaces, ...]
     methods: tuple[str, ...]
     runs: tuple[RunRow, ...]
+    started: int  # runs in all; more than rows where these are of cells
     several_hosts: bool
     several_files: bool
     about: str
     version: str
     comparison: Delta | None = None  # its verdict is then the page's sentence
+    listed: bool = True  # False: the page is about more runs than could be listed (a fleet, a history)
 
 
 def build(results: Results, comparison: Delta | None = None) -> Page:
@@ -122,6 +128,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         places=places.of_hosts(results),
         methods=tuple(_methods(results)),
         runs=tuple(_run_rows(results)),
+        started=len(results.runs),
         several_hosts=len(hosts) > 1,
         several_files=len({m.file for m in results.machines}) > 1,
         about=abouts[0] if len(abouts) == 1 else "",
@@ -131,11 +138,23 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
 
 
 def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
-    return number if hosts < 2 else replace(number, context=f"{number.context}; best of {hosts} hosts")
+    """Say whose number it is: of few hosts the best one's, of many that of their medians, and their range is no unsteadiness."""
+    if hosts < 2:
+        return number
+    if hosts > common.MOST_HOSTS:
+        return replace(number, context=f"{number.context}; median of {hosts} hosts", unsteady=False)
+    return replace(number, context=f"{number.context}; best of {hosts} hosts")
 
 
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
-    overview = _overview.figure([t for c in chapters.values() for t in c.access_times])
+    if strips := _hosts.figures(results):
+        yield Section(
+            title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips, stand_in=""),)
+        )
+    times = [t for c in chapters.values() for t in c.access_times]
+    if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
+        times = [replace(t, repeats=None) for t in times]
+    overview = _overview.figure(times)
     for word, anchor in SECTIONS:
         blocks = [
             Block(tool=tool, figures=chapter.figures, stand_in=_stand_in_note(results, tool))
@@ -277,27 +296,36 @@ def _time(text: str) -> str:
 
 
 def _findings(results: Results) -> Iterable[Check]:
-    """What `pinsweep audit` finds, the gravest first."""
-    for finding in audit(results):
-        cells = [f"{cell}: {text}" for cell, text in finding.cells]
+    """What `pinsweep audit` finds, the gravest first; the same fault of a sweep on several hosts is one."""
+    same = _by(audit(results), lambda f: (f.id, f.level, f.sweep))
+    for (key, level, sweep), found in same.items():
+        finding = found[0]
+        several = len(found) > 1
+        cells = [
+            f"{f'{one.where}, ' if several else ''}{cell}: {text}"
+            for one in found
+            for cell, text in one.cells
+        ]
+        where = f"{sweep} on {fmt.plural(len({one.where for one in found}), 'host')}" if several else sweep
         yield Check(
-            level="info" if finding.level == "info" else "warn",
-            subject=f"{finding.id}{', cannot be true' if finding.level == 'error' else ''}: {finding.title}.",
-            text=f"{finding.sweep}, {cells[0] if len(cells) == 1 else fmt.plural(len(cells), 'cell')}. {finding.todo[:1].upper()}{finding.todo[1:]}",
+            level="info" if level == "info" else "warn",
+            subject=f"{key}{', cannot be true' if level == 'error' else ''}: {finding.title}.",
+            text=f"{where}, {cells[0] if len(cells) == 1 else fmt.plural(len(cells), 'cell')}. {finding.todo[:1].upper()}{finding.todo[1:]}",
             **(_listed(cells, "cell") if len(cells) > 1 else {}),
         )
 
 
 def _checks(results: Results) -> Iterable[Check]:
-    for where, items in _by(results.skipped, lambda s: s[0]).items():
-        by_reason = _by(items, lambda s: (s[1].sweep, s[1].reason))
-        for (sweep, reason), cells in by_reason.items():
-            yield Check(
-                level="info",
-                subject=f"Skipped: {sweep}",
-                text=f"{_labels(cells[0][1].point) if len(cells) == 1 else fmt.plural(len(cells), 'cell')} on {where}: {reason}",
-                **(_listed((_labels(cell.point) for _, cell in cells), "cell") if len(cells) > 1 else {}),
-            )
+    for (sweep, reason), cells in _by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
+        hosts = list(dict.fromkeys(where for where, _ in cells))
+        distinct = list(dict.fromkeys(_labels(cell.point) for _, cell in cells))
+        what = distinct[0] if len(distinct) == 1 else fmt.plural(len(distinct), "cell")
+        yield Check(
+            level="info",
+            subject=f"Skipped: {sweep}",
+            text=f"{what} on {hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), 'host')}: {reason}",
+            **(_listed(distinct, "cell") if len(distinct) > 1 else {}),
+        )
     for (sweep, status, reason), runs in _by(
         results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
     ).items():
@@ -408,30 +436,57 @@ def _methods(results: Results) -> Iterable[str]:
 
 
 def _run_rows(results: Results) -> Iterable[RunRow]:
-    """All runs, in order. Output excerpts only where the page stays small: of all runs if there are few, else of failures."""
+    """All runs, in order; of very many a row a cell and status, with the first run's command. Output excerpts only where the
+    page stays small: of all runs if there are few, else of failures."""
     few = len(results.runs) <= _MOST_RUNS_WITH_OUTPUT
-    for run in results.runs:
-        record = run.record
-        bad = run.parsed is None
-        show = few or bad
-        attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
-        yield RunRow(
-            number=record.run_id,
-            file=run.file,
-            host=run.host,
-            sweep=run.point.sweep,
-            cell=run.point.describe(),
-            repeat=f"{record.repeat}{attempt}",
-            status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
-            reason=record.reason or run.unreadable,
-            duration=fmt.seconds(record.wall_s),
-            command=shlex.join(record.argv),
-            environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
-            asked=placement_text(record.placement),
-            seen=seen_text(record.seen),
-            stdout=excerpt(run.stdout, _EXCERPT) if show else "",
-            stderr=excerpt(run.stderr, _EXCERPT) if show else "",
-        )
+    folded = len(results.runs) > _MOST_RUN_ROWS
+    rows = _by(
+        results.runs,
+        lambda r: (
+            (r.point.sweep, r.record.point_id, r.record.status, r.unreadable)
+            if folded
+            else (r.file, r.record.run_id)
+        ),
+    )
+    for alike in rows.values():
+        yield run_row(alike[0], alike, excerpts=few or alike[0].parsed is None)
+
+
+def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> RunRow:
+    """Return the row of a run; `alike`: all runs that it stands for, itself among them. Without excerpts, nothing of what it printed."""
+    record, every = run.record, alike or (run,)
+    attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
+    return RunRow(
+        number=record.run_id,
+        alike=len(every),
+        file=_first([r.file for r in every], "file"),
+        host=_first([r.host for r in every], "host"),
+        sweep=run.point.sweep,
+        cell=run.point.describe(),
+        repeat=f"{record.repeat}{attempt}"
+        if len(every) == 1
+        else f"1 to {max(r.record.repeat for r in every)}",
+        status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
+        reason=record.reason or run.unreadable,
+        duration=fmt.seconds(statistics.median(r.record.wall_s for r in every)),
+        command=shlex.join(record.argv),
+        environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
+        asked=placement_text(record.placement),
+        seen=seen_text(record.seen),
+        stdout=excerpt(run.stdout, _EXCERPT) if excerpts else "",
+        stderr=excerpt(run.stderr, _EXCERPT) if excerpts else "",
+    )
+
+
+def _first(names: Iterable[str], noun: str) -> str:
+    """Return "n001", or "n001 and 63 more hosts"."""
+    distinct = list(dict.fromkeys(names))
+    more = len(distinct) - 1
+    return (
+        distinct[0]
+        if not more
+        else f"{distinct[0]} and {fmt.count(more)} more {noun}{'s' if more > 1 else ''}"
+    )
 
 
 def placement_text(placement: Mapping[str, Any] | None) -> str:

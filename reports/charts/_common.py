@@ -11,7 +11,7 @@ from parsers.measurement import Cell
 from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, saturation, spread
-from reports.frames import Run
+from reports.frames import Results, Run
 from reports.model import KeyNumber
 from reports.naming import option_value, program_kind, program_name
 from reports.scales import Axis
@@ -19,6 +19,10 @@ from reports.vega import Frame, Rows, Series
 
 MOST_PANELS = 8
 """A figure with more panels than this is a wall: the rest is in its table, and the figure says so."""
+
+MOST_HOSTS = 8
+"""Beyond so many hosts a panel each is a wall, too, and a line each a tangle: a line is then drawn through the medians over all
+hosts, its band or bar from the lowest to the highest, and the hosts are set against one another in a strip and a table."""
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -78,9 +82,9 @@ def _own(run: Run) -> dict[str, Any]:
 def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """Return the options (and "host", "place", "program") that differ between the runs and are not drawn within a panel.
 
-    A tool and its stand-in never share a panel.
+    A tool and its stand-in never share a panel; many hosts do (`pooled`).
     """
-    inner = set(within)
+    inner = {*within, "host"} if pooled(runs) else set(within)
     seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
     for run in runs:
         for name, value in run.point.options.items():
@@ -91,6 +95,23 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
         for name, values in seen.items():
             values.add(str(own.get(name)))
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
+
+
+def pooled(runs: Iterable[Run]) -> bool:
+    """Are there so many hosts that they share their panels?"""
+    return len({run.where for run in runs}) > MOST_HOSTS
+
+
+def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
+    """Return one failed run of each cell without a number: of many hosts, of each cell that none of them has."""
+    found = results.lost(tool, sweep)
+    known = {run.record.point_id for run in runs} if pooled(runs) else set()
+    return [run for run in found if run.record.point_id not in known]
+
+
+def over(runs: Sequence[Run]) -> str:
+    """Return what a range is taken over: "of the repeats", "of 64 hosts"."""
+    return f"of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else "of the repeats"
 
 
 def facet_title(of: Facet, naming: Callable[[str, Any], str] | None = None) -> str:
@@ -295,11 +316,9 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
     """Return what ran, in words: "STREAM, 3 repeats"."""
     programs = list(dict.fromkeys(naming(run) for run in runs))
     repeats = max((n for n in _repeats(runs)), default=1)
-    return (
-        f"{fmt.words(programs)}, {fmt.plural(repeats, 'repeat')} a cell"
-        if repeats > 1
-        else f"{fmt.words(programs)}, one run a cell"
-    )
+    often = f"{fmt.plural(repeats, 'repeat')} a cell" if repeats > 1 else "one run a cell"
+    hosts = f" on each of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else ""
+    return f"{fmt.words(programs)}, {often}{hosts}"
 
 
 def _repeats(runs: Sequence[Run]) -> Iterable[int]:

@@ -67,7 +67,7 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     return Figure(
         id=f"{tool}-{sweep}",
         title=runs[0].sweep_title or sweep,
-        sub=f"{common.ran(runs, program_name)}. Median of the repeats; bars from lowest to highest."
+        sub=f"{common.ran(runs, program_name)}. Bars: lowest to highest {common.over(runs)}."
         + (f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else ""),
         panels=tuple(panels),
         half=len(panels) == 1,

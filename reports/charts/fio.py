@@ -79,7 +79,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         found = [cell for run in members for cell in cells(run)]
         if found:
-            figures.append(_figure(sweep, members, found, results.lost(tool, sweep)))
+            figures.append(_figure(sweep, members, found, common.lost(results, tool, sweep, members)))
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
             key_numbers += _key_numbers(found)
@@ -278,8 +278,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
             for m in common.group(found, lambda c: (c.run.record.point_id, c.run.file, c.direction)).values()
         )
         == 1
-    )
-    bars = "lowest and highest IOPS sample of the run" if once else "lowest to highest of the repeats"
+    ) and not common.pooled(runs)
+    bars = "lowest and highest IOPS sample of the run" if once else f"lowest to highest {common.over(runs)}"
     sub = [
         f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
         f"Bars: {bars}. Ring: 95 % of that curve’s maximum.",
@@ -600,7 +600,10 @@ def _key_numbers(found: list[Cell]) -> list[KeyNumber]:
     reads = (
         [c for c in found if _kind(c) == "randread"] or [c for c in found if c.direction == "read"] or found
     )
-    by_cell = common.group(reads, lambda c: (c.run.file, c.run.record.point_id, c.direction)).values()
+    apart = not common.pooled([c.run for c in found])
+    by_cell = common.group(
+        reads, lambda c: (apart and c.run.file, c.run.record.point_id, c.direction)
+    ).values()
     same = max(by_cell, key=lambda m: derive.spread([c.iops for c in m]).median)
     best = same[0]
     size = best.run.options.get("bs")

@@ -229,7 +229,7 @@ def _loaded_figures(
         id=f"loaded-{sweep}",
         title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves], noise),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
-        f"dashed past the peak, where more load moves fewer bytes.{' Bars: lowest to highest of the repeats.' if scatter else ''}",
+        f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if scatter else ''}",
         panels=drawn,
         key=tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics) if several else (),
         numbers=(_loaded_numbers_table(panels, scale),),

@@ -64,7 +64,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
     """Return one distribution per cell and operation, in the order of the experiment."""
     groups: dict[str, list[tuple[Run, list[Bucket], dict[str, float]]]] = {}
     targets: dict[str, str] = {}
-    hosts = len({run.where for run in runs}) > 1
+    hosts = len({run.where for run in runs}) > 1 and not common.pooled(runs)
     for run in runs:
         by_kind = common.group(run.table("histogram"), lambda r: (r.get("target"), r.get("op")))
         for (target, op), rows in by_kind.items():

@@ -47,7 +47,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         if not kernel:
             continue
         panels = curves(members, kernel)
-        figures.append(_figure(sweep, members, kernel, panels, results.lost(tool, sweep)))
+        figures.append(_figure(sweep, members, kernel, panels, common.lost(results, tool, sweep, members)))
         for same in common.group(members, program_kind).values():
             key_numbers += _key_numbers(same, kernel, curves(same, kernel))
     return Chapter(
@@ -119,7 +119,7 @@ def _figure(
         id=f"scaling-{sweep}",
         title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run. Ring: 95 % of that curve’s maximum. "
-        f"Dotted: as many times one thread.{' Band: lowest to highest of the repeats.' if repeated else ''}"
+        f"Dotted: as many times one thread.{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
         panels=drawn,
         note=share,

@@ -71,7 +71,7 @@ def build(results: Results, built: page.Page) -> Document:
         methods=built.methods,
         numbers=tuple(t for t in ends if t.number),
         filed=tuple(t for t in ends if not t.number),
-        commands=tuple(_commands(results, built)),
+        commands=tuple(_commands(results)),
         trace=_trace(results, results.runs, built.version, digits=12),
         version=built.version,
     )
@@ -269,9 +269,8 @@ def _by_sweep(results: Results) -> dict[str, list[Run]]:
     return out
 
 
-def _commands(results: Results, built: page.Page) -> Iterable[Sweep]:
+def _commands(results: Results) -> Iterable[Sweep]:
     """Every distinct command line, sweep by sweep, with the runs that it started."""
-    rows = {(row.file, row.number): row for row in built.runs}
     several = len({run.file for run in results.runs}) > 1
     order = {
         r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
@@ -280,7 +279,7 @@ def _commands(results: Results, built: page.Page) -> Iterable[Sweep]:
         runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
         lines: dict[tuple[str, str], list[Run]] = {}
         for run in runs:
-            row = rows[run.file, run.record.run_id]
+            row = page.run_row(run)
             lines.setdefault((row.cell, f"{row.environment} {row.command}".strip()), []).append(run)
         commands = [
             Command(cell=cell, line=text, runs=_runs_text(members, several))

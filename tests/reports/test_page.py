@@ -405,28 +405,69 @@ def test_a_line_is_not_joined_across_a_failed_cell(make: Any, tmp_path: Path) ->
     assert spec["encoding"]["x"]["axis"]["values"] == [1, 4, 8, 32]
 
 
-def test_many_hosts_are_panels_and_the_rest_is_counted(make: Any, tmp_path: Path) -> None:
+def hosts(make: Any, folder: Path, n: int) -> list[Path]:
+    """Result files of n hosts; n03 has 20 % less."""
     paths = []
-    for i in range(12):
-        maker = make.Maker(tmp_path / f"n{i:02}.db", host=f"n{i:02}")
+    for i in range(n):
+        maker = make.Maker(folder / f"n{i:02}.db", host=f"n{i:02}")
         for threads in (1, 2, 4):
-            maker.add(
-                "s",
-                "stream",
-                {"threads": threads},
-                make.stream_text(9e3 * threads, threads),
-                axes=("threads",),
-            )
+            rate = 9e3 * threads * (0.8 if i == 3 else 1 + 0.001 * i)
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
+        maker.skip("p", "no second package", place="other package")
         paths.append(maker.write())
+    return paths
 
-    built = page.build(frames.load(paths))
+
+def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
+    built = page.build(frames.load(hosts(make, tmp_path, 8)))
 
     figure = built.sections[0].blocks[0].figures[0]
     assert len(figure.panels) == 8
-    assert "4 more panels are in the numbers only" in figure.sub
-    assert len(figure.numbers[0].rows) == 12 * 4 * 3
-    assert all("best of 12 hosts" in n.context for n in built.key_numbers)
-    assert "on 12 hosts" in built.sentence
+    assert len(figure.numbers[0].rows) == 8 * 4 * 3
+    assert all("best of 8 hosts" in n.context for n in built.key_numbers)
+    assert "on 8 hosts" in built.sentence
+
+
+def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
+    built = page.build(frames.load(hosts(make, tmp_path, 12)))
+
+    assert [s.title for s in built.sections] == ["Hosts", "Memory"]
+    strip, scaling = (s.blocks[0].figures[0] for s in built.sections)
+    (panel,) = scaling.panels
+    data = panel.wide["datasets"]
+    top = [r for r in data["points"] if r["x"] == 4]
+    assert [round(r["y"], 2) for r in top] == [36.2]  # the median of 12
+    assert [round(r["low"], 1) for r in data["ranges"] if r["x"] == 4] == [28.8]
+    assert "on each of 12 hosts" in scaling.sub
+    assert "lowest to highest of 12 hosts" in scaling.sub
+    assert len(scaling.numbers[0].rows) == 4 * 3
+    dots = strip.panels[0].wide["datasets"]
+    assert {row["text"].split()[0] for row in dots["names"]} == {"n03"}
+    table = strip.numbers[-1]
+    assert (table.rows[0][0], len(table.rows)) == ("n03", 12)
+    numbers = {n.name: n for n in built.key_numbers}
+    assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
+    assert not numbers["STREAM Triad"].unsteady
+    (skipped,) = [c for c in built.checks if c.subject == "Skipped: p"]
+    assert skipped.text == "place=other package on 12 hosts: no second package"
+
+
+def test_very_many_runs_are_listed_by_cell(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "m.db")
+    for _ in range(201):
+        for threads in (1, 2, 4):
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
+    maker.add("s", "stream", {"threads": 8}, "", axes=("threads",), status="failed", reason="exit 1")
+
+    built = page.build(frames.load([maker.write()]))
+
+    assert built.started == 604
+    assert [(r.cell, r.alike, r.repeat, r.status) for r in built.runs] == [
+        ("threads=1", 201, "1 to 201", "ok"),
+        ("threads=2", 201, "1 to 201", "ok"),
+        ("threads=4", 201, "1 to 201", "ok"),
+        ("threads=8", 1, "1", "failed"),
+    ]
 
 
 def test_two_files_of_one_host_are_not_mixed(make: Any, tmp_path: Path) -> None:
