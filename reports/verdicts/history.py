@@ -48,7 +48,8 @@ def changes(
     import numpy as np
 
     detector = _kernel_cpd()(kernel="rbf", min_size=SHORTEST)
-    ends: list[int] = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=penalty)
+    found = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=penalty)
+    ends = [int(end) for end in found]  # ruptures hands out numpy's integers
     cuts = [0, *ends]
     levels = [median(values[start:end]) for start, end in itertools.pairwise(cuts)]
     return tuple(
