@@ -48,6 +48,18 @@ def from_zero(values: Iterable[float], title: str, ticks: int = 5) -> Axis:
     return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, _plain(v)) for v in marks), title=title)
 
 
+def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0.1) -> Axis:
+    """A linear axis that holds all values and not 0; it spans at least `least` of their middle, so that noise looks small."""
+    low, high = min(values), max(values)
+    middle = (low + high) / 2
+    half = max((high - low) * 0.58, abs(middle) * least / 2) or 0.5
+    low, high = middle - half, middle + half
+    step = _nice_step((high - low) / ticks)
+    first = math.ceil(low / step - 1e-9)
+    marks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
+    return Axis(kind="linear", low=low, high=high, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+
+
 def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
     """A linear axis with whole numbers as ticks: every one, or every 2nd, 4th, 5th, … where that is too many."""
     listed = sorted(set(values)) or [1]
