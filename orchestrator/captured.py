@@ -224,10 +224,12 @@ def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
 
     Kept as it was typed: quotes and pipes are words too.
     """
-    head = data[:20_000]
-    for line in clean(decode(head)).split("\n"):
+    program = re.compile(_PROGRAMS.get(tool, r"(?!)"))
+    for line in clean(decode(data[:20_000])).split("\n"):
+        if not program.search(line):
+            continue
         match = _PROMPT.match(line.strip())
-        if match and re.search(_PROGRAMS.get(tool, r"(?!)"), match["command"]):
+        if match and program.search(match["command"]):
             return tuple(match["command"].split())
     said = parsed.facts.get("command_line") or parsed.facts.get("command")
     if not said:

@@ -548,17 +548,18 @@ def dump_parsed(parsed: Parsed) -> bytes:
 
 
 def _json_of(parsed: Parsed) -> Iterator[str]:
-    yield '{"tables": {'
-    for n, (name, table) in enumerate(parsed.tables.items()):
-        rows = table.rows
-        kind, items = ("blocks", rows.blocks) if isinstance(rows, Blocks) else ("rows", rows)
-        yield f'{", " if n else ""}{json.dumps(name)}: {{"columns": {json.dumps(table.columns)}, "{kind}": ['
-        step = 100 if kind == "blocks" else 1000
-        for at in range(0, len(items), step):
-            yield ("," if at else "") + json.dumps(items[at : at + step])[1:-1]
-        yield "]}"
     flags = [(flag.id, flag.text) for flag in parsed.flags]
-    yield f'}}, "flags": {json.dumps(flags)}, "facts": {json.dumps(dict(parsed.facts))}}}'
+    yield f'{{"flags": {json.dumps(flags)}, "facts": {json.dumps(dict(parsed.facts))}, "tables": {{'
+    for n, (name, table) in enumerate(parsed.tables.items()):
+        kind = "blocks" if isinstance(table.rows, Blocks) else "rows"
+        items = table.rows.blocks if isinstance(table.rows, Blocks) else table.rows
+        step = 100 if kind == "blocks" else 1000
+        begin = json.dumps({"columns": table.columns, kind: items[:step]})
+        yield ("," if n else "") + json.dumps(name) + ":" + begin[:-2]  # without its "]}"
+        for at in range(step, len(items), step):
+            yield "," + json.dumps(items[at : at + step])[1:-1]
+        yield "]}"
+    yield "}}"
 
 
 def _loaded(table: Mapping[str, Any]) -> Sequence[tuple[Cell, ...]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import store
 from parsers import get_parser, guess_parser
 from parsers.measurement import Table
 from parsers.text import decode
@@ -46,3 +47,10 @@ def test_a_captured_output_gives_the_same_rows_as_ever(case: Path) -> None:
     if os.environ.get("PINSWEEP_BLESS"):
         expected.write_text(as_csv(got), encoding="utf-8")
     assert as_csv(got) == expected.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_what_is_kept_of_a_text_is_what_was_read(case: Path) -> None:
+    parsed = get_parser(case.parent.name).parse(decode(case.with_suffix(".out").read_bytes()), {})
+
+    assert store._load_parsed(store.dump_parsed(parsed)) == parsed
