@@ -15,7 +15,7 @@ import pandas as pd
 TOOL, METRIC, X, BY = {tool!r}, {metric!r}, {x!r}, {by!r}
 
 data = pd.read_csv("data.csv", low_memory=False)
-data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)]
+data = data[(data["tool"] == TOOL) & (data["metric"] == METRIC)].convert_dtypes()
 for name, lines in data.groupby(BY):
     repeats = lines.groupby(X)["value"]  # the median, with the lowest and highest repeat
     middle = repeats.median()
@@ -48,10 +48,17 @@ def snippet(frame: pd.DataFrame) -> str:
     own = own[own["metric"] == metric].dropna(axis="columns", how="all")
     axes = {c: own[c].nunique() for c in own.columns if c not in _NO_AXIS and own[c].dtype.kind in "iufI"}
     x = max(axes, key=lambda c: axes[c]) if axes and max(axes.values()) > 1 else "repeat"
-    by = [c for c in own.columns if c not in _NO_SERIES and c != x and 1 < own[c].nunique() <= 12] or [
-        "sweep"
-    ]
+    by = [c for c in own.columns if c not in _NO_SERIES and c != x and 1 < own[c].nunique() <= 12]
+    for column in by[::-1]:
+        others = [c for c in by if c != column]
+        if others and _groups(own, others) == _groups(own, by):  # what the others tell already
+            by = others
+    by = by or ["sweep"]
     values = own[x].dropna()
     wide = len(values) > 0 and values.min() >= 0 and values.max() > 64 * max(values[values > 0].min(), 1e-9)
     scale = 'plt.xscale("symlog" if data[X].min() == 0 else "log", base=2)\n' if wide else ""
     return _SCRIPT.format(tool=str(tool), metric=str(metric), x=x, by=by, scale=scale)
+
+
+def _groups(frame: pd.DataFrame, by: list[str]) -> int:
+    return len(frame[by].drop_duplicates())
