@@ -1,6 +1,6 @@
 """What reading costs: fio's json+ beside json.loads, many small files beside a bare loop, memory beside the file's size.
 
-    python benchmarks/parsers.py --files 10000 --turns 5 --json parsers.json
+    python benchmarks/reading.py --files 10000 --turns 5 --json reading.json
 
 The json+ is that of a fio run here (6 jobs of random reads and writes, 4 s, on 16 MB of the temporary folder), its jobs
 repeated to the size wanted; without fio, that of a captured run. The small files are captured outputs of tests/fixtures,
