@@ -174,6 +174,12 @@ def as_junit(comparison: Comparison) -> str:
     root = ElementTree.Element("testsuites", {"name": "pinsweep compare"})
     for name, rows in suites.items():
         suite = _suite(root, name)
+        properties = ElementTree.SubElement(suite, "properties")
+        for what, said in [
+            ("A", texts.side(comparison.a)), ("B", texts.side(comparison.b)),
+            *(("different programs", text) for text in comparison.across),
+        ]:  # fmt: skip
+            ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
             case = _case(suite, row.place, row.quantity)
             said = f"{texts.from_to(row)}, {texts.change(row.change)}"
@@ -215,7 +221,7 @@ def _case(suite: ElementTree.Element, place: str, name: str) -> ElementTree.Elem
 
 
 def _count(suite: ElementTree.Element) -> None:
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", "0")
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))

@@ -31,7 +31,7 @@ _MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 25}
 """Rows that stand open; the rest is in a closed table."""
 
 _CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
-"""How far the axis goes, as a share: ±18 % unless more than a tenth of the changes go further."""
+"""How far the axis goes, as a share: ±18 % unless more than a fifth of the changes go further."""
 
 _MOST_CLOSED: Final = 2000
 
@@ -204,7 +204,7 @@ def _clip(rows: Sequence[Row]) -> float:
     )
     if not shifts:
         return _CLIPS[0]
-    most = shifts[min(len(shifts) - 1, math.floor(0.9 * len(shifts)))]
+    most = shifts[min(len(shifts) - 1, math.floor(0.8 * len(shifts)))]
     return next((clip for clip in _CLIPS if most <= math.log1p(clip)), _CLIPS[-1])
 
 

@@ -1,0 +1,181 @@
+"""`pinsweep compare` as a user and a CI job meet it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from junitparser import JUnitXml
+
+from parsers.errors import UserError
+from pinsweep.cli import cli
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Call = Callable[..., tuple[int, str, str]]
+
+SWEEP = """\
+schema: 1
+title: A program of the user's
+tool: command
+fixed:
+  command: "cat rate-{level}"
+  metrics: {rate: {regex: 'rate ([0-9.]+) MB/s', unit: MB/s, better: higher}}
+matrix:
+  level: [1, 2, 3]
+repeats: 4
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a.db and b.db, recorded by `pinsweep run`: level 3 is 40 % slower in b."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "sweep.yaml").write_text(SWEEP)
+    for name, slow in (("a", 1.0), ("b", 0.6)):
+        for level in (1, 2, 3):
+            rate = 400 / level * (slow if level == 3 else 1)
+            (folder / f"rate-{level}").write_text(f"rate {rate:.3f} MB/s\n")
+        words = [sys.executable, "-m", "pinsweep", "run", "sweep.yaml", "-o", f"{name}.db"]
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own with both files, and where it works."""
+    for name in ("a.db", "b.db"):
+        (tmp_path / name).write_bytes((recorded / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PINSWEEP_BASELINES", str(tmp_path / "baselines"))
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def call(here: Path, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Start a command in this process: (status, standard output, standard error)."""
+
+    def start(*words: str) -> tuple[int, str, str]:
+        status = cli.main(list(words), standalone_mode=False)
+        return int(status or 0), *capsys.readouterr()
+
+    return start
+
+
+def test_a_process_ends_with_the_status_that_was_asked_for(here: Path, pinsweep: Cli) -> None:
+    done = pinsweep("compare", "a.db", "b.db", "--fail-on", "regressed", cwd=here)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "1 of 3 numbers regressed" in done.stdout
+    wrong = pinsweep("compare", "a.db", cwd=here)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("error: compare: needs two sides, 1 given\nhint: ")
+
+
+def test_a_regression_is_an_exit_status_only_if_asked_for(call: Call) -> None:
+    plain = call("compare", "a.db", "b.db")
+
+    assert plain[0] == 0
+    assert "−40.0 %" in plain[1]
+    assert call("compare", "a.db", "b.db", "--fail-on", "regressed")[:2] == (1, plain[1])
+    assert call("compare", "a.db", "b.db", "--fail-on", "regressed", "--threshold", "80%")[0] == 0
+    assert call("compare", "a.db", "b.db", "--fail-on", "regressed", "--threshold", "rate=80%")[0] == 0
+    assert call("compare", "a.db", "b.db", "--fail-on", "unmatched")[0] == 0
+
+
+def test_formats_stand_alone_on_standard_output(here: Path, call: Call) -> None:
+    out = {
+        form: call("compare", "a.db", "b.db", "--format", form)
+        for form in ("json", "junit", "github", "markdown")
+    }
+
+    assert json.loads(out["json"][1])["counts"]["regressed"] == 1
+    (here / "junit.xml").write_text(out["junit"][1])
+    assert JUnitXml.fromfile("junit.xml").failures == 1
+    assert out["github"][1].startswith("::error title=regressed%3A sweep")
+    assert out["markdown"][1].startswith("**1 of 3 numbers regressed")
+    assert all("1 of 3 numbers regressed" in stderr for _, _, stderr in out.values())
+
+
+def test_a_file_takes_the_text_and_a_page_the_report(here: Path, call: Call) -> None:
+    text = call("compare", "a.db", "b.db", "--format", "junit", "-o", "junit.xml")
+    call("compare", "a.db", "b.db", "-o", "change.html", "--static")
+
+    assert text[1] == ""
+    assert JUnitXml.fromfile("junit.xml").failures == 1
+    html = (here / "change.html").read_text()
+    assert "b.db against a.db" in html
+    assert html.index('id="comparison"') < html.index('id="other"')
+    assert "1 of 3 numbers regressed" in html.split("</header>")[0]
+
+
+def test_a_summary_goes_where_github_shows_it(
+    here: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(here / "summary.md"))
+
+    call("compare", "a.db", "b.db", "--format", "github")
+
+    assert (here / "summary.md").read_text().startswith("**1 of 3 numbers regressed")
+
+
+def test_several_files_a_side(here: Path, call: Call) -> None:
+    for folder, name in (("before", "a.db"), ("after", "b.db")):
+        (here / folder).mkdir()
+        (here / folder / name).write_bytes((here / name).read_bytes())
+    call("baseline", "add", "good", "a.db")
+    ways = [
+        ("before", "after"),
+        ("before/*.db", "after/*.db"),
+        ("-a", "a.db", "-b", "b.db"),
+        ("a.db", "-b", "b.db"),
+        ("b.db", "-a", "a.db"),
+        ("good", "b.db"),
+    ]
+
+    found = [call("compare", *words) for words in ways]
+
+    assert all("1 of 3 numbers regressed" in stdout for _, stdout, _ in found)
+
+
+def test_two_levels_within_a_file(call: Call) -> None:
+    _, stdout, _ = call("compare", "a.db", "--by", "level=1,2", "--format", "json")
+
+    (cell,) = json.loads(stdout)["cells"]
+    assert (cell["verdict"], round(cell["ratio"], 3), cell["tau"]) == ("regressed", 0.5, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "needs two sides, none given"),
+        (("a.db", "b.db", "a.db"), "put a glob in quotes"),
+        (("a.db", "./a.db"), "is on both sides"),
+        (("a.db", "b.db", "--by", "level=1,2", "-a", "a.db"), "leave -a and -b out"),
+        (("a.db", "--by", "level"), "as in --by place=local,remote"),
+        (("a.db", "--by", "level=1,1"), "two levels"),
+        (("a.db", "--by", "level=1,7"), "its levels: 1, 2, 3"),
+        (("a.db", "b.db", "--threshold", "much"), "between 0 and 100"),
+        (("a.db", "b.db", "--threshold", "0"), "between 0 and 100"),
+        (("a.db", "b.db", "--threshold", "rat=5%"), "rate"),
+        (("a.db", "b.db", "--fail-on", "regresed"), "verdicts: regressed, inconclusive, unmatched"),
+        (("a.db", "b.db", "--slo", "1 MB"), "as in 1ms"),
+        (("a.db", "b.db", "--ignore", "level"), "--by level=1,2"),
+        (("a.db", "b.db", "--only", "sweeep"), "has no runs"),
+        (("a.db", "b.db", "-o", "a.db"), "would be replaced"),
+    ],
+)
+def test_mistakes_are_the_user_s_and_show_a_way_on(
+    here: Path, call: Call, words: tuple[str, ...], said: str
+) -> None:
+    before = {path: path.read_bytes() for path in here.iterdir()}
+
+    with pytest.raises(UserError) as error:
+        call("compare", *words)
+
+    assert said in "\n".join(error.value.lines())
+    assert {path: path.read_bytes() for path in here.iterdir()} == before

@@ -1,0 +1,550 @@
+"""Two sides compared: verdicts where they belong, nothing dropped in silence, and every format whole whatever the names hold."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from junitparser import Failure, JUnitXml, Skipped
+
+from parsers.errors import UserError
+from reports import comparison_formats as formats
+from reports import comparison_text as texts
+from reports import frames
+from reports.comparison import Ask, Comparison, Side, compare, levels, side
+from reports.delta import delta
+
+HOSTILE = "<script>alert(1)</script>|\x1b[31m\n::error::x,y:%0A`*_[a](b)\x07 ]]> &"
+
+Rate = Callable[[int, str], float]
+
+
+def flat(_threads: int, _place: str) -> float:
+    return 1.0
+
+
+def stream_file(
+    make: Any, path: Path, rate: Rate, *, host: str = "node07", seed: int = 1, repeats: int = 5, noise: float = 0.003,
+    sweep: str = "scaling", **facts: Any,
+) -> Path:  # fmt: skip
+    """STREAM at 1 to 4 threads, local and remote, with noise from run to run; `rate` scales a cell."""
+    rng = random.Random(seed)
+    maker = make.Maker(path, host=host)
+    maker.facts = {**make.FACTS, **facts}
+    for threads in (1, 2, 3, 4):
+        for place in ("local", "remote"):
+            for _ in range(repeats):
+                value = (
+                    5000.0 * threads * (0.7 if place == "remote" else 1.0) * rate(threads, place)
+                ) * rng.gauss(1, noise)
+                text = make.stream_text(value, threads)
+                maker.add(
+                    sweep, "stream", {"threads": threads}, text, axes=("threads", "place"), place=place, relation=place
+                )  # fmt: skip
+    written: Path = maker.write()
+    return written
+
+
+def of(name: str, path: Path) -> Side:
+    return side(name, path.name, frames.load([path]))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def before(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stream_file(make, tmp_path_factory.mktemp("files") / "before.db", flat)
+
+
+@pytest.fixture(scope="module")
+def again(make: Any, before: Path) -> Path:
+    """The same machine, on another day."""
+    return stream_file(make, before.with_name("again.db"), flat, seed=2)
+
+
+@pytest.fixture(scope="module")
+def after(make: Any, before: Path) -> Path:
+    """10 % less at the remote places, with a new kernel."""
+    return stream_file(
+        make,
+        before.with_name("after.db"),
+        lambda _, place: 0.9 if place == "remote" else 1.0,
+        seed=2,
+        kernel="6.1.0-21-amd64",
+    )
+
+
+@pytest.fixture(scope="module")
+def slow_remote(before: Path, after: Path) -> Comparison:
+    return compare(of("A", before), of("B", after))
+
+
+def test_what_is_slower_regressed_and_nothing_else(slow_remote: Comparison) -> None:
+    cells = [row for row in slow_remote.rows if not row.derived]
+
+    assert len(cells) == 4 * 2 * 4
+    assert {row.labels["place"] for row in cells if row.verdict == "regressed"} == {"remote"}
+    assert sum(row.verdict == "regressed" for row in cells) == 16
+    assert not [row for row in cells if row.verdict == "improved"]
+    row = slow_remote.rows[0]
+    assert row.change == pytest.approx(-0.1, abs=0.01)
+    assert row.interval is not None
+    assert row.interval[0] < row.change < row.interval[1]
+
+
+def test_the_worst_comes_first(slow_remote: Comparison) -> None:
+    shifts = [row.decision.shift or 0.0 for row in slow_remote.of("regressed")]
+
+    assert shifts == sorted(shifts, reverse=True)
+    verdicts = [row.verdict for row in slow_remote.rows]
+    assert verdicts == sorted(verdicts, key=["regressed", "inconclusive", "same", "improved"].index)
+
+
+def test_the_level_that_regressed_cells_share_is_named(slow_remote: Comparison) -> None:
+    assert [s.text for s in slow_remote.shared] == ["place remote: 16 of 16 regressed; local: 0 of 16"]
+
+
+def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
+    counts = slow_remote.counts
+
+    sentence = texts.sentence(slow_remote)
+
+    assert sentence.startswith(
+        f"{counts['regressed']} of {len(slow_remote.rows)} numbers regressed, 0 improved"
+    )
+    assert sum(counts.values()) == len(slow_remote.rows)
+    assert "Worst: scaling, threads=" in sentence
+
+
+def test_what_differs_is_said_first(slow_remote: Comparison) -> None:
+    (difference,) = slow_remote.fingerprint.differences
+
+    assert (difference.what, difference.a, difference.b) == ("kernel", "6.1.0-18-amd64", "6.1.0-21-amd64")
+    assert "processor" in slow_remote.fingerprint.agreed
+    assert "firmware version" in slow_remote.fingerprint.unknown
+    text = texts.table(slow_remote)
+    assert text.index("6.1.0-18-amd64 → 6.1.0-21-amd64") < text.index("regressed (")
+
+
+def test_derived_numbers_have_a_family_of_their_own(slow_remote: Comparison) -> None:
+    derived = {(r.metric, r.labels["place"]): r for r in slow_remote.rows if r.derived}
+
+    assert {r.decision.family for r in derived.values()} == {"stream, derived"}
+    assert derived["triad peak bandwidth", "remote"].verdict == "regressed"
+    assert len(derived["triad peak bandwidth", "remote"].a) == 5  # one of each repeat's curve
+
+
+def test_sides_change_places(before: Path, after: Path, slow_remote: Comparison) -> None:
+    """What regressed from A to B has improved from B to A, by the same ratio."""
+    there = {row.name: row for row in slow_remote.rows}
+    back = {row.name: row for row in compare(of("A", after), of("B", before)).rows}
+
+    mirrored = {
+        "regressed": "improved",
+        "improved": "regressed",
+        "same": "same",
+        "inconclusive": "inconclusive",
+    }
+    assert {n: mirrored[r.verdict] for n, r in there.items()} == {n: r.verdict for n, r in back.items()}
+    for name, row in there.items():
+        assert (row.decision.ratio or 0) * (back[name].decision.ratio or 0) == pytest.approx(1)
+
+
+def test_an_unchanged_machine_is_not_accused(before: Path, again: Path) -> None:
+    found = compare(of("A", before), of("B", again))
+
+    assert found.counts["regressed"] + found.counts["improved"] == 0
+    assert found.counts["same"] > 0.8 * len(found.rows)
+    assert not found.shared
+    assert texts.sentence(found).startswith(f"0 of {len(found.rows)} numbers regressed, 0 improved")
+
+
+def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -> None:
+    a = stream_file(make, tmp_path / "a.db", flat, repeats=1)
+    b = stream_file(make, tmp_path / "b.db", lambda n, p: 0.5, repeats=1)
+
+    found = compare(of("A", a), of("B", b))
+
+    assert len(found.once) == len(found.rows)
+    assert sum(found.counts.values()) == 0
+    assert texts.sentence(found) == f"One run on a side: {len(found.rows)} numbers, no verdict."
+    assert not found.fails({"regressed"})
+    assert found.fails({"inconclusive"})  # nothing can be said
+    page = delta(found)
+    assert {line.verdict for line in page.lines} == {"one run"}
+    assert all(line.mark is None for line in page.lines)
+
+
+def test_disturbed_runs_are_left_out_and_counted(
+    make: Any, before: Path, again: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(before, tmp_path / "a.db"))
+    maker = make.Maker(path)
+    for status in ("disturbed", "misplaced"):
+        for _ in range(2):
+            maker.add(
+                "scaling", "stream", {"threads": 8}, make.stream_text(1.0, 8), axes=("threads", "place"), place="local",
+                relation="local", status=status,
+            )  # fmt: skip
+    maker.write()
+
+    found = compare(of("A", path), of("B", again))
+
+    assert len(found.a.left_out) == 4
+    assert "left out: 2 disturbed, 2 misplaced" in texts.side(found.a)
+    assert all(row.labels["threads"] != "8" for row in found.rows if "threads" in row.labels)
+
+
+def test_cells_without_a_partner_are_listed_everywhere(
+    make: Any, before: Path, again: Path, tmp_path: Path
+) -> None:
+    more = make.Maker(Path(shutil.copy(before, tmp_path / "a.db")))
+    more.add(
+        "scaling", "stream", {"threads": 64}, make.stream_text(9e4, 64), axes=("threads", "place"), place="local",
+        relation="local",
+    )  # fmt: skip
+    found = compare(of("A", more.write()), of("B", again))
+
+    (only,) = found.unmatched
+    assert (only.side, only.cell) == ("A", "threads=64 place=local")
+    assert only.reason == "B has no threads=64; it has 1, 2, 3 and 4"
+    for text in (
+        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_junit(found),
+        " ".join(delta(found).absent),
+    ):  # fmt: skip
+        assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
+    assert "1 cell without a partner" in formats.as_github(found)
+
+
+def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, rows in (("A", (0, 100, 500, 900)), ("B", (0, 100, 500, 700))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(2):
+            text = make.mlc_text([(d, 80.0 + 100 / (1 + d), 20e3 / (1 + d / 100)) for d in rows])
+            maker.add("loaded", "mlc", {"mode": "loaded_latency"}, text)
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [(u.side, u.reason) for u in found.unmatched] == [
+        ("A", "B has no read loaded latency, delay 900 and read loaded latency bandwidth, delay 900"),
+        ("B", "A has no read loaded latency, delay 700 and read loaded latency bandwidth, delay 700"),
+    ]
+
+
+# --- programs ----------------------------------------------------------------------------------------------
+
+
+def stand_in(make: Any, path: Path) -> Path:
+    maker = make.Maker(path)
+    maker.programs = {"stream": {"name": "stream", "version": "0.1", "stand_in": True}}
+    for _ in range(3):
+        text = make.stream_text(2e4, 1)
+        maker.add(
+            "scaling", "stream", {"threads": 1}, text, axes=("threads",), place="local", relation="local"
+        )
+    written: Path = maker.write()
+    return written
+
+
+def official(make: Any, path: Path) -> Path:
+    maker = make.Maker(path)
+    for _ in range(3):
+        text = make.stream_text(2e4, 1)
+        maker.add(
+            "scaling", "stream", {"threads": 1}, text, axes=("threads",), place="local", relation="local"
+        )
+    written: Path = maker.write()
+    return written
+
+
+def test_a_stand_in_is_not_compared_with_the_tool_in_silence(make: Any, tmp_path: Path) -> None:
+    a, b = official(make, tmp_path / "a.db"), stand_in(make, tmp_path / "b.db")
+
+    with pytest.raises(
+        UserError, match="not the same program: A is STREAM, B is pinsweep stream, not STREAM"
+    ) as error:
+        compare(of("A", a), of("B", b))
+    assert "--across-programs" in error.value.hint
+
+    found = compare(of("A", a), of("B", b), Ask(across_programs=True))
+    said = "A is STREAM, B is pinsweep stream, not STREAM"
+    for text in (
+        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_github(found),
+        " ".join(delta(found).lead), formats.as_junit(found),
+    ):  # fmt: skip
+        assert said in text
+
+
+# --- what is asked for -------------------------------------------------------------------------------------
+
+
+def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
+    results = frames.load([before])
+
+    found = compare(*levels(results, "place", ("local", "remote")), by="place")
+
+    assert {row.verdict for row in found.rows if not row.derived} == {"regressed"}
+    assert {row.decision.tau for row in found.rows} == {0.0}
+    assert not found.unmatched
+    assert found.rows[0].change == pytest.approx(-0.3, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("axis", "wanted", "hint"),
+    [("plaice", ("local", "remote"), "place"), ("place", ("local", "remot"), "remote"), ("threads", ("1", "9"), "1, 2, 3, 4")],
+)  # fmt: skip
+def test_a_level_that_is_not_there_has_a_hint(
+    before: Path, axis: str, wanted: tuple[str, str], hint: str
+) -> None:
+    results = frames.load([before])
+
+    with pytest.raises(UserError) as error:
+        levels(results, axis, wanted)
+    assert hint in error.value.hint
+
+
+def test_a_threshold_of_one_metric(before: Path, after: Path) -> None:
+    found = compare(of("A", before), of("B", after), Ask(thresholds={"bandwidth": 0.2}))
+
+    assert {round(row.decision.threshold, 9) for row in found.rows if not row.derived} == {0.2}
+    assert {row.verdict for row in found.rows if not row.derived} == {"same"}
+    with pytest.raises(UserError) as error:
+        compare(of("A", before), of("B", after), Ask(thresholds={"bandwith": 0.2}))
+    assert "bandwidth" in error.value.hint
+
+
+def test_an_option_can_be_ignored_unless_it_tells_cells_apart(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, size in (("A", 1000), ("B", 2000)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads in (1, 2):
+            for _ in range(2):
+                options = {"threads": threads, "array_size": size}
+                maker.add("s", "stream", options, make.stream_text(1e4, threads), axes=("threads",))
+        sides.append(of(name, maker.write()))
+
+    assert [u.reason for u in compare(*sides, Ask(ignore=("array_size",))).unmatched] == []
+    assert "B has no array_size=1000; it has 2000" in compare_fails(sides)
+    with pytest.raises(UserError, match=r"differ in it \(1 and 2\)") as error:
+        compare(*sides, Ask(ignore=("threads",)))
+    assert error.value.hint.startswith("--by threads=1,2")
+
+
+def compare_fails(sides: list[Side]) -> str:
+    return compare(*sides).unmatched[0].reason
+
+
+# --- distributions -----------------------------------------------------------------------------------------
+
+
+def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path: Path) -> None:
+    def samples(hits: float, seed: int) -> list[float]:
+        rng = random.Random(seed)
+        return [rng.gauss(100, 4) if i < hits * 4000 else rng.gauss(5000, 200) for i in range(4000)]
+
+    sides = []
+    for name, hits, seed in (("A", 0.9, 0), ("B", 0.7, 50)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i in range(4):
+            maker.add(
+                "tails", "poke", {"target": "file"}, make.poke_text(samples(hits, seed + i), target="file")
+            )
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    medians = [row for row in found.rows if row.metric.endswith("p50")]
+    assert all(abs(row.change or 0) < 0.02 for row in medians)
+    assert [(round(m.share_a, 2), round(m.share_b, 2)) for m in found.modes] == [(0.9, 0.7), (0.1, 0.3)]
+    assert "the mode at 95 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
+    assert not compare(sides[0], side("B", "A again", sides[0].results)).modes
+
+
+# --- formats -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Hosts, kernels, sweeps and labels that try to break out of each format."""
+    folder = tmp_path_factory.mktemp("hostile")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    sides = []
+    for name, factor in (("A", 1.0), ("B", 0.5)):
+        maker = make.Maker(folder / f"{name}.db", host=HOSTILE + name)
+        maker.facts = {**make.FACTS, "kernel": HOSTILE + name}
+        for level in range(4):
+            for r in range(5):
+                options = {"command": ["x"], "metrics": metrics, "level": f"{HOSTILE}{level}"}
+                text = f"rate {factor * (100 + level + r / 10):.2f}\n"
+                maker.add(HOSTILE, "command", options, text, axes=("level",))
+        maker.add(
+            HOSTILE, "command", {"command": ["x"], "metrics": metrics, "level": f"only {name} {HOSTILE}"}, "rate 3\n",
+            axes=("level",),
+        )  # fmt: skip
+        sides.append(side(name, HOSTILE + name, frames.load([maker.write()])))  # type: ignore[arg-type]
+    found = compare(*sides)
+    assert found.counts["regressed"] == 4
+    return found
+
+
+def test_nothing_in_the_table_is_obeyed_by_a_terminal(hostile: Comparison) -> None:
+    text = texts.table(hostile, everything=True)
+
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert "\n::error" not in text
+
+
+def test_github_gets_one_command_a_line_and_none_from_a_name(hostile: Comparison) -> None:
+    text = formats.as_github(hostile)
+
+    lines = text.splitlines()
+    assert [line.split(" ", 1)[0] for line in lines] == ["::error"] * 4 + ["::warning"]
+    for line in lines:
+        head = line.split("::", 2)[1]
+        title = head.partition("title=")[2]
+        assert "," not in title
+        assert ":" not in title
+    assert "\x1b" not in text
+
+
+def test_markdown_rows_have_as_many_cells_as_the_head(hostile: Comparison) -> None:
+    text = formats.as_markdown(hostile)
+
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 4
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
+    assert "<script" not in text
+    assert "[a](b)" not in text
+
+
+def test_junit_loads_where_ci_loads_it(hostile: Comparison, slow_remote: Comparison, tmp_path: Path) -> None:
+    for found in (hostile, slow_remote):
+        path = tmp_path / "junit.xml"
+        path.write_text(formats.as_junit(found), encoding="utf-8")
+
+        loaded = JUnitXml.fromfile(str(path))
+
+        cases = [case for suite in loaded for case in suite]
+        failed = [case for case in cases if any(isinstance(r, Failure) for r in case.result)]
+        skipped = [case for case in cases if any(isinstance(r, Skipped) for r in case.result)]
+        assert len(cases) == len(found.rows) + len(found.unmatched) == loaded.tests
+        assert len(failed) == found.counts["regressed"] == loaded.failures
+        assert len(skipped) == loaded.skipped
+        assert len(skipped) == found.counts["inconclusive"] + len(found.once) + len(found.unmatched)
+
+
+def test_junit_has_only_what_the_common_schema_knows(slow_remote: Comparison) -> None:
+    root = ElementTree.fromstring(formats.as_junit(slow_remote))
+
+    assert root.tag == "testsuites"
+    for suite in root:
+        assert suite.tag == "testsuite"
+        assert [child.tag for child in suite][:2] == ["properties", "testcase"]
+        assert {"name", "tests", "failures", "errors", "skipped", "time"} <= set(suite.attrib)
+        for case in suite.iter("testcase"):
+            assert {"name", "classname", "time"} == set(case.attrib)
+            assert [child.tag for child in case] in (["failure"], ["skipped"], ["system-out"])
+
+
+def test_json_holds_everything_in_base_units(slow_remote: Comparison) -> None:
+    def refuse(word: str) -> float:
+        raise AssertionError(word)
+
+    found = json.loads(formats.as_json(slow_remote), parse_constant=refuse)
+
+    assert found["counts"]["regressed"] == slow_remote.counts["regressed"]
+    assert len(found["cells"]) == len(slow_remote.rows)
+    first = found["cells"][0]
+    assert (first["verdict"], first["unit"], first["better"]) == ("regressed", "B/s", "higher")
+    assert first["ratio"] == pytest.approx(first["b"]["median"] / first["a"]["median"], rel=0.01)
+    assert len(first["a"]["runs"]) == 5
+    assert found["fingerprint"]["differs"] == [
+        {"what": "kernel", "a": "6.1.0-18-amd64", "b": "6.1.0-21-amd64"}
+    ]
+
+
+def test_wild_numbers_are_no_bad_json(make: Any, tmp_path: Path) -> None:
+    """Two runs a side that differ by orders of magnitude: the interval has no upper end."""
+    sides = []
+    metrics = {"t": {"regex": r"t ([\d.e+-]+)", "unit": "s", "better": "lower"}}
+    for name, values in (("A", ("1e-200", "1e200")), ("B", ("1e200", "1e-200"))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for value in values:
+            maker.add("s", "command", {"command": ["x"], "metrics": metrics}, f"t {value}\n")
+        sides.append(of(name, maker.write()))
+    found = compare(*sides)
+
+    (cell,) = json.loads(formats.as_json(found), parse_constant=lambda w: pytest.fail(w))["cells"]
+    assert cell["high"] is None
+    assert "∞" in texts.table(found)
+
+
+def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Comparison) -> None:
+    text = texts.table(slow_remote, top=3)
+
+    assert max(map(len, text.splitlines())) <= 80
+    regressed = slow_remote.counts["regressed"]
+    assert f"regressed ({regressed})" in text
+    assert f"and {regressed - 3} more (--all lists them)" in text
+    assert len(texts.table(slow_remote, everything=True).splitlines()) > len(slow_remote.rows)
+    assert "inconclusive (" not in texts.table(slow_remote, only_changed=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (-0.133, "−13.3 %"),
+        (0.0004, "0.0 %"),
+        (-0.0004, "0.0 %"),
+        (2.4, "+240 %"),
+        (0.05, "+5.0 %"),
+        (None, "–"),
+    ],
+)
+def test_changes_as_people_read_them(value: float | None, said: str) -> None:
+    assert texts.change(value) == said
+
+
+# --- the page ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
+    lines = delta(slow_remote).lines
+
+    worst = lines[0]
+    assert (worst.verdict, worst.sign) == ("worse", "▼")
+    assert worst.mark is not None
+    dot = float(worst.mark.filled[1][1].removeprefix("M").split(" ")[0])
+    assert dot < 88  # left of the middle
+    figure = next(f for f in delta(slow_remote).curves if "triad" in f.title)
+    assert [key.dashed for key in figure.key] == [False, True]
+    assert "4 points of 8 worse" in figure.title
+
+
+def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Path) -> None:
+    b = stream_file(make, tmp_path / "b.db", lambda n, p: 0.2 if (n, p) == (1, "local") else 1.0, repeats=2)
+
+    page = delta(compare(of("A", before), of("B", b)))
+
+    assert [text for _, text in page.axis] == ["−18 %", "+18 %"]
+    assert page.lines[0].mark is not None
+    assert page.lines[0].mark.filled[1][1].startswith("M1 9")  # its tip at the left edge
+
+
+def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, tmp_path: Path) -> None:
+    from reports.render import render_report
+
+    files = [path for one in (hostile.a, hostile.b) for path in one.results.paths.values()]
+    html = render_report(files, tmp_path / "p.html", static=True, comparison=delta(hostile)).read_text()
+
+    assert "<script" not in html
+    assert html.index('id="comparison"') < html.index('id="other"') < html.index('id="runs"')
+    assert "4 of 4 numbers regressed" in html
+    assert "only A has" in html
