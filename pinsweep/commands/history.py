@@ -1,0 +1,73 @@
+"""`pinsweep history`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pinsweep.commands import _options
+
+
+@click.command(epilog="Example: pinsweep history nightly/ -o history.html")
+@_options.results
+@_options.table_or_json
+@click.option(
+    "-o",
+    "--output",
+    type=_options.FILE,
+    metavar="FILE",
+    help="Also write a page: a chart per number that changed.",
+)
+@click.option(
+    "--threshold",
+    type=_options.percent,
+    metavar="PERCENT",
+    default="3%",
+    help="Smaller steps are no news. [default: 3%]",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["regressed"]),
+    help="Exit status 1 if a number regressed and has not come back.",
+)
+@click.option(
+    "--all", "everything", is_flag=True, help="List all numbers of a change, not the largest eight."
+)
+@click.option("--static", is_flag=True, help="Leave the script out of the page.")
+def command(
+    results: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    threshold: float,
+    fail_on: str | None,
+    everything: bool,
+    static: bool,
+) -> int:
+    """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
+
+    The sessions of each host are put in the order of time; it takes six of them. Changes are steps in the medians of
+    whole sessions, not odd days. Needs the extra `history`.
+    """
+    from reports import frames, history, history_text
+    from reports.files import refuse_inputs
+    from reports.inputs import result_files
+
+    paths = result_files(results)
+    if output is not None:
+        refuse_inputs(output, paths)
+    loaded = frames.load(paths)
+    report = history.build(loaded, threshold=threshold)
+    click.echo(
+        history_text.as_json(report)
+        if form == "json"
+        else history_text.as_text(report, everything=everything),
+        nl=form != "json",
+    )
+    if output is not None:
+        from reports.history_page import render_history
+
+        title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
+        render_history(report, output, title=f"{title}: the history", static=static)
+        click.echo(f"page  {output}", err=True)
+    return 1 if fail_on and report.regressed else 0

@@ -1,0 +1,106 @@
+"""The page of a history: what changed when, and a chart for each number that did. I/O: writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from reports import format as fmt
+from reports import page, render
+from reports.charts import _history
+from reports.files import write_whole
+from reports.history import LEAST, Report
+from reports.history_text import counts_text, difference_text
+from reports.model import KeyNumber
+from reports.nodes import folded
+
+_METHOD = (
+    "A number's value in a session is the median of its repeats. Changes are found by kernel change-point detection on these "
+    "medians (radial basis kernel, at least three sessions between changes, penalty 3); a step is news from 3 % on, or what "
+    "--threshold says. What changed on the machine is what its sessions recorded differently right before and after the step, "
+    "else one session to either side of it: when two things change together, the history cannot tell which one it was."
+)
+
+
+def render_history(report: Report, out: Path, *, title: str, static: bool = False) -> Path:
+    """Write the page of a history to `out` and return it. Raises UserError if it cannot be written."""
+    write_whole(out, render.html(build(report, title=title), static=static))
+    return out
+
+
+def build(report: Report, *, title: str) -> page.Page:
+    figures = [
+        figure
+        for number, host in enumerate(report.moments, 1)
+        if (figure := _history.figure(host, report, number))
+    ]
+    block = page.Block(tool="history", figures=tuple(figures), stand_in="")
+    sessions = [moment.session for own in report.moments.values() for moment in own]
+    return page.Page(
+        title=title,
+        sentence=sentence(report),
+        key_numbers=tuple(_key_numbers(report)),
+        provenance=tuple(_provenance(report)),
+        not_recorded=(),
+        checks=tuple(_checks(report)),
+        sections=(page.Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
+        places=(),
+        methods=(_METHOD,),
+        runs=(),
+        started=0,
+        several_hosts=len(report.moments) > 1,
+        several_files=True,
+        about="",
+        version=max((s.pinsweep_version for s in sessions), default=""),
+        listed=False,
+    )
+
+
+def sentence(report: Report) -> str:
+    """Return the verdict in one sentence."""
+    if not report.steps:
+        judged = len(report.moments) - len(report.short)
+        return (
+            "No number changed."
+            if judged
+            else f"Too few sessions: it takes {LEAST} to tell a change from an odd day."
+        )
+    last = max(report.steps, key=lambda s: s.moment.session.started_utc)
+    where = f" on {last.host}" if len(report.moments) > 1 else ""
+    changes = fmt.plural(len(report.steps), "change")
+    return f"{changes}; the last{where} on {last.moment.date}, {counts_text(last)}: {difference_text(last)}."
+
+
+def _key_numbers(report: Report) -> Iterable[KeyNumber]:
+    changed = sum(bool(h.news) for h in report.histories)
+    for rank, (name, value, context) in enumerate(
+        (
+            ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
+            ("Numbers", len(report.histories), "followed"),
+            ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
+            ("Regressed", len(report.regressed), "and not come back"),
+        )
+    ):  # fmt: skip
+        yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _provenance(report: Report) -> Iterable[tuple[str, str]]:
+    yield "Hosts" if len(report.moments) > 1 else "Host", folded(report.moments)
+    days = sorted(moment.date for own in report.moments.values() for moment in own)
+    if days:
+        yield "Measured", f"{days[0]} to {days[-1]}"
+    models = sorted({str(m.session.facts.get("cpu_model") or "") for own in report.moments.values() for m in own} - {""})  # fmt: skip
+    if models:
+        yield (
+            "Processor",
+            "; ".join(models[:4]) + (f"; and {len(models) - 4} more" if len(models) > 4 else ""),
+        )
+
+
+def _checks(report: Report) -> Iterable[page.Check]:
+    for host, sessions in report.short.items():
+        yield page.Check(
+            level="info",
+            subject=f"{host}: {fmt.plural(sessions, 'session')}.",
+            text=f"It takes {LEAST} to tell a change from an odd day.",
+        )

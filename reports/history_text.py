@@ -1,0 +1,116 @@
+"""Histories for a terminal and for programs. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from reports import format as fmt
+from reports.columns import columns, printable
+from reports.history import LEAST, History, Report, Step
+from reports.verdicts.history import Change
+
+_NUMBERS = 8
+
+
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them."""
+    blocks = []
+    for host, moments in report.moments.items():
+        if host in report.short:
+            blocks.append(
+                printable(
+                    f"{host}: {fmt.plural(len(moments), 'session')}; it takes {LEAST} to tell a change from an odd day"
+                )
+            )
+            continue
+        numbers = sum(h.host == host for h in report.histories)
+        steps = [step for step in report.steps if step.host == host]
+        head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(numbers, 'number')}"
+        blocks.append(printable(f"{head}: {'no change' if not steps else fmt.plural(len(steps), 'change')}"))
+        blocks += [_step(step, everything) for step in steps]
+    return "\n\n".join(blocks)
+
+
+def difference_text(step: Step) -> str:
+    """Return "kernel 6.1 → 6.8; microcode 0xf0 → 0xf4", or that nothing recorded did."""
+    if not step.differences:
+        return "nothing that was recorded changed then"
+    told = "; ".join(f"{d.what} {d.a} → {d.b}" for d in step.differences)
+    return {0: "", -1: "one session earlier: ", 1: "one session later: "}[step.off_by] + told
+
+
+def counts_text(step: Step) -> str:
+    """Return "12 regressed, 1 improved"."""
+    counts = ((step.regressed, "regressed"), (step.improved, "improved"))
+    return ", ".join(f"{n} {word}" for n, word in counts if n)
+
+
+def change_text(change: Change) -> str:
+    """Return "−7.4 %"."""
+    percent = (change.ratio - 1) * 100
+    return f"{'+' if percent > 0 else ''}{fmt.number(percent, 2)} %"
+
+
+def _step(step: Step, everything: bool) -> str:
+    when = step.moment.session.started_utc[:16].replace("T", " ")
+    lines = [printable(f"{when}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
+    shown = step.changed if everything else step.changed[:_NUMBERS]
+    rows = [
+        (
+            change.word, history.series.name, fmt.quantity(change.before, history.series.unit), "→",
+            fmt.quantity(change.after, history.series.unit), change_text(change),
+        )
+        for history, change in shown
+    ]  # fmt: skip
+    lines += columns(rows, right=frozenset({2, 4, 5}), indent=2)
+    if len(shown) < len(step.changed):
+        lines.append(f"  and {len(step.changed) - len(shown)} more (--all lists them)")
+    return "\n".join(lines)
+
+
+def as_json(report: Report) -> str:
+    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}]}; base units."""
+    document = {
+        "hosts": [
+            {
+                "host": host, "judged": host not in report.short,
+                "sessions": [{"started_utc": m.session.started_utc, "file": m.key[0], "session": m.key[1]} for m in own],
+            }
+            for host, own in report.moments.items()
+        ],
+        "steps": [_step_json(step) for step in report.steps],
+        "series": [_series_json(history) for history in report.histories],
+    }  # fmt: skip
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {
+        "host": step.host, "started_utc": step.moment.session.started_utc, "regressed": step.regressed,
+        "improved": step.improved, "off_by_sessions": step.off_by,
+        "differences": [{"what": d.what, "before": d.a, "after": d.b} for d in step.differences],
+        "numbers": [{"number": h.series.name, "word": c.word, "ratio": c.ratio} for h, c in step.changed],
+    }  # fmt: skip
+
+
+def _series_json(history: History) -> dict[str, Any]:
+    one = history.series
+    return {
+        "host": history.host, "tool": one.key.tool, "sweep": one.key.sweep, "cell": one.cell, "metric": one.key.metric,
+        "labels": dict(one.key.part), "number": one.name, "unit": one.unit, "better": one.better,
+        "sessions": list(_sessions_json(history)),
+        "changes": [
+            {
+                "started_utc": history.moments[c.index].session.started_utc, "session": c.index, "word": c.word,
+                "before": c.before, "after": c.after, "ratio": c.ratio if c.ratio == c.ratio else None,
+            }
+            for c in history.changes
+        ],
+    }  # fmt: skip
+
+
+def _sessions_json(history: History) -> Iterable[dict[str, Any]]:
+    for moment, value, runs in zip(history.moments, history.medians, history.runs, strict=True):
+        yield {"started_utc": moment.session.started_utc, "value": value, "runs": runs}
