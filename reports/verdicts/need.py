@@ -15,6 +15,8 @@ POWER = 2.8
 TOO_MANY = 1000
 """More repeats than anybody makes: the sentence says so instead of the number."""
 
+_TOO_NOISY = f"too noisy: needs more than {TOO_MANY} repeats a side"
+
 
 class Test(Protocol):
     """What the test of a cell came to; see `reports.verdicts.decide`."""
@@ -64,7 +66,14 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
     allowed = (delta / POWER) ** 2
     if test.of_sessions >= allowed:
         sessions = math.ceil(2 * tau**2 / allowed) + 1
-        return Need(sessions=sessions, advice=f"more sessions, not more repeats: {sessions} a side")
+        repeats = math.ceil(2 * test.sd**2 / (allowed - 2 * tau**2 / sessions))
+        each = math.ceil(repeats / sessions)
+        if repeats > TOO_MANY:
+            return Need(repeats=repeats, sessions=sessions, advice=_TOO_NOISY)
+        if each <= min(len(sample.a), len(sample.b)):
+            return Need(sessions=sessions, advice=f"more sessions, not more repeats: {sessions} a side")
+        advice = f"more sessions, and more repeats: {sessions} a side, of {each} each"
+        return Need(repeats=repeats, sessions=sessions, advice=advice)
     repeats = math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
     now = min(len(sample.a), len(sample.b))
     if (
@@ -75,7 +84,7 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
             return Need(advice=f"too close to the threshold of {_percent(math.expm1(delta))} to call")
         repeats = max(repeats, now + 1)
     if repeats > TOO_MANY:
-        return Need(repeats=repeats, advice=f"too noisy: needs more than {TOO_MANY} repeats a side")
+        return Need(repeats=repeats, advice=_TOO_NOISY)
     return Need(repeats=repeats, advice=f"needs {plural(repeats, 'repeat')} a side")
 
 

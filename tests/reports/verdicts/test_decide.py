@@ -259,6 +259,23 @@ def test_what_it_takes_follows_the_formula() -> None:
     assert decision.advice == f"needs {decision.need_repeats} repeats a side"
 
 
+@pytest.mark.parametrize(
+    ("sd", "advice"),
+    [
+        (0.004, "more sessions, not more repeats: 3 a side"),
+        (0.03, "more sessions, and more repeats: 3 a side, of 14 each"),
+        (0.5, "too noisy: needs more than 1000 repeats a side"),
+    ],
+)
+def test_sessions_alone_do_not_help_where_the_runs_are_noisy(sd: float, advice: str) -> None:
+    noise = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * sd * math.sqrt(4 / 2.5)  # of the sd `sd`
+
+    decision = one(tuple(np.exp(noise)), tuple(np.exp(noise + 0.012)), interleaved=False)
+
+    assert decision.sd == pytest.approx(sd)
+    assert decision.advice == advice
+
+
 def test_a_change_that_does_not_count_is_called_that() -> None:
     decision = one(STEADY, times(STEADY, 0.974))
 

@@ -63,6 +63,27 @@ def test_fresh_runs_alone_decide() -> None:
     assert (again.n_a, again.n_b, again.method) == (5, 5, "moderated t")  # the whole sweep's variance is kept
 
 
+def test_where_only_b_is_fresh_every_cell_of_the_sweep_counts_as_a_test() -> None:
+    """A's luck made the cell look changed and is still there: the verdict has to stand against all 100."""
+    apart = [dataclasses.replace(s, interleaved=False) for s in cells(1, SHIFTS, 3)]
+    first = judge(apart)
+    screened = {d.key for d in screen(first)}
+    later = {s.key: s.b for s in cells(2, SHIFTS, 5)}
+    fresh = [dataclasses.replace(s, b=later[s.key]) for s in apart if s.key in screened]
+
+    (settled,) = settle(first, fresh)
+
+    again = [d for d in settled.decisions if d.key in screened]
+    lowest = min(again, key=lambda d: d.p if d.p is not None else 1.0)
+    assert lowest.p is not None
+    assert lowest.q is not None
+    assert lowest.q > 10 * lowest.p
+    assert settled.tau == first[0].tau > 0
+    in_turns = settle(first, [dataclasses.replace(s, interleaved=True) for s in fresh])[0]
+    assert in_turns.tau == 0
+    assert in_turns.counts["regressed"] >= settled.counts["regressed"]
+
+
 def test_what_could_not_be_measured_again_is_open() -> None:
     first = judge(cells(1, SHIFTS, 3))
 
