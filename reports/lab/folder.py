@@ -67,10 +67,13 @@ def write(folder: Path, files: Mapping[str, bytes]) -> Written:
     if targets or hashes != known:
         # first what may be found if this stops half-way, then what is there
         between = {n: (*hashes.get(n, ()), _hash(data)) for n, data in targets.items()}
-        _remember(folder / MANIFEST, hashes | between)
-        for name, data in targets.items():
-            write_whole(folder / name, data)
-        _remember(folder / MANIFEST, hashes | {n: (_hash(data),) for n, data in targets.items()})
+        try:
+            _remember(folder / MANIFEST, hashes | between)
+            for name, data in targets.items():
+                write_whole(folder / name, data)
+            _remember(folder / MANIFEST, hashes | {n: (_hash(data),) for n, data in targets.items()})
+        except UserError as error:
+            raise UserError(error.place, error.cause, "name another folder with --lab") from error
     return written
 
 

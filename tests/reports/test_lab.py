@@ -459,6 +459,9 @@ def test_places_where_no_folder_can_be(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a file, not a folder"):
         folder.write(tmp_path, {"figures/a.svg": b"x"})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["figures", "file"]
+    with pytest.raises(UserError, match="cannot be written") as caught:
+        folder.write(Path("/proc/none"), {"report.md": b"x"})
+    assert "--lab" in caught.value.hint
 
 
 # --- the command, and documents that compile ---------------------------------------------------------------
