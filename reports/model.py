@@ -68,6 +68,7 @@ class Figure:
     key: tuple[Key, ...] = ()
     note: str = ""
     half: bool = False  # takes half of the page's width where there is room
+    sweep: str = ""  # the title of the sweep it is of; said where a section has figures of several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,7 +157,7 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
     overview = _overview.figure(times)
     for word, anchor in SECTIONS:
         blocks = [
-            Block(tool=tool, figures=chapter.figures, stand_in=_stand_in_note(results, tool))
+            Block(tool=tool, figures=_of_sweeps(chapter.figures), stand_in=_stand_in_note(results, tool))
             for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK)
             if word == chart_module(tool).SECTION and chapter.figures
         ]
@@ -165,6 +165,13 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
             blocks.insert(1 if blocks else 0, Block(tool="overview", figures=(overview,), stand_in=""))
         if blocks:
             yield Section(title=_TITLES.get(word, word), anchor=anchor, blocks=tuple(blocks))
+
+
+def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Say of each figure which sweep it is of, where they are of several."""
+    if len({f.sweep for f in figures}) < 2:
+        return tuple(figures)
+    return tuple(replace(f, sub=f"{f.sweep}. {f.sub}") if f.sweep else f for f in figures)
 
 
 def _stand_in_note(results: Results, tool: str) -> str:
@@ -181,9 +188,11 @@ def _sentence(results: Results, hosts: Sequence[str]) -> str:
     where = f"on {hosts[0]}" if len(hosts) == 1 else f"on {len(hosts)} hosts"
     if not results.planned:
         return "These files hold no runs."
-    all_of = "All " if done >= results.planned else ""
-    of = "" if done >= results.planned else f" of {fmt.count(results.planned)}"
-    text = f"{all_of}{fmt.count(done)}{of} planned {'run' if results.planned == 1 else 'runs'} {where} gave numbers"
+    if done < results.planned:
+        counted = f"{fmt.count(done)} of {fmt.plural(results.planned, 'planned run')}"
+    else:
+        counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
+    text = f"{counted} {where} gave numbers"
     cells = len({(where, point.point_id) for where, point, _ in results.missing})
     if cells:
         text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
@@ -296,17 +305,17 @@ def _time(text: str) -> str:
 
 
 def _findings(results: Results) -> Iterable[Check]:
-    """What `pinsweep audit` finds, the gravest first; the same fault of a sweep on several hosts is one."""
-    same = _by(audit(results), lambda f: (f.id, f.level, f.sweep))
-    for (key, level, sweep), found in same.items():
+    """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
+    for (key, level), found in _by(audit(results), lambda f: (f.id, f.level)).items():
         finding = found[0]
-        several = len(found) > 1
+        hosts, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
-            f"{f'{one.where}, ' if several else ''}{cell}: {text}"
+            f"{f'{one.where}, ' if len(hosts) > 1 else ''}{f'{one.sweep}, ' if len(sweeps) > 1 else ''}{cell}: {text}"
             for one in found
             for cell, text in one.cells
         ]
-        where = f"{sweep} on {fmt.plural(len({one.where for one in found}), 'host')}" if several else sweep
+        where = finding.sweep if len(sweeps) == 1 else fmt.plural(len(sweeps), "sweep")
+        where += f" on {fmt.plural(len(hosts), 'host')}" if len(hosts) > 1 else ""
         yield Check(
             level="info" if level == "info" else "warn",
             subject=f"{key}{', cannot be true' if level == 'error' else ''}: {finding.title}.",

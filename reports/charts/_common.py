@@ -196,16 +196,20 @@ def cross_rows(xs: Iterable[float]) -> Rows:
     return [{"series": "failed", "x": x, "y": 0} for x in sorted(set(xs))]
 
 
-def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
-    """Mark where each curve first reaches 95 % of its maximum, with "95 % at 8" beside it: the data sets `rings` and `notes`.
+def saturates(line: Curve) -> float | None:
+    """Return the first x with 95 % of the curve's maximum. None of fewer than three points, and of a curve whose largest x
+    it is: nothing larger was tried, and a curve that still rises has not saturated."""
+    full = saturation(line.medians)
+    return None if full is None or len(line.points) < 3 or full == line.points[-1][0] else full
 
-    Of three points or more, and where something larger was tried: a curve that still rises has not saturated. Rings at one x
-    are named once.
-    """
+
+def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+    """Mark where each curve `saturates`, with "95 % at 8" beside it: the data sets `rings` and `notes`. Rings at one x are named
+    once."""
     rings: Rows = []
     for line in lines:
-        full = saturation(line.medians)
-        if full is None or len(line.points) < 3 or full == line.points[-1][0]:
+        full = saturates(line)
+        if full is None:
             continue
         at = {"x": full, "y": line.medians[full] / factor}
         rings.append({"series": line.name, **at})
@@ -224,14 +228,14 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
 
 
 def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
-    """Put the names in a column to the right of the plot, at the heights of the lines' ends, pushed apart.
+    """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart.
 
-    Returns the data sets `names` and `leads`: a hairline leads back where a name had to move.
+    Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
     """
     drawn = [c for c in curves if c.points]
     ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
     places = labels.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
-    right = plot.frame.plot_width + 8
+    right = max((x for x, _ in ends), default=0.0) + 8
     names, leads = [], []
     for line, (x, y), place in zip(drawn, ends, places, strict=True):
         at = {"series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor}
@@ -313,7 +317,7 @@ def exact(value: Spread, unit: str) -> str:
 
 
 def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
-    """Return what ran, in words: "STREAM, 3 repeats"."""
+    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell"."""
     programs = list(dict.fromkeys(naming(run) for run in runs))
     repeats = max((n for n in _repeats(runs)), default=1)
     often = f"{fmt.plural(repeats, 'repeat')} a cell" if repeats > 1 else "one run a cell"

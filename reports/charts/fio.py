@@ -282,7 +282,12 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
     bars = "lowest and highest IOPS sample of the run" if once else f"lowest to highest {common.over(runs)}"
     sub = [
         f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
-        f"Bars: {bars}. Ring: 95 % of that curve’s maximum.",
+        f"Bars: {bars}.",
+        *(
+            ["Ring: 95 % of that curve’s maximum."]
+            if any(common.saturates(line) for by in drawn.values() for line in by["iops"])
+            else []
+        ),
         *(["Latency: the median; thin line: 99 % are faster."] if quantiles and not apart else []),
         "Latency over IOPS: one point per iodepth; a curve that goes straight up only waits.",
     ]
@@ -297,6 +302,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
     offers = _offers(found, names)
     return Figure(
         id=f"fio-{sweep}",
+        sweep=runs[0].sweep_title,
         title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
         panels=drawn_panels,
@@ -389,6 +395,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure 
     left = sum(len(of) for of in every.values()) - len(chosen)
     return Figure(
         id=f"fio-tail-{sweep}",
+        sweep=runs[0].sweep_title,
         title=title,
         sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; completion latency of {fmt.count(counts[0])} to "
         f"{fmt.count(counts[-1])} I/Os a curve, from fio’s own bins. Dashed: a normal distribution with the mean and standard "

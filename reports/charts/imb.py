@@ -145,6 +145,7 @@ def _figure(
         sub = f"IMB {benchmark}, {common.ran(runs, program_name)}; mean time over the ranks."
     return Figure(
         id=f"imb-{benchmark}-{sweep}",
+        sweep=runs[0].sweep_title,
         title=title,
         sub=sub.strip() + rest,
         panels=tuple(drawn),

@@ -227,6 +227,7 @@ def _loaded_figures(
         notes.append(f"{fmt.plural(int(n), 'thread')} made the load.")
     figure = Figure(
         id=f"loaded-{sweep}",
+        sweep=runs[0].sweep_title,
         title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves], noise),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
         f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if scatter else ''}",
@@ -238,6 +239,7 @@ def _loaded_figures(
     )
     tables = Figure(
         id=f"climb-{sweep}",
+        sweep=runs[0].sweep_title,
         title=findings.climb([load.offers for curves in panels.values() for load in curves], noise),
         sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth at "
         "2 × floor is interpolated.",
@@ -601,6 +603,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run]) -> Figure | 
         ]
     return Figure(
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
+        sweep=runs[0].sweep_title,
         title=findings.matrix(
             matrix.title,
             [v for own, v in medians if own],
@@ -670,6 +673,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     most = max(s.median for s in spreads.values())
     return Figure(
         id=f"peaks-{sweep}",
+        sweep=runs[0].sweep_title,
         title="Bandwidth over all cores"
         if several
         else f"Bandwidth reaches {scale.number(most)} {scale.unit} over all cores",

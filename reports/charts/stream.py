@@ -117,9 +117,11 @@ def _figure(
     )
     return Figure(
         id=f"scaling-{sweep}",
+        sweep=runs[0].sweep_title,
         title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
-        sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run. Ring: 95 % of that curve’s maximum. "
-        f"Dotted: as many times one thread.{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
+        sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."
+        f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
+        f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
         panels=drawn,
         note=share,
