@@ -5,6 +5,7 @@ What stands here once is used by the terminal, the page and the machine formats 
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -143,20 +144,28 @@ def noise(comparison: Comparison) -> str:
 
 
 def needs(rows: Iterable[Row]) -> list[str]:
-    """Return what it would take to decide the inconclusive rows, each advice once with how many it is for, the most first."""
-    repeats: list[int] = []
-    advice: Counter[str] = Counter()
-    for row in rows:
-        if row.decision.need_repeats is not None and row.decision.advice.startswith("needs"):
-            repeats.append(row.decision.need_repeats)
-        elif row.decision.advice:
-            advice[row.decision.advice] += 1
-    found = [f"{text} ({fmt.count(n)})" for text, n in advice.most_common()]
-    if repeats:
-        low, high = min(repeats), max(repeats)
-        many = f"{low}" if low == high else f"{low} to {high}"
-        found.insert(0, f"needs {many} repeats a side ({fmt.count(len(repeats))})")
-    return found
+    """Return what it would take to decide the inconclusive rows, each advice once with how many it is for, the most first.
+
+    Advice that differs in its numbers alone is one, with their range: "needs 7 to 12 repeats a side (40)".
+    """
+    advice = [row.decision.advice for row in rows if row.decision.advice]
+    kinds: dict[str, list[list[int]]] = {}
+    for text in advice:
+        kinds.setdefault(_NUMBER.sub("{}", text), []).append([int(n) for n in _NUMBER.findall(text)])
+    found = sorted(kinds.items(), key=lambda item: -len(item[1]))
+    return [
+        f"{kind.format(*map(_range, zip(*numbers, strict=True)))} ({fmt.count(len(numbers))})"
+        for kind, numbers in found
+    ]
+
+
+_NUMBER: Final = re.compile(r"(?<![\d.\w])\d+(?= repeats?\b| a side\b| each\b)")
+"""A number of repeats or sessions in an advice; not a percentage."""
+
+
+def _range(numbers: Iterable[int]) -> str:
+    known = sorted(set(numbers))
+    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
 
 
 def side(side: Side) -> str:
