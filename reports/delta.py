@@ -126,8 +126,9 @@ def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
         yield whole
     for shared in comparison.shared:
         yield f"Regressed together: {shared.text}."
+    ends = [text for _, text in _ticks(clip)]
     yield (
-        f"Worst first; left is worse, right is better, over ±{fmt.number(clip * 100, 2)} % (log). Dot and bar: ratio and 95 % interval; "
+        f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). Dot and bar: ratio and 95 % interval; "
         "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
@@ -354,10 +355,8 @@ def _panel(
                 for row in members
                 for value in (row.a if side == "A" else row.b)
             ]
-            label = common.shorten(name, 20) if not dashed else " "
-            lines.append(
-                common.curve(f"{name}, {side}".lstrip(", "), pairs, label=label or side, dashed=dashed)
-            )
+            label = side if len(series) == 1 else " " if dashed else common.shorten(name, 20)
+            lines.append(common.curve(f"{name}, {side}".lstrip(", "), pairs, label=label, dashed=dashed))
     tested = sorted({x for line in lines for x, _ in line.points})
     x = _x_axis(axis, tested)
     colours = [vega.SERIES[i // 2 % len(vega.SERIES)] for i in range(len(lines))]
