@@ -123,7 +123,7 @@ class _Labels:
 
 def _draft(source: model.Figure, block: page.Block, label: str, results: Results, version: str) -> _Draft:
     draft = _Draft(title=source.title, figure=None)
-    caption = " ".join(filter(None, (source.sub, source.note)))
+    caption = _unshaded(" ".join(filter(None, (source.sub, source.note))))
     if source.panels:
         size = layout(source)
         shrink = min(1.0, _HIGHEST_MM / (size.height * _MM_PER_PX))
@@ -149,6 +149,11 @@ def _draft(source: model.Figure, block: page.Block, label: str, results: Results
         name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
         draft.end.append(replace(_table(name, table), caption=table.caption))
     return draft
+
+
+def _unshaded(caption: str) -> str:
+    """Leave out what a caption says of shades and outlines: the page has them, the tables of a lab report do not."""
+    return re.sub(r" ?\b(Shade|Outlined): [^.]*\.", "", caption)
 
 
 def _table(label: str, table: model.Table) -> Table:
@@ -225,11 +230,13 @@ def _sweeps_table(results: Results) -> Table:
 
 
 def _shortened(check: page.Check) -> page.Check:
-    """Keep a few examples of a check, each on a line or two: the page and `pinsweep audit` list them all."""
-    items = [_cut(item) for item in check.items[:_MOST_EXAMPLES]]
-    more = len(check.items) - len(items)
+    """Keep a few examples of a check, each on a line or two: the page and `pinsweep audit` have more of them."""
+    items = tuple(_cut(item) for item in check.items[:_MOST_EXAMPLES])
     return replace(
-        check, items=(*items, f"and {more} more: pinsweep audit lists them") if more else tuple(items)
+        check,
+        items=(*items, "and more, in the page and in pinsweep audit")
+        if check.items[_MOST_EXAMPLES:]
+        else items,
     )
 
 

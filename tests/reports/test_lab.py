@@ -268,6 +268,14 @@ def test_the_report_says_what_limits_it(files: dict[str, bytes], made: Document)
     assert escape.markdown(made.not_recorded) in text
 
 
+def test_captions_say_nothing_of_shades_that_are_not_there(files: dict[str, bytes]) -> None:
+    text = files["report.md"].decode()
+
+    assert "from node; columns: to memory of node." in text.replace("Rows: ", "")
+    assert "Shade" not in text
+    assert "Outlined" not in text
+
+
 def test_latex_tables_are_booktabs_with_columns_of_numbers(files: dict[str, bytes], made: Document) -> None:
     label = next(t.label for t in made.tables if t.label.startswith("scaling"))
     text = files[f"tables/{label}.tex"].decode()
