@@ -92,7 +92,9 @@ def _job(fields: list[str], report: Report) -> Job:
         for upper in edges:
             # Terse has no table for nanoseconds: what took less is in the first bucket of µs.
             found = share_edges(upper, unit, unit == "msec")
-            if (share := take.value()) and found:
+            if (
+                0 < (share := take.value()) <= 100 and found
+            ):  # not nan, which fio prints where nothing was counted
                 job.shares.append((*found, share / 100))
     if not any(metric in ("io_bytes", "total_ios") for _, _, metric, _ in job.rows):
         job.rows, job.shares = [], []
@@ -122,7 +124,7 @@ def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
     for _ in range(_PERCENTILES):
         key, _, text = take.text().partition("=")
         if used and (which := percentile(key.rstrip("%"))):
-            rows.append((name, which, "clat", float(text) * NS["usec"]))
+            rows.append((name, which, "clat", _whole(text) * NS["usec"]))
     _four(job, name, "lat", take, used)
     low, high, share, mean, sd = (take.value() for _ in range(5))
     samples = take.value() if version == 5 else None
@@ -142,6 +144,12 @@ def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
             if count != 1:
                 rows.append((name, "sd", "iops", sd))
             rows += [(name, "bandwidth", "samples", samples or 0), (name, "iops", "samples", count)]
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or len(text) > 18:
+        raise ValueError(f"{text!r} is no whole number")
+    return int(text)
 
 
 def _four(job: Job, name: str, metric: str, take: _Fields, used: bool) -> None:

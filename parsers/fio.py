@@ -245,12 +245,14 @@ def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
         more["groups"] += [
             (number, group, name, direction, statistic, metric, METRICS[metric].unit, float(value))
             for group, name, (direction, statistic, metric, value) in report.groups
+            if value - value == 0
         ]
         for index, job in enumerate(report.jobs):
             if _combined(job):
                 more["groups"] += [
                     (number, None, job.name, direction, statistic, metric, METRICS[metric].unit, float(value))
                     for direction, statistic, metric, value in job.rows
+                    if value - value == 0
                 ]
                 continue
             key, name = (number, index), job.name or None
