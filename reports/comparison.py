@@ -133,7 +133,7 @@ class ModeShift:
     at: float  # ns: where the mode lies
     share_a: float  # median over the runs
     share_b: float
-    once: bool  # one run on a side: what moved may be chance
+    by_chance: bool  # so few runs a side that chance may do as much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +291,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
     )
     drafts, missing = _drafts(matching, ask)
-    samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
+    samples, rules = tuple(_samples(drafts)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
     rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=worst_first))
@@ -532,8 +532,7 @@ def _family(draft: _Draft) -> str:
     return " ".join(filter(None, (draft.pair.a.tool, number.kind, number.metric)))
 
 
-def _samples(drafts: Sequence[_Draft], a: Side, b: Side) -> list[Sample]:
-    alike = a.sessions == b.sessions and len(a.sessions) == 1
+def _samples(drafts: Sequence[_Draft]) -> list[Sample]:
     return [
         Sample(
             key=key,
@@ -544,10 +543,16 @@ def _samples(drafts: Sequence[_Draft], a: Side, b: Side) -> list[Sample]:
             session_a=tuple(session for _, session in draft.a),
             session_b=tuple(session for _, session in draft.b),
             resolution=draft.resolution,
-            interleaved=alike,
+            interleaved=_took_turns(draft),
         )
         for key, draft in enumerate(drafts)
     ]
+
+
+def _took_turns(draft: _Draft) -> bool:
+    """Were both sides measured in the same sessions? Of several, as often in each: else one side has more of a good day."""
+    a, b = (Counter(session for _, session in side) for side in (draft.a, draft.b))
+    return a.keys() == b.keys() and (len(a) == 1 or a == b)
 
 
 def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
@@ -673,8 +678,11 @@ _ONE_MODE: Final = 0.95
 
 
 def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
-    """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains
-    (p at most 5 %, or the lowest that so few runs can give)."""
+    """Return the modes whose share moved by five points or more, and more than an exchange of runs between the sides explains.
+
+    p is at most 5 %, or the lowest that so few runs can give: three a side are apart in one of ten cells by chance, which is
+    said (`by_chance`, from the p-values of all cells together).
+    """
     names: dict[Hashable, str] = {}
     shapes = []
     for pair in pairs:
@@ -690,14 +698,15 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
                 names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {metric}"
                 shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
     for shape in distribution.judge_shapes(shapes):
-        by_chance = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
+        likely = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
         single = all(
             max(shares) >= _ONE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)
         )
-        if by_chance or single:
+        if likely or single:
             continue
+        weak = shape.q is None or shape.q > 0.05
         yield from (
-            ModeShift(name=names[shape.key], at=mode.at, share_a=mode.a, share_b=mode.b, once=shape.p is None)
+            ModeShift(name=names[shape.key], at=mode.at, share_a=mode.a, share_b=mode.b, by_chance=weak)
             for mode in shape.modes
             if mode.shifted
         )

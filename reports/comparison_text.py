@@ -187,7 +187,7 @@ def mode_shift(shift: ModeShift) -> str:
         f"{shift.name}: the mode at {fmt.quantity(shift.at, 'ns', 2)} holds {fmt.percent(shift.share_a)} of A "
         f"and {fmt.percent(shift.share_b)} of B"
     )
-    return text + (" (one run on a side)" if shift.once else "")
+    return text + (" (may be chance: too few runs)" if shift.by_chance else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

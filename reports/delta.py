@@ -27,7 +27,7 @@ HEIGHT: Final = 18
 
 BETTER, WORSE, NEITHER, BAND, AXIS = "#1F6FB2", "#C2500A", "#7C8794", "#E3E6EA", "#9AA3AE"
 
-_MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 25}
+_MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 12}
 """Rows that stand open; the rest is in a closed table."""
 
 _CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
