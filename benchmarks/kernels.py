@@ -205,7 +205,7 @@ def _multichase(options: argparse.Namespace, cpu: int) -> list[Pair]:
             ),
             Side(
                 name=f"multichase {label}",
-                argv=["taskset", "-c", str(cpu), program, f"-m{options.chase}", "-v", "-n6", *theirs],
+                argv=[program, f"-m{options.chase}", "-v", "-n6", *theirs],
                 read=samples,
             ),
         )
