@@ -1,12 +1,10 @@
-"""Checks that hold for any tool: options without effect, commands that say something else, summaries that do not follow."""
+"""Checks that hold for any tool: commands that say something else, summaries that do not follow."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import re
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.tools import fio
 from reports import format as fmt
@@ -14,6 +12,7 @@ from reports.checks import Fault, check
 from reports.checks._cells import (
     by_cell,
     command_text,
+    from_table,
     good,
     in_bytes,
     is_captured,
@@ -22,60 +21,9 @@ from reports.checks._cells import (
     typed_options,
     whole,
 )
-from reports.checks.mlc import Curve, curves
 from reports.checks.mpi import times
 from reports.checks.stream import BYTES
 from reports.frames import Results, Run
-
-_NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
-"""MLC's options that its output does not repeat: only the numbers show whether they arrived."""
-
-
-@check("G1", "warn")
-def no_effect(results: Results) -> Iterator[Fault]:
-    """an option that changed nothing
-
-    Two loaded-latency curves that differ in one option of MLC which its output does not repeat (-l, -b, -X,
-    -r …): in all rows that reach half of the peak, bandwidths agree within 10 %, while the same option
-    changes the same rows of another pair by more than 20 % (median). Curves of fewer than five rows are
-    left out.
-
-    Do: check that the option reached the tool (a digit for a letter, a wrapper that drops it), and that it
-    applies to this traffic.
-    """
-    found = [curve for curve in curves(results) if len(curve.rows) >= 5]
-    for name in _NOT_ECHOED:
-        pairs = []
-        groups: dict[tuple[object, ...], list[Curve]] = {}
-        for curve in found:
-            # `source` tells apart texts that told the same: not an option
-            groups.setdefault((*siblings_key(curve.run, (name, "source", "W")), curve.traffic), []).append(
-                curve
-            )
-        for members in groups.values():
-            for a, b in itertools.combinations(members, 2):
-                values = [str(curve.run.point.options.get(name)) for curve in (a, b)]
-                if values[0] != values[1] and (changes := _changes(a, b)):
-                    pairs.append((a, b, changes))
-        effect = max((statistics.median(changes) for _, _, changes in pairs), default=0.0)
-        if effect <= math.log(1.2):
-            continue
-        for a, b, changes in pairs:
-            if max(changes) < math.log(1.1):
-                values = [curve.run.point.options.get(name, "not given") for curve in (a, b)]
-                yield Fault(
-                    level="warn", run=b.run,
-                    text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.percent(math.expm1(max(changes)))} "
-                    f"in all loaded rows; of other traffic it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
-                )  # fmt: skip
-
-
-def _changes(a: Curve, b: Curve) -> list[float]:
-    """Return |ln(bandwidth ÷ bandwidth)| of the rows that both have and of which one reaches half of its curve's peak."""
-    mine, other = ({row.delay: row.bandwidth for row in curve.rows} for curve in (a, b))
-    half = [max(rows.values()) / 2 for rows in (mine, other)]
-    loaded = [d for d in mine if d in other and (mine[d] >= half[0] or other[d] >= half[1])]
-    return [abs(math.log(mine[d] / other[d])) for d in loaded] if len(loaded) >= 3 else []
 
 
 @check("G2", "error", "warn")
@@ -85,7 +33,8 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     Of captured output: an option whose value differs between the command line and the results (numjobs and
     bs are judged by F2 and F3); options that the tool does not have; a digit where a letter belongs
     (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`; several
-    values in one (`--iodepth=1/4/8` are three commands). Of pinsweep's own runs: an option that fio prints
+    values in one (`--iodepth=1/4/8` are three commands); of a table that names a size, a command without
+    one. Of pinsweep's own runs: an option that fio prints
     with another value than asked.
 
     Do: copy commands from the shell's history into the report, not from memory; run what the report says.
@@ -112,11 +61,17 @@ def command_and_result(results: Results) -> Iterator[Fault]:
                 text=f"{problem}, in “{_short(command)}”",
                 cell=cells,
             )
+        size = members[0].options.get("size")
+        if tool == "fio" and size and from_table(members[0]) and not re.search(r"--(?:size|io_size|filesize)\b", command):  # fmt: skip
+            yield Fault(
+                level="warn", run=members[0], cell=cells,
+                text=f"the rows say size={size}, the command has no --size: fio takes the whole device then",
+            )  # fmt: skip
         for name, typed in typed_options(members[0]).items():
             rows = {str(run.options[name]) for run in members if name in run.options}
             if name in ("numjobs", "bs") or not rows or "/" in typed:
                 continue
-            if not any(_same(typed, value) for value in rows):
+            if not any(same_value(typed, value) for value in rows):
                 yield Fault(
                     level="error", run=members[0], cell=cells,
                     text=f"the command says {name}={typed}, the results {fmt.words(sorted(rows))}",
@@ -130,12 +85,12 @@ def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
         if (
             printed not in (None, "")
             and isinstance(asked, str | int | float)
-            and not _same(str(printed), asked)
+            and not same_value(str(printed), asked)
         ):
             yield name, asked, printed
 
 
-def _same(a: object, b: object) -> bool:
+def same_value(a: object, b: object) -> bool:
     """Do two ways of writing mean the same: `4k` and `4096`, `True` and `1`, `20s` and `20`?"""
     if str(a).lower() == str(b).lower():
         return True
@@ -251,11 +206,16 @@ def _rate_claim(text: str, unit: str, known: Mapping[int, float], column: float,
     """Judge a quoted maximum: derivable from the largest bandwidth by some divisor, from another row, or from none."""
     rates = {size: size / t * 1e9 for size, t in known.items() if size and t}
     best = max(rates, key=lambda s: rates[s])
-    for size in sorted(rates, key=lambda s: -rates[s]):
-        if any(_quotes(text, rates[size] / m / d) for m in (megabyte, 1e6) for d in _divisors(unit)):
-            if rates[best] > 1.01 * rates[size]:
-                return f"“maximum {text} {unit}” is the row of {fmt.size(size)}; the maximum is {fmt.quantity(rates[best], 'B/s')} at {fmt.size(best)}"
+    quoted = [
+        size
+        for size in rates
+        if any(_quotes(text, rates[size] / m / d) for m in (megabyte, 1e6) for d in _divisors(unit))
+    ]
+    if quoted:
+        if rates[best] <= 1.01 * max(rates[size] for size in quoted):
             return ""
+        rows = " or ".join(f"{fmt.size(s)}{' (the last)' * (s == max(rates))}" for s in quoted)
+        return f"“maximum {text} {unit}” is the row of {rows}; the maximum is {fmt.quantity(rates[best], 'B/s')} at {fmt.size(best)}"
     for divisor in _divisors(unit):
         value = f"{column / divisor:.{len(text.partition('.')[2])}f}"
         if len(value) == len(text) and sum(a != b for a, b in zip(value, text, strict=True)) == 1:
@@ -315,8 +275,9 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 def clock(results: Results) -> Iterator[Fault]:
     """a clock too coarse for what it times, or a mean that a few values make
 
-    poke: the timer's own cost, or its step, at 10 % of the median or more. fio: a standard deviation above
-    the mean latency (info): a few slow I/Os make the mean.
+    poke: the timer's own cost, or its step, at 10 % of the median or more; of a table, what an access to
+    0 bytes takes, at 10 % of the mean or more. A standard deviation above the mean latency (info): a few
+    slow operations make the mean.
 
     Do: time many operations at once where the clock is coarse; quote the median and the tail where the
     deviation is large.
@@ -331,6 +292,7 @@ def clock(results: Results) -> Iterator[Fault]:
             if flags:
                 yield Fault(level="warn", run=run, text=flags[0].text)
                 break
+    yield from _of_tables([run for run in good(results, "poke") if from_table(run)])
     for runs in by_cell(good(results, "fio")).values():
         for direction in ("read", "write"):
             found = []
@@ -348,6 +310,38 @@ def clock(results: Results) -> Iterator[Fault]:
                     level="info", run=run,
                     text=f"{direction}: mean {fmt.quantity(own['mean'], 'ns')}, standard deviation {fmt.quantity(own['sd'], 'ns')}",
                 )  # fmt: skip
+
+
+def _of_tables(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge means and deviations of single accesses, and what the access to nothing tells of their clock."""
+    tables = [(run, _latencies(run)) for run in runs]
+    empty = {
+        target: value
+        for run, found in tables
+        for (target, statistic), value in found.items()
+        if statistic == "mean" and whole(run.options.get("bytes")) == 0
+    }
+    for run, found in tables:
+        for target in dict.fromkeys(target for target, _ in found):
+            mean, none = found.get((target, "mean"), 0.0), empty.get(target, 0.0)
+            if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
+                yield Fault(
+                    level="warn", run=run,
+                    text=f"{target}: of {fmt.quantity(mean, 'ns')}, {fmt.quantity(none, 'ns')} are what an access to 0 bytes takes",
+                )  # fmt: skip
+            if 0 < mean < (deviation := found.get((target, "sd"), 0.0)):
+                yield Fault(
+                    level="info", run=run,
+                    text=f"{target}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}",
+                )  # fmt: skip
+
+
+def _latencies(run: Run) -> dict[tuple[str, str], float]:
+    return {
+        (str(row.get("target")), str(row.get("statistic"))): float(str(row["value"]))
+        for row in run.records()
+        if row["metric"] == "latency"
+    }
 
 
 @check("G7", "error")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from reports import format as fmt
-from reports.checks import Fault, check
+from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, good, is_captured, placed_cpus, topology
 from reports.frames import Results, Run
 
@@ -102,14 +102,15 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
 
 
-@check("P3", "info")
+@check("P3", "warn", "info")
 def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
     The last digit that is printed, ÷ the time: above 2 % the figure cannot tell a change of 2 %. And sizes
-    behind which there are fewer than 50 repetitions (IMB's own choice for megabytes).
+    behind which there are fewer than 50 repetitions (IMB's own choice for megabytes). Of a single run: warn;
+    where the run was repeated, its repeats show how wide it is: info.
 
-    Do: decide nothing from these sizes alone; raise -iter for the large ones.
+    Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
     for runs in by_cell(good(results, "imb")).values():
         known = times(runs)
@@ -135,7 +136,8 @@ def resolution(results: Results) -> Iterator[Fault]:
         if few:
             parts.append(f"fewer than 50 repetitions from {fmt.size(few[0])} on")
         if parts:
-            yield Fault(level="info", run=runs[0], text="; ".join(parts))
+            level: Level = "warn" if len(runs) == 1 else "info"
+            yield Fault(level=level, run=runs[0], text="; ".join(parts))
 
 
 def _step(values: list[float]) -> float:

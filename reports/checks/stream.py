@@ -13,6 +13,7 @@ from reports.checks import Fault, check
 from reports.checks._cells import (
     by_cell,
     command_text,
+    from_table,
     good,
     is_captured,
     placed_cpus,
@@ -54,10 +55,15 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 
     STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a loop of
     at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
-    the ticks. Where the array's size is an axis of the sweep, the caches are what was to be seen: info.
+    the ticks. Where the array's size is an axis of the sweep, the caches are what was to be seen: info. Of a
+    table that tells no size: info, for nobody can check it then.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
     """
+    untold = [run for run in good(results, "stream") if from_table(run) and "array_size" not in run.options]
+    if untold:
+        cells = fmt.plural(len(by_cell(untold)), "cell")
+        yield Fault(level="info", run=untold[0], cell=cells, text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
     for runs in by_cell(good(results, "stream")).values():
         run = runs[0]
         size, machine = _array_bytes(run), topology(run)

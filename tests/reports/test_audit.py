@@ -23,6 +23,7 @@ from reports.audit import Finding
 from reports.checks import LEVELS, checks
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
+POKES = "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
 FIO_MIX = (
     "iodepth, bs, size, numjobs, runtime, direction=write:iops, direction=write:lat[us], "
     "direction=read:iops, direction=read:lat[us], disk_util[%]"
@@ -93,6 +94,15 @@ def report_003(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Fin
     return findings(result)
 
 
+@pytest.fixture(scope="module")
+def report_000(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the table of means and deviations of seed 000."""
+    text = make.seed_text("000")
+    result = tmp_path_factory.mktemp("000") / "report.db"
+    take(result, text[text.index("| block size | mem mean") :], "pokes.txt", tool="poke", columns=POKES)
+    return findings(result)
+
+
 def test_little_s_law_finds_the_impossible_row_and_the_seven_others(report_004: tuple[Finding, ...]) -> None:
     impossible = found(report_004, "F1", "error")
     assert len(impossible) == 1
@@ -143,6 +153,7 @@ def test_the_write_cache_is_seen_four_ways(report_004: tuple[Finding, ...]) -> N
 
 def test_commands_that_cannot_have_been_typed(report_004: tuple[Finding, ...]) -> None:
     problems = " ".join(text for _, text in found(report_004, "G2"))
+    assert "the rows say size=512M, the command has no --size" in problems
 
     assert problems.count("MLC has no option “-1256”, “-l256” with a digit for its letter?") == 3
     assert "a blank in “--name =”" in problems
@@ -176,6 +187,8 @@ def test_seed_003(report_003: tuple[Finding, ...]) -> None:
     assert any("11391.37 “Mbytes/sec” are 11.94 GB/s" in text for _, text in found(report_003, "P2", "info"))
     assert any("190 ns in steps of 10.0 ns: 5.3 %" in text for _, text in found(report_003, "P3"))
     assert any("the peak is 6.24 GB/s at 256 KiB" in text for _, text in found(report_003, "P4"))
+    assert any("“maximum 5.46 GB/s” is the row of 1 MiB or 4 MiB (the last)" in t for t in claims)
+    assert found(report_003, "S1", "info")
     unions = sorted(re.findall(r"union of (.*):", text)[0] for _, text in found(report_003, "P1", "error"))
     assert unions == ["core:0 and core:15", "core:0 and core:7"]
     ((cells, text),) = found(report_003, "S3", "warn")
@@ -186,9 +199,20 @@ def test_seed_003(report_003: tuple[Finding, ...]) -> None:
     assert distances.startswith("local is 1.36 × remote (place=remote threads=1), the table says 1.1")
 
 
+def test_seed_000(report_000: tuple[Finding, ...]) -> None:
+    clock = found(report_000, "G6", "warn")
+    assert ("bytes=1000000000", "memory: of 365 ns, 138 ns are what an access to 0 bytes takes") in clock
+    assert len(clock) == 3  # memory of every size; beside a file's microseconds 142 ns are little
+    assert found(report_000, "G6", "info") == [
+        ("bytes=0", "memory: mean 138 ns, standard deviation 207 ns"),
+        ("bytes=0", "file: mean 142 ns, standard deviation 174 ns"),
+    ]
+
+
 def test_nothing_else_is_claimed_of_the_seeds(
-    report_003: tuple[Finding, ...], report_004: tuple[Finding, ...]
+    report_000: tuple[Finding, ...], report_003: tuple[Finding, ...], report_004: tuple[Finding, ...]
 ) -> None:
+    assert {f.id for f in report_000} == {"G6"}
     assert {f.id for f in report_004} == {
         "F1",
         "F2",
@@ -203,7 +227,7 @@ def test_nothing_else_is_claimed_of_the_seeds(
         "M3",
         "M4",
     }
-    assert {f.id for f in report_003} == {"G3", "G4", "P1", "P2", "P3", "P4", "S3", "S4"}
+    assert {f.id for f in report_003} == {"G3", "G4", "P1", "P2", "P3", "P4", "S1", "S3", "S4"}
 
 
 # --- silence -----------------------------------------------------------------------------------------------
@@ -370,6 +394,50 @@ def test_a_superlinear_speedup(make: Any, tmp_path: Path) -> None:
     ((cell, text),) = found(findings(maker.write()), "G5")
 
     assert (cell, text) == ("threads=4", "4.80 × one thread with 4")
+
+
+@pytest.mark.parametrize(
+    ("effect", "noise", "repeats", "ids"),
+    [
+        (1.0, 0.01, 3, {"G1"}),
+        (1.1, 0.01, 3, set()),  # it had one
+        (1.0, 0.2, 3, set()),  # too noisy to tell
+        (1.0, 0.01, 2, set()),  # nobody knows the noise
+    ],
+)
+def test_an_axis_that_nothing_shows(
+    make: Any, tmp_path: Path, effect: float, noise: float, repeats: int, ids: set[str]
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for value, factor in ((0, 1.0), (1, effect)):
+        for i in range(repeats):
+            times = {
+                2**p: round((1 + 2**p / 1e3) * factor * (1 + noise * (i + value / 9)), 2)
+                for p in range(8, 16)
+            }
+            options = {"benchmark": "PingPong", "off_cache": value}
+            maker.add("pingpong", "imb", options, make.imb_text(times), axes=("off_cache",))
+
+    report = findings(maker.write())
+
+    assert {f.id for f in report if f.level != "info"} == ids
+    if ids:
+        assert found(report, "G1") == [
+            ("2 cells", "off_cache=0 and 1: no figure differs by more than its noise")
+        ]
+
+
+def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    text = make.imb_text({2**p: 1 + 2**p / 1e3 for p in range(8, 16)})
+    for node in ("n1", "n2"):
+        maker.add("pingpong", "imb", {"benchmark": "PingPong", "node": node}, text, axes=("node",))
+
+    ((cell, said),) = found(findings(maker.write()), "G1")
+
+    assert cell == "node=n2 benchmark=PingPong" or "n2" in cell
+    assert said.startswith("all 16 figures are those of")
+    assert said.endswith("node had no effect, or a text was copied")
 
 
 def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:
