@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -228,6 +229,36 @@ def test_nothing_else_is_claimed_of_the_seeds(
         "M4",
     }
     assert {f.id for f in report_003} == {"G3", "G4", "P1", "P2", "P3", "P4", "S1", "S3", "S4"}
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "audit-example.md"
+
+
+@pytest.mark.parametrize("number", ["000", "003", "004"])
+def test_the_page_shows_what_is_found(number: str, request: pytest.FixtureRequest) -> None:
+    """docs/audit-example.md; PINSWEEP_BLESS=1 writes what is found into it."""
+    text = module.as_text(request.getfixturevalue(f"report_{number}"), most_cells=3)
+    block = f"<!-- {number} -->\n```\n{text}\n```\n"
+    page = EXAMPLE.read_text(encoding="utf-8")
+    old = re.search(rf"<!-- {number} -->\n```\n.*?\n```\n", page, re.DOTALL)
+    assert old is not None
+    if os.environ.get("PINSWEEP_BLESS"):
+        EXAMPLE.write_text(page.replace(old[0], block), encoding="utf-8")
+    assert block in EXAMPLE.read_text(encoding="utf-8")
+
+
+def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) -> None:
+    rows = re.findall(
+        r"^\| ([A-C]) \| [^|]+ \| ([^|]+) \|", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    reports = {letter: {f.id for f in request.getfixturevalue(f"report_{n}")} for letter, n in zip("ABC", ("004", "003", "000"), strict=True)}  # fmt: skip
+
+    assert len(rows) > 30
+    for letter, found_as in rows:
+        assert set(re.findall(r"[FMSPG]\d+", found_as.partition(":")[0])) <= reports[letter], (
+            letter,
+            found_as,
+        )
 
 
 # --- silence -----------------------------------------------------------------------------------------------
