@@ -163,6 +163,8 @@ def build(
     ]
     warnings += _programs(collected)
     ordered = _worst_first(odd)
+    rerun = _rerun(ordered, everywhere, nodes.sessions, collected)
+    warnings += _scatter(rerun, statuses)
     return Report(
         groups=tuple(groups),
         statuses=statuses,
@@ -171,7 +173,7 @@ def build(
         differing=_differing(groups, nodes.sessions, {o.node for o in ordered} | {e.name for e in everywhere}),
         missing=tuple(missing),
         warnings=tuple(warnings),
-        rerun=_rerun(ordered, everywhere, nodes.sessions, collected),
+        rerun=rerun,
         sessions=nodes.sessions,
         files=nodes.files,
     )  # fmt: skip
@@ -294,6 +296,18 @@ def _programs(collected: Iterable[Series]) -> list[str]:
         for tool, programs in by_tool.items()
         if len(programs) > 1
     ]
+
+
+_TOO_MANY: Final = 0.25
+
+
+def _scatter(rerun: Mapping[str, object], statuses: Mapping[str, Status]) -> Iterable[str]:
+    """Say so where so many nodes look slow that it cannot be the nodes."""
+    if len(rerun) >= LEAST_NODES and len(rerun) > _TOO_MANY * len(statuses):
+        yield (
+            f"{len(rerun)} of {fmt.count(len(statuses))} nodes look slow in something: the runs scatter, or the nodes were not idle. "
+            "Longer runs and more repeats help more than a second look"
+        )
 
 
 def _differing(

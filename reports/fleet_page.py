@@ -17,6 +17,7 @@ from reports.frames import short_names
 from reports.model import KeyNumber, Table
 from reports.nodes import folded
 
+_MOST_SUSPECTS = 60
 _NAMED = 12
 """Nodes that a sentence names; of more it says how many."""
 
@@ -75,9 +76,11 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
         for number, group in enumerate(report.groups, 1)
         if (figure := _strip.figure(group, report, number, several))
     ]
-    suspects = tuple(_suspects(report, links))
+    every = tuple(_suspects(report, links))
+    suspects = every[:_MOST_SUSPECTS]
     block = FleetBlock(
-        tool="fleet", figures=tuple(figures), stand_in="", suspects=suspects, heading=f"{fmt.spelled(len(suspects)).capitalize()} to look at"
+        tool="fleet", figures=tuple(figures), stand_in="", suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
+        + (f", the first {_MOST_SUSPECTS}" if len(every) > _MOST_SUSPECTS else ""),
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
     return page.Page(

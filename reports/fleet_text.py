@@ -16,6 +16,7 @@ Via = Literal["clush", "ssh", "slurm"]
 VIAS: Final[tuple[Via, ...]] = ("clush", "ssh", "slurm")
 
 _NUMBERS_PER_NODE = 5
+_NODES = 30
 _MISSING = 20
 
 
@@ -76,6 +77,8 @@ def _odd(report: Report, everything: bool) -> str:
     left: dict[str, int] = {}
     for odd in report.odd:
         shown[odd.node] = shown.get(odd.node, 0) + 1
+        if len(shown) > _NODES and not everything:
+            continue
         if shown[odd.node] > _NUMBERS_PER_NODE and not everything:
             left[odd.node] = left.get(odd.node, 0) + 1
             continue
@@ -93,6 +96,8 @@ def _odd(report: Report, everything: bool) -> str:
         f"{printable(node)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
         for node, n in left.items()
     ]
+    if len(shown) > _NODES and not everything:
+        lines.append(f"{len(shown) - _NODES} more nodes with odd numbers (--all lists them)")
     return "\n".join(lines)
 
 
@@ -232,7 +237,7 @@ _NOT_AGAIN: Final = {"-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-
 
 def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
     """Return the command that runs some sweeps of a session again into a new file; empty if it was no `pinsweep run`."""
-    if not argv or argv[0] != "run":
+    if not argv or argv[0] != "run":  # captured output, `pinsweep parse`
         return ()
     kept: list[str] = []
     words = iter(argv[1:])
