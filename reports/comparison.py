@@ -169,6 +169,7 @@ class Comparison:
         Hashable, tuple[Pair, ...]
     ]  # key of a sample → the cells it came from; of a curve all of them
     by: str = ""  # the axis whose levels are compared, "" of files
+    confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
 
     def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
         """Return the rows with a verdict, worst first."""

@@ -105,7 +105,7 @@ def sentence(comparison: Comparison) -> str:
             first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
             text += f" {word}: {first.name}, {change(first.change)} ({interval(first.interval)})."
             break
-    return text
+    return f"{text} {comparison.confirmed}".rstrip()
 
 
 def _are(n: int) -> str:

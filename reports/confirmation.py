@@ -6,7 +6,7 @@ Comparison ─asked→ cells ─orchestrator.rerun→ fresh result files ─fram
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,7 +89,14 @@ def confirmed(
         sorted((_row(row, fresh, decisions[row.decision.key]) for row in found.rows), key=worst_first)
     )
     samples = tuple(fresh[s.key][1] if s.key in fresh else s for s in found.samples)
-    return dataclasses.replace(found, rows=rows, families=families, samples=samples, shared=shared(rows))
+    return dataclasses.replace(
+        found,
+        rows=rows,
+        families=families,
+        samples=samples,
+        shared=shared(rows),
+        confirmed=_conclusion(rows, wanted, rerun),
+    )
 
 
 def _name(row: Row) -> tuple[object, ...]:
@@ -140,8 +147,15 @@ def announce(wanted: Asked, rerun: Rerun) -> list[str]:
     return lines
 
 
-def conclude(confirmed: Comparison, keys: Collection[Hashable]) -> str:
-    """Say what became of the numbers that looked changed: "of 12 numbers measured again 3 regressed, 8 same, 1 inconclusive"."""
-    words: Sequence[str] = [row.verdict for row in confirmed.rows if row.decision.key in keys]
+def _conclusion(rows: Sequence[Row], wanted: Asked, rerun: Rerun) -> str:
+    """Return "Measured again, both sides in turns: of 12 numbers that looked changed 3 regressed, 8 same, 1 inconclusive."."""
+    words: Sequence[str] = [row.verdict for row in rows if row.decision.key in wanted.keys]
     counted = ", ".join(f"{words.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in words)
-    return f"of {fmt.plural(len(words), 'number')} that looked changed, fresh runs say: {counted}"
+    how = (
+        "both sides in turns"
+        if len(rerun.twins) == len(rerun.pairs) - len(rerun.lost)
+        else "B, where it could not be both in turns"
+        if rerun.twins
+        else "B, against A's stored runs"
+    )
+    return f"Measured again, {how}: of {fmt.plural(len(words), 'number')} that looked changed {counted}."

@@ -51,8 +51,6 @@ def confirm(
         click.echo(f"fresh runs  {path}", err=True)
     if fresh.summary.stopped:
         raise KeyboardInterrupt
-    settled = confirmation.confirmed(
+    return confirmation.confirmed(
         found, wanted, rerun, frames.load(fresh.a) if fresh.a else None, frames.load(fresh.b), ask
     )
-    click.echo(confirmation.conclude(settled, wanted.keys), err=True)
-    return settled
