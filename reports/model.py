@@ -131,8 +131,8 @@ class ChartModule(Protocol):
         """Say what one run found, in some 50 characters, from its measurements; "" where it cannot be said."""
         ...
 
-    def leading(self, rows: Sequence[Mapping[str, Cell]]) -> float | None:
-        """Return the number that stands for a run where repeats or cells are set against one another, in its base unit."""
+    def leading(self, rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
+        """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
 

@@ -1,6 +1,7 @@
 """What `pinsweep show` and the end of a run print: the few numbers that matter, in 80 columns of plain text.
 
-Plain on purpose: the same text in a terminal, in a pipe and in a log. Returns texts; prints nothing.
+Plain text, for a pipe and a log; for a terminal with bars and sparklines, whose length is their number's from zero on.
+Returns texts; prints nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +36,51 @@ def headline(tool: str, parsed: Parsed | None) -> str:
 # --- a result file -----------------------------------------------------------------------------------------
 
 
-def show_result(path: Path) -> str:
-    """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing."""
+def summary(results: Results, *, bars: bool = False) -> list[str]:
+    """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  triad 23.0 GB/s at threads=8", the cell with the largest
+    number. A sparkline (`bars`) has a column per cell, in the order of the axes."""
+    lines = []
+    by_sweep = common.group(
+        (r for tool in results.tools for r in results.good(tool)),
+        lambda r: (r.point.sweep, naming.program_kind(r)),
+    )
+    for (sweep, _), runs in by_sweep.items():
+        cells = _ordered(runs)
+        typical = _typical(cells)
+        top = cells[max(range(len(cells)), key=lambda i: typical[i] or 0.0)]
+        said = headline(top[0].tool, _medians([run.parsed for run in top if run.parsed is not None]))
+        at = f" at {top[0].point.describe()}" if len(cells) > 1 and top[0].point.labels() else ""
+        lines.append((sweep, _spark(typical) if bars else "", f"{said}{at}"))
+    drawn = max((len(spark) for _, spark, _ in lines), default=0)
+    rows = [(name, *([spark] if drawn else []), text) for name, spark, text in lines]
+    return _columns(rows, indent=0)
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_BAR = 8
+_SPARK = 16
+
+
+def _spark(values: Sequence[float | None]) -> str:
+    """Return a column per value, its height from zero to the largest; a gap where there is none. "" of one value or of many."""
+    most = max((v for v in values if v is not None), default=0.0)
+    if not 1 < len(values) <= _SPARK or most <= 0:
+        return ""
+    return "".join(" " if v is None else _HEIGHTS[min(7, max(0, round(v / most * 8) - 1))] for v in values)
+
+
+def _bar(value: float | None, most: float) -> str:
+    """Return a bar of up to eight characters, in eighths of one."""
+    if value is None or most <= 0:
+        return ""
+    full, part = divmod(max(1, round(value / most * _BAR * 8)), 8)
+    return "█" * full + (_EIGHTHS[part] if part else "")
+
+
+def show_result(path: Path, *, bars: bool = False) -> str:
+    """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
+    bar a cell, where it fits."""
     results = frames.load([path])
     out = [_head(results, path), ""]
     by_sweep = common.group(
@@ -45,7 +89,7 @@ def show_result(path: Path) -> str:
     for sweep, runs in by_sweep.items():
         out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in common.group(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
-            out += [*_cells(same), ""]
+            out += [*_cells(same, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     out += list(_trouble(results))
@@ -59,19 +103,47 @@ def _head(results: Results, path: Path) -> str:
     return f"{titles}\n{hosts}: {fmt.count(done)} of {fmt.count(results.planned)} runs gave numbers"
 
 
-def _cells(runs: Sequence[Run]) -> list[str]:
+def _axes(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+
+
+def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the repeats of each cell, the cells in the order of their axes."""
+    axes = _axes(runs)
+    cells = common.group(runs, lambda r: (r.host, r.record.point_id)).values()
+    return sorted(cells, key=lambda c: [frames.natural(c[0].point.labels().get(axis)) for axis in axes])
+
+
+def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
+    """Return for each cell the number that stands for the medians of its repeats; nothing of cells that have it in different units."""
+    told = [
+        chart_module(same[0].tool).leading(
+            _medians([r.parsed for r in same if r.parsed]).measurements.records()
+        )
+        for same in cells
+    ]
+    alike = len({one[0] for one in told if one}) == 1
+    return [one[1] if one and alike else None for one in told]
+
+
+def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
     """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell."""
-    cells = list(common.group(runs, lambda r: (r.host, r.record.point_id)).values())
-    axes = list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
-    cells.sort(key=lambda members: [frames.natural(members[0].point.labels().get(axis)) for axis in axes])
+    cells, axes = _ordered(runs), _axes(runs)
     repeats = {len(members) for members in cells}
     names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
-    rows = [(*axes, "", *([] if each else ["runs"]))]
+    rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members in cells[:_MOST_LINES]:
         labels = members[0].point.labels()
         values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
+    if bars and axes and len(cells) > 1:
+        typical = _typical(cells[:_MOST_LINES])
+        most = max((v for v in typical if v is not None), default=0.0)
+        drawn = ["", *(_bar(v, most) for v in typical)]
+        wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
+        if 2 + sum(max(len(row[i]) for row in wide) + 2 for i in range(len(wide[0]))) - 2 <= WIDTH:
+            rows = wide
     return [*_wrapped(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
 
 
@@ -104,7 +176,8 @@ def _medians(repeats: Sequence[Parsed]) -> Parsed:
 
 def _leading(run: Run) -> float | None:
     """The number that a cell's repeats are ranked by."""
-    return chart_module(run.tool).leading(run.records())
+    told = chart_module(run.tool).leading(run.records())
+    return told[1] if told else None
 
 
 def _trouble(results: Results) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -45,6 +45,15 @@ def percent(text: str) -> float:
     if not 0 < share < 1:
         raise click.BadParameter(f"{text!r} is no percentage above 0 and below 100, like 3%")
     return share
+
+
+def draws(stream: TextIO) -> bool:
+    """Can bars be drawn there? A terminal whose encoding has them; a pipe and a log get plain text."""
+    try:
+        "█▏▁".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return stream.isatty()
 
 
 def duration(seconds: float) -> str:

@@ -129,16 +129,14 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
             f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
             err=True,
         )
-    if found := _audit(finished.path):
+    from reports import audit, frames, terminal
+
+    results = frames.load([finished.path])
+    for line in terminal.summary(results, bars=_options.draws(sys.stderr)):
+        click.echo(line, err=True)
+    if found := audit.brief(audit.audit(results)):
         for line in found:
             click.secho(line, fg="yellow", err=True)
         click.echo(f"what they mean: pinsweep audit {path}", err=True)
     click.echo(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
     return 1 if summary.failed else 0
-
-
-def _audit(path: Path) -> list[str]:
-    """Return a line per finding that is more than a note."""
-    from reports import audit, frames
-
-    return audit.brief(audit.audit(frames.load([path])))

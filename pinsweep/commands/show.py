@@ -32,4 +32,4 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
     elif runs:
         click.echo(terminal.show_runs(result))
     else:
-        click.echo(terminal.show_result(result))
+        click.echo(terminal.show_result(result, bars=_options.draws(sys.stdout)))

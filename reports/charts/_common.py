@@ -280,9 +280,8 @@ def shorten(text: str, most: int = 22) -> str:
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
     """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
     text = scale.number(value.median, digits)
-    if value.n == 1 or value.low == value.high:
-        return text
-    return f"{text} ({scale.number(value.low, digits)}–{scale.number(value.high, digits)})"
+    low, high = scale.number(value.low, digits), scale.number(value.high, digits)
+    return text if value.n == 1 or low == high else f"{text} ({low}–{high})"
 
 
 STEADY, UNSTEADY = 0.05, 0.25
@@ -345,12 +344,13 @@ def value_of(rows: Iterable[Mapping[str, Cell]], **labels: object) -> float | No
     return None
 
 
-def best_rate(rows: Iterable[Mapping[str, Cell]]) -> float | None:
-    """Return the largest rate among some measurements, of a statistic the one over the whole run; without a rate the first number."""
-    listed = list(rows)
+def best_rate(rows: Iterable[Mapping[str, Cell]]) -> tuple[str, float] | None:
+    """Return the unit and the value of the largest rate among some measurements, of a statistic the one over the whole run;
+    without a rate those of the first number."""
+    told = [(r, str(r["unit"]), float(str(r["value"]))) for r in rows]
     rates = [
-        float(str(r["value"]))
-        for r in listed
+        (unit, value)
+        for r, unit, value in told
         if r["metric"] in ("bandwidth", "iops") and r.get("statistic") in (None, "total")
     ]
-    return max(rates) if rates else next((float(str(r["value"])) for r in listed), None)
+    return max(rates, key=lambda r: r[1]) if rates else next(((unit, value) for _, unit, value in told), None)

@@ -32,7 +32,7 @@ def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     return first + (f" and {more} more" if more else "")
 
 
-def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
     return common.best_rate(rows)
 
 

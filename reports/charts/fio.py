@@ -68,7 +68,7 @@ def headline(rows: Sequence[Mapping[str, Measured]]) -> str:
     return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
 
 
-def leading(rows: Sequence[Mapping[str, Measured]]) -> float | None:
+def leading(rows: Sequence[Mapping[str, Measured]]) -> tuple[str, float] | None:
     return common.best_rate(rows)
 
 

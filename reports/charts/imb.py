@@ -32,13 +32,7 @@ SLOT = 34
 
 def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     """Return "0 B in 190 ns, up to 11.9 GB/s"."""
-    zero = common.value_of(rows, message_size=0, metric="time")
-    times = {
-        int(str(r["message_size"])): float(str(r["value"]))
-        for r in rows
-        if r["metric"] == "time" and r.get("message_size") is not None
-    }
-    peak = max(derive.bandwidths(times).values(), default=None)
+    zero, peak = common.value_of(rows, message_size=0, metric="time"), _peak(rows)
     parts = [
         f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
         f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
@@ -46,8 +40,19 @@ def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
-    return common.best_rate(rows)
+def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
+    peak = _peak(rows)
+    return ("B/s", peak) if peak else common.best_rate(rows)
+
+
+def _peak(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+    """Return the largest bandwidth (B/s), from bytes and time."""
+    times = {
+        int(str(r["message_size"])): float(str(r["value"]))
+        for r in rows
+        if r["metric"] == "time" and r.get("message_size") is not None
+    }
+    return max(derive.bandwidths(times).values(), default=None)
 
 
 def chapter(results: Results, tool: str = "imb") -> Chapter:

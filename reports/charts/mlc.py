@@ -108,7 +108,7 @@ def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     return ", ".join(parts)
 
 
-def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
+def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
     return common.best_rate(rows)
 
 

@@ -27,7 +27,8 @@ METHODS = (
 
 def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     """Return "median 184 ns, 99.9 % under 883 ns"."""
-    median, tail = leading(rows), common.value_of(rows, metric="latency", statistic="p99.9")
+    median = common.value_of(rows, metric="latency", statistic="p50")
+    tail = common.value_of(rows, metric="latency", statistic="p99.9")
     if median is None:
         return ""
     return f"median {fmt.quantity(median, 'ns')}" + (
@@ -35,8 +36,9 @@ def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     )
 
 
-def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
-    return common.value_of(rows, metric="latency", statistic="p50")
+def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
+    median = common.value_of(rows, metric="latency", statistic="p50")
+    return None if median is None else ("ns", median)
 
 
 def chapter(results: Results, tool: str = "poke") -> Chapter:

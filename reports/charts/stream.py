@@ -28,12 +28,13 @@ KERNELS = ("triad", "add", "scale", "copy")
 
 def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
     """Return "triad 26.1 GB/s"."""
-    triad = leading(rows)
+    triad = common.value_of(rows, kernel="triad", metric="bandwidth")
     return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
 
 
-def leading(rows: Sequence[Mapping[str, Cell]]) -> float | None:
-    return common.value_of(rows, kernel="triad", metric="bandwidth")
+def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
+    triad = common.value_of(rows, kernel="triad", metric="bandwidth")
+    return None if triad is None else ("B/s", triad)
 
 
 def chapter(results: Results, tool: str = "stream") -> Chapter:
