@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reports import vega
@@ -33,7 +33,7 @@ def answering(spec: Spec) -> Spec:
     """
     fine = spec.get("usermeta", {}).get("fine", {})
     encoding = {
-        channel: _zoomable(channel, given, fine.get(channel, {}))
+        channel: _zoomable(channel, given, fine.get(channel, []))
         if channel in ("x", "y") and _has_scale(given)
         else given
         for channel, given in spec["encoding"].items()
@@ -56,12 +56,17 @@ def _has_scale(channel: Spec | None) -> bool:
     )
 
 
-def _zoomable(name: str, channel: Spec, fine: Mapping[str, str]) -> Spec:
+def _zoomable(name: str, channel: Spec, fine: Sequence[Mapping[str, str]]) -> Spec:
     axis, scale = dict(channel["axis"]), dict(channel["scale"])
     scale["domain"] = [{"expr": f"{name}_domain[0]"}, {"expr": f"{name}_domain[1]"}]
+    if "range" in scale:  # the slot beside it, for what has no place on this scale, goes
+        first, last = scale["range"]
+        scale["range"] = [{"expr": f"zoomed ? 0 : {first}"}, last]
     axis["values"] = {"expr": f"{name}_ticks"}
     if text := axis.get("labelExpr"):
-        axis["labelExpr"] = f"zoomed ? {f'{vega.text_of_tick(fine)} || ' if fine else ''}{_NUMBER} : {text}"
+        known = {key: said for ticks in fine for key, said in ticks.items()}
+        part = f"{vega.text_of_tick(known)} || {_NUMBER}" if known else _NUMBER
+        axis["labelExpr"] = f"zoomed ? {part} : {text}"
     return {**channel, "axis": axis, "scale": scale}
 
 

@@ -17,6 +17,7 @@ from reports.model import Figure, Panel
 from reports.templating import PAGE, Templates, plain
 
 _EXCERPT = 3000  # characters of output per run
+_MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
 
 
 _DARK = (
@@ -68,8 +69,11 @@ def html(built: page.Page, *, static: bool = False, template: Path | None = None
         return Markup(vega.draw_compiled(chart, uid, plain(panel.description)))  # svg.tidy escapes
 
     def series(figure: Figure) -> dict[str, str]:
-        drawn = (panel.wide for panel in figure.panels)
-        return {} if static else {name: colour for spec in drawn for name, colour in live.series_of(spec)}
+        out: dict[str, str] = {}
+        for panel in () if static else figure.panels:
+            for name, colour in live.series_of(panel.wide):
+                out.setdefault(name, colour)
+        return out
 
     environment = templates.environment
     environment.globals["draw"] = draw
@@ -90,8 +94,10 @@ def html(built: page.Page, *, static: bool = False, template: Path | None = None
         "base-uri 'none'",
         "form-action 'none'",
     ]
+    panels = sum(len(f.panels) for s in built.sections for block in s.blocks for f in block.figures)
     values = {
         "page": built,
+        "many": panels > _MANY,
         "style": Markup(style),
         "scripts": [Markup(script) for script in scripts],
         # called last: drawing fills it

@@ -17,7 +17,7 @@ from reports import format as fmt
 class Axis:
     """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)".
 
-    `fine` are the ticks for a part of it that a reader has zoomed to; without them any number may be one.
+    `fine` are the ticks for a part of it that a reader has zoomed to, from few to many; without them any number may be one.
     """
 
     kind: Literal["linear", "log"]
@@ -25,7 +25,7 @@ class Axis:
     high: float
     ticks: tuple[tuple[float, str], ...]
     title: str
-    fine: tuple[tuple[float, str], ...] = ()
+    fine: tuple[tuple[tuple[float, str], ...], ...] = ()
 
     def share(self, value: float) -> float:
         """Return where a value lies: 0 at `low`, 1 at `high`."""
@@ -79,7 +79,7 @@ def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
         high=high + (margin if low == high else 0),
         ticks=tuple((v, str(v)) for v in marks),
         title=title,
-        fine=tuple((v, str(v)) for v in listed),
+        fine=(tuple((v, str(v)) for v in listed),),
     )
 
 
@@ -99,7 +99,7 @@ def at_tested(values: Iterable[float], title: str, texts: Sequence[str] | None =
         crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
         ticks.append((value, "" if crowded else text))
         last = last if crowded else at
-    return replace(axis, ticks=tuple(ticks), fine=tuple(zip(listed, names, strict=True)))
+    return replace(axis, ticks=tuple(ticks), fine=(tuple(zip(listed, names, strict=True)),))
 
 
 def decades(
@@ -130,18 +130,24 @@ def decades(
         ]
         marks = doubled if len(doubled) > len(fine) else fine
     texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
-    between = [s * 10.0**p for p in powers for s in _STEPS if low <= s * 10.0**p <= high] if unit else []
     return Axis(
         kind="log",
         low=low,
         high=high,
         ticks=tuple(zip(marks, texts, strict=True)),
         title=title,
-        fine=tuple((m, fmt.quantity(m, unit, 2)) for m in between),
+        fine=tuple(_within(low, high, steps, powers, unit) for steps in _STEPS) if unit else (),
     )
 
 
-_STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9)
+_STEPS = ((1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+
+
+def _within(
+    low: float, high: float, steps: Sequence[float], powers: Iterable[int], unit: str
+) -> tuple[tuple[float, str], ...]:
+    every = (step * 10.0**power for power in powers for step in steps)
+    return tuple((mark, fmt.quantity(mark, unit, 2)) for mark in every if low <= mark <= high)
 
 
 def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
@@ -160,7 +166,7 @@ def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
         high=high,
         ticks=tuple(t for t in named if t[0] in marks),
         title=title,
-        fine=tuple(named),
+        fine=tuple(tuple(named[::every]) for every in (4, 2, 1) if every < step),
     )
 
 
@@ -170,10 +176,13 @@ def share_axis(smallest: float, title: str) -> Axis:
         (10.0**-p, f"{100 * (1 - 10.0**-p):.{p - 2}f} %") for p in range(2, 10)
     ]
     low = min(smallest * 0.8, 0.05)
-    between = [
-        (s * 10.0**-p, f"{100 * (1 - s * 10.0**-p):.{max(p - 2, 0)}f} %")
-        for p in range(1, 10)
-        for s in range(9, 0, -1)
+    fine = [
+        [
+            (step * 10.0**-p, f"{100 * (1 - step * 10.0**-p):.{max(p - 2, 0)}f} %")
+            for p in range(1, 10)
+            for step in steps
+        ]
+        for steps in ((5, 2, 1), range(9, 0, -1))
     ]
     return Axis(
         kind="log",
@@ -181,7 +190,7 @@ def share_axis(smallest: float, title: str) -> Axis:
         high=1.0,
         ticks=tuple(n for n in nines if n[0] >= low),
         title=title,
-        fine=tuple(n for n in between if n[0] >= low),
+        fine=tuple(tuple(tick for tick in ticks if tick[0] >= low) for ticks in fine),
     )
 
 

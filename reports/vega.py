@@ -107,7 +107,9 @@ def fill(
     spec["width"], spec["height"] = round(frame.plot_width, 1), round(frame.plot_height, 1)
     spec["autosize"] = {"type": "none"}
     spec["padding"] = {"left": frame.left, "right": frame.right, "top": frame.top, "bottom": frame.bottom}
-    spec["usermeta"] = {"fine": {name: _texts(axis.fine) for name, axis in (("x", x), ("y", y))}}
+    spec["usermeta"] = {
+        "fine": {"x": [_texts(ticks) for ticks in x.fine], "y": [_texts(ticks) for ticks in y.fine]}
+    }
     encoding = spec["encoding"]
     _axis(encoding["x"], x)
     _axis(encoding["y"], y)

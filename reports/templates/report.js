@@ -57,7 +57,7 @@ this.pad = spec.padding;
 this.rows = spec.data.flatMap(d => d.values ?? []).filter(row => "tip" in row);
 this.axes = ["x", "y"].filter(n => spec.signals.some(s => s.name === `${n}_domain`)).map(n => ({
 name: n, all: this.view.signal(`${n}_domain`), ticks: this.view.signal(`${n}_ticks`),
-fine: Object.keys(spec.usermeta?.fine?.[n] ?? {}).map(Number),
+fine: (spec.usermeta?.fine?.[n] ?? []).map(texts => Object.keys(texts).map(Number)),
 }));
 this.host.classList.add("on");
 this.tell();
@@ -135,7 +135,7 @@ live.textContent = this.zoomed ? `Zoomed to ${this.points.length} points; 0 show
 
 part(axis, wish) { /* no more than all, no less than a fortieth, and never without two ticks to read it by */
 if (!wish) return axis.all;
-const scale = this.view.scale(axis.name), [low, high] = axis.all, known = [...new Set([...axis.ticks, ...axis.fine])];
+const scale = this.view.scale(axis.name), [low, high] = axis.all, known = [...new Set([...axis.ticks, ...axis.fine.flat()])];
 const [bend, unbend] = scale.type === "log" ? [Math.log, Math.exp] : [v => v, v => v];
 const ends = wish.map(px => bend(scale.invert(px))), half = Math.max(Math.abs(ends[1] - ends[0]), (bend(high) - bend(low)) / 40) / 2;
 let from = Math.max(low, unbend(mean(ends) - half)), to = Math.min(high, unbend(mean(ends) + half));
@@ -146,12 +146,12 @@ to = Math.min(high, ...known.filter(v => v >= to && v > from));
 return from < to ? [from, to] : axis.all;
 }
 
-ticks(axis, [from, to]) {
-const inside = list => list.filter(v => v >= from && v <= to), given = inside(axis.ticks);
-if (String([from, to]) === String(axis.all) || given.length > 2) return given;
-if (!axis.fine.length) return vega.ticks(from, to, 5);
-const fine = inside(axis.fine), step = Math.ceil(fine.length / 7);
-return fine.filter((_, i) => i % step === 0);
+ticks(axis, [from, to]) { /* the fewest that are enough */
+if (String([from, to]) === String(axis.all)) return axis.ticks;
+const inside = [axis.ticks, ...axis.fine].map(list => list.filter(v => v >= from && v <= to)), enough = inside.find(list => list.length > 2);
+if (!enough && !axis.fine.length) return vega.ticks(from, to, 5);
+const list = enough ?? inside.at(-1), step = Math.ceil(list.length / 8);
+return list.filter((_, i) => i % step === 0);
 }
 
 range(name, at, factor) { /* the range of a scale, so many times as wide around a place in it */
