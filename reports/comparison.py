@@ -614,16 +614,20 @@ def _row(draft: _Draft, decision: Decision) -> Row:
     )
 
 
-_BEFORE: Final = ("kernel", "direction", "target", "op", "traffic", "test", "operation")
+_BEFORE: Final = ("kernel", "direction", "target", "op", "test", "operation")
 """Labels that stand before the metric without their own name."""
 
 
 def _words_of(kind: str, metric: str, part: numbers.Part) -> tuple[str, str]:
-    """Return ("triad bandwidth", ""), ("PingPong time", "8 B"), ("latency matrix", "from 0, to 1")."""
+    """Return ("triad bandwidth", ""), ("PingPong time", "8 B"), ("loaded latency", "2:1, delay 100"), ("latency matrix", "from 0, to 1")."""
     before = [str(value) for name, value in part if name in _BEFORE]
     two = kind.startswith("Ping")  # of two processes by its nature
     inner = [
-        fmt.size(float(str(value))) if name == "message_size" else f"{name} {value}"
+        fmt.size(float(str(value)))
+        if name == "message_size"
+        else str(value)
+        if name == "traffic"
+        else f"{name} {value}"
         for name, value in part
         if name not in _BEFORE and not (two and name == "nprocs")
     ]

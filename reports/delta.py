@@ -257,25 +257,38 @@ _AXES: Final = {
 """Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
 
 _HEADLINES: Final = (
-    "triad bandwidth", "bandwidth", "PingPong time", "IOPS", "latency p50", "latency mean", "loaded latency",
+    "triad bandwidth", "loaded latency", "PingPong time", "IOPS", "latency p50", "latency mean", "bandwidth",
 )  # fmt: skip
-"""Metrics whose curves are drawn, by how their name ends; of a program of the user's, its first."""
+"""Metrics whose curves are drawn, by how their name ends, in this order; of a program of the user's, its first."""
 
-_MOST_FIGURES, _MOST_CURVES = 8, 4
+_MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
 
 
-def curves(comparison: Comparison) -> Iterable[Figure]:
-    """Yield a figure per sweep and main metric that has a curve: A solid, B dashed in the same hue."""
-    rows = [row for row in comparison.rows if not row.derived]
-    tools = common.group(rows, lambda row: (row.tool, row.sweep))
-    found: list[Figure | None] = []
-    for (tool, sweep), members in sorted(tools.items()):
+def curves(comparison: Comparison) -> list[Figure]:
+    """Return the figures of the main metrics that have a curve, A solid, B dashed in the same hue: sweeps with the worst change
+    first."""
+    rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
+    sweeps = common.group(rows, lambda row: (row.tool, row.sweep))
+    found: list[Figure] = []
+    for (_, sweep), members in sorted(sweeps.items(), key=lambda s: -max(map(_worse, s[1]))):
         by_metric = common.group(members, lambda row: row.metric)
-        known = [m for m in by_metric if m.endswith(_HEADLINES)] or list(by_metric)[:1]
-        if tool == "stream":
-            known = [m for m in known if m.startswith("triad")] or known[:1]
-        found += [_figure(sweep, metric, by_metric[metric]) for metric in sorted(known)]
-    yield from [figure for figure in found if figure][:_MOST_FIGURES]
+        drawn = [_figure(sweep, metric, by_metric[metric]) for metric in _main(list(by_metric))]
+        found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
+    return found[:_MOST_FIGURES]
+
+
+def _main(metrics: Sequence[str]) -> list[str]:
+    """Return the metrics to draw: of STREAM's kernels the triad, of a latency the median rather than the mean."""
+    if triad := [m for m in metrics if m.endswith(_HEADLINES[0])]:
+        return triad
+    medians = {m.removesuffix("p50") for m in metrics if m.endswith("p50")}
+    ranked = [
+        (rank, m)
+        for m in metrics
+        if (rank := next((i for i, end in enumerate(_HEADLINES) if m.endswith(end)), None)) is not None
+        and m.removesuffix("mean") not in medians
+    ]
+    return [m for _, m in sorted(ranked)] or list(metrics)[:1]
 
 
 def _axis(rows: Sequence[Row]) -> str | None:
@@ -302,11 +315,7 @@ def _figure(sweep: str, metric: str, rows: Sequence[Row]) -> Figure | None:
         return None
     if axis in ("message_size", "delay"):
         rows = [row for row in rows if _number(row.labels[axis])]  # a 0 has no place on a log axis
-    varying = [
-        name
-        for name in rows[0].labels
-        if name not in (axis, "turn") and len({row.labels.get(name) for row in rows}) > 1
-    ]
+    varying = _telling(rows, axis)
     series = common.group(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
     if any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
         return None
@@ -337,6 +346,24 @@ def _figure(sweep: str, metric: str, rows: Sequence[Row]) -> Figure | None:
         key=(Key(name="A", colour=vega.GREY), Key(name="B", colour=vega.GREY, dashed=True)),
         half=len(panels) == 1,
     )
+
+
+def _telling(rows: Sequence[Row], axis: str) -> list[str]:
+    """Return the labels beside the axis that tell the curves apart, without those that say the same as others (-W9 and "3:1 nt")."""
+    names = [
+        name
+        for name in rows[0].labels
+        if name not in (axis, "turn") and len({row.labels.get(name) for row in rows}) > 1
+    ]
+
+    def curves_by(some: Sequence[str]) -> int:
+        return len({tuple(row.labels.get(name) for name in some) for row in rows})
+
+    for name in list(names):
+        others = [other for other in names if other != name]
+        if curves_by(others) == curves_by(names):
+            names = others
+    return names
 
 
 def _panel(

@@ -233,8 +233,8 @@ def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> N
     found = compare(*sides)
 
     assert [(u.side, u.reason) for u in found.unmatched] == [
-        ("A", "B has no read loaded latency, delay 900 and read loaded latency bandwidth, delay 900"),
-        ("B", "A has no read loaded latency, delay 700 and read loaded latency bandwidth, delay 700"),
+        ("A", "B has no loaded latency, read, delay 900 and loaded latency bandwidth, read, delay 900"),
+        ("B", "A has no loaded latency, read, delay 700 and loaded latency bandwidth, read, delay 700"),
     ]
 
 
@@ -526,6 +526,36 @@ def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
     figure = next(f for f in delta(slow_remote).curves if "triad" in f.title)
     assert [key.dashed for key in figure.key] == [False, True]
     assert "4 points of 8 worse" in figure.title
+
+
+def test_a_curve_is_named_by_what_tells_it_and_by_nothing_twice(make: Any, tmp_path: Path) -> None:
+    """-W9 is "3:1 nt": one name, not two; of fio's latencies the median is drawn, not also the mean."""
+    sides = []
+    for name in ("A", "B"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(2):
+            for traffic in ("", "9"):
+                text = make.mlc_text(
+                    [(d, 80.0, 2e4 / (1 + d / 100)) for d in (100, 500, 900)], traffic=traffic
+                )
+                maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+            for depth in (1, 4, 16):
+                text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+                maker.add("disk", "fio", {"iodepth": depth}, text, axes=("iodepth",))
+        sides.append(of(name, maker.write()))
+
+    figures = {figure.title.split(",")[0]: figure for figure in delta(compare(*sides)).curves}
+
+    assert {"loaded: loaded latency", "disk: read IOPS", "disk: read latency p50"} <= set(figures)
+    assert "disk: read latency mean" not in figures
+    (drawn,) = figures["loaded: loaded latency"].panels
+    points = drawn.wide["datasets"]["points"]
+    assert {row["series"] for row in points} == {"3:1 nt, A", "3:1 nt, B", "read, A", "read, B"}
+    colours = dict(
+        zip(*(drawn.wide["encoding"]["color"]["scale"][key] for key in ("domain", "range")), strict=True)
+    )
+    assert colours["read, A"] == colours["read, B"] != colours["3:1 nt, A"]
+    assert {row["series"][-1]: row["dashed"] for row in points} == {"A": False, "B": True}
 
 
 def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Path) -> None:
