@@ -2,6 +2,7 @@
 
     python benchmarks/verdicts.py                    sweeps of 300 cells on made-up noise, seed fixed; a minute or two
     python benchmarks/verdicts.py --files A.db B.db  the same rules on the numbers of two result files
+    python benchmarks/verdicts.py --aa A.db          false alarms of each rule on your own runs, split in two at random
 
 All rules see the same numbers. A false cell is one that did not change and is called worse; as many are called better.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from reports.verdicts.aa import halves
 from reports.verdicts.confirm import REPEATS, screen, settle
 from reports.verdicts.decide import judge
 from reports.verdicts.model import Sample
@@ -266,6 +268,33 @@ def real(a: Path, b: Path, path: Path | None) -> int:
     return 0
 
 
+def unchanged(files: Sequence[Path], path: Path | None) -> int:
+    """Print how many numbers of halves of one and the same set of runs each rule calls changed."""
+    from reports import frames
+    from reports.comparison import compare, side
+
+    results = frames.load(files)
+    compared = compare(side("A", "A", results), side("B", "A", results))
+    rng = np.random.default_rng(SEED)
+    calls: dict[str, list[int]] = defaultdict(list)
+    numbers = 0
+    for split in halves(compared.samples):
+        testable = [s for s in split if min(len(s.a), len(s.b)) > 1]
+        numbers += len(testable)
+        for name, words in words_of(testable, rng).items():
+            calls[name].append(int((words != 0).sum()))
+    if not numbers:
+        raise SystemExit("needs 4 sessions, or 4 runs of a cell, to be split in two")
+    print(
+        f"{len(compared.samples)} numbers, 20 splits\n\n| rule | false alarms | of | splits with one or more |\n|---|--:|--:|--:|"
+    )
+    for name, found in calls.items():
+        print(f"| {name} | {sum(found)} | {numbers} ({sum(found) / numbers:.1%}) | {sum(map(bool, found))} |")
+    if path is not None:
+        path.write_text(json.dumps({"numbers": numbers, "false_alarms": calls}, indent=1))
+    return 0
+
+
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--sweeps", type=int, default=100, help="simulated sweeps of each kind")
@@ -273,10 +302,13 @@ def main() -> int:
         "--quick", action="store_true", help="10 sweeps of each kind: seconds, and rough figures"
     )
     words.add_argument("--files", nargs=2, type=Path, metavar=("A", "B"), help="two result files instead")
+    words.add_argument("--aa", nargs="+", type=Path, metavar="FILE", help="one side's result files instead")
     words.add_argument("--json", type=Path)
     options = words.parse_args()
     if options.files:
         return real(*options.files, options.json)
+    if options.aa:
+        return unchanged(options.aa, options.json)
     return simulate(10 if options.quick else options.sweeps, options.json)
 
 

@@ -33,7 +33,6 @@ def confirm(
     if not wanted.pairs:
         click.echo("nothing looks changed: nothing is measured again", err=True)
         return found
-    folder.mkdir(parents=True, exist_ok=True)
     rerun = prepare_again(
         wanted.pairs,
         folder=folder,
@@ -46,6 +45,7 @@ def confirm(
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
     click.echo(f"about {_options.duration(rerun.estimate_s)}", err=True)
+    folder.mkdir(parents=True, exist_ok=True)
     fresh = run_again(rerun, folder, version=__version__, argv=sys.argv[1:], on_event=Progress())
     for path in (*fresh.a, *fresh.b):
         click.echo(f"fresh runs  {path}", err=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,30 +59,42 @@ def self_check(
     Halves of one session are interleaved: no session noise is added. The same seed gives the same splits.
     """
     rules = rules or Rules()
-    rng = random.Random(seed)
-    sessions = sorted({s for sample in samples for s in sample.session_a}, key=repr)
-    by_sessions = len(sessions) >= BY_SESSIONS_FROM
     judged = alarmed_splits = 0
     accused: Counter[Hashable] = Counter()
-    for _ in range(splits):
-        if by_sessions:
-            half = set(rng.sample(sessions, len(sessions) // 2))
-            halves = [_by_session(sample, half) for sample in samples]
-        else:
-            halves = [_by_run(sample, rng) for sample in samples]
-        decisions = [d for family in judge(halves, rules) for d in family.decisions if d.p is not None]
+    for split in halves(samples, splits, seed):
+        decisions = [d for family in judge(split, rules) for d in family.decisions if d.p is not None]
         alarms = [d.key for d in decisions if d.verdict in ("regressed", "improved")]
         judged += len(decisions)
         alarmed_splits += bool(alarms)
         accused.update(alarms)
     return SelfCheck(
         splits=splits,
-        by="sessions" if by_sessions else "runs",
+        by="sessions" if _has_sessions(samples) else "runs",
         judged=judged,
         alarms=accused.total(),
         alarmed_splits=alarmed_splits,
         cells=tuple(accused.most_common()),
     )
+
+
+def halves(samples: Sequence[Sample], splits: int = SPLITS, seed: int = 1) -> Iterator[list[Sample]]:
+    """Yield the samples with side A cut in two at random, one half as A and the other as B, `splits` times."""
+    rng = random.Random(seed)
+    sessions = sorted(_sessions(samples), key=repr)
+    for _ in range(splits):
+        if _has_sessions(samples):
+            half = set(rng.sample(sessions, len(sessions) // 2))
+            yield [_by_session(sample, half) for sample in samples]
+        else:
+            yield [_by_run(sample, rng) for sample in samples]
+
+
+def _sessions(samples: Sequence[Sample]) -> set[Hashable]:
+    return {session for sample in samples for session in sample.session_a}
+
+
+def _has_sessions(samples: Sequence[Sample]) -> bool:
+    return len(_sessions(samples)) >= BY_SESSIONS_FROM
 
 
 def _by_session(sample: Sample, half: set[Hashable]) -> Sample:
