@@ -54,8 +54,9 @@ class HostPlaces:
 
 
 def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
-    """Return the pictures of the first hosts whose topology is known and that placed their runs."""
-    out = []
+    """Return the pictures of the hosts whose topology is known and that placed their runs; hosts with the same pictures are
+    one, "n001 and 63 more", and beyond four different ones the rest is left to the list of runs."""
+    alike: dict[tuple[str, tuple[Placed, ...]], list[str]] = {}
     for host, runs in common.group((r for r in results.runs if r.record.placement), lambda r: r.host).items():
         try:
             topology = topology_from_text(runs[0].session.topology)
@@ -64,27 +65,27 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
         if not topology.cores:
             continue
         by_groups = common.group(runs, lambda r: repr((r.record.placement or {}).get("groups")))
-        places = [_placed(members, topology) for members in by_groups.values()]
+        places = tuple(_placed(members, topology) for members in by_groups.values())
         numbers = topology.numbers()
-        out.append(
-            HostPlaces(
-                host=host,
-                machine=fmt.words(
-                    fmt.plural(numbers[key], noun)
-                    for key, noun in (
-                        ("packages", "package"),
-                        ("numa_nodes", "NUMA node"),
-                        ("cores", "core"),
-                        ("pus", "PU"),
-                    )
-                ),
-                places=tuple(places[:_MOST_PLACES]),
-                left_out=max(0, len(places) - _MOST_PLACES),
+        machine = fmt.words(
+            fmt.plural(numbers[key], noun)
+            for key, noun in (
+                ("packages", "package"),
+                ("numa_nodes", "NUMA node"),
+                ("cores", "core"),
+                ("pus", "PU"),
             )
         )
-        if len(out) == _MOST_HOSTS:
-            break
-    return tuple(out)
+        alike.setdefault((machine, places), []).append(host)
+    return tuple(
+        HostPlaces(
+            host=f"{hosts[0]} and {fmt.count(len(hosts) - 1)} more" if len(hosts) > 1 else hosts[0],
+            machine=machine,
+            places=places[:_MOST_PLACES],
+            left_out=max(0, len(places) - _MOST_PLACES),
+        )
+        for (machine, places), hosts in list(alike.items())[:_MOST_HOSTS]
+    )
 
 
 def _placed(runs: Sequence[Run], topology: Topology) -> Placed:

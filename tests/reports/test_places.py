@@ -75,3 +75,16 @@ def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> No
     groups = {"local": [{"cpus": [0], "membind": [], "interleave": []}]}
 
     assert places.of_hosts(frames.load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
+
+
+def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> None:
+    group = [{"cpus": [0], "membind": [0], "interleave": []}]
+    paths = []
+    for i in range(6):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        maker.topology = f"pack:{2 if i == 5 else 1} [numa] core:4 pu:1"
+        maker.groups = {"local": group}
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+        paths.append(maker.write())
+
+    assert [host.host for host in places.of_hosts(frames.load(paths))] == ["n0 and 4 more", "n5"]
