@@ -171,7 +171,7 @@ def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
     """Say of each figure which sweep it is of, where they are of several."""
     if len({f.sweep for f in figures}) < 2:
         return tuple(figures)
-    return tuple(replace(f, sub=f"{f.sweep}. {f.sub}") if f.sweep else f for f in figures)
+    return tuple(replace(f, sub=f"{f.sweep[:1].upper()}{f.sweep[1:]}. {f.sub}") if f.sweep else f for f in figures)
 
 
 def _stand_in_note(results: Results, tool: str) -> str:

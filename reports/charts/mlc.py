@@ -611,7 +611,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run]) -> Figure | 
             matrix.others,
         ),
         sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}. "
-        f"Shade: {'slower' if matrix.unit == 'ns' else 'less'} is darker. Outlined: a node and its own memory.",
+        f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}. Outlined: a node and its own memory.",
         tables=tuple(tables),
         numbers=() if tables is every else tuple(every),
         half=len(tables) == 1 and len(tables[0].columns) <= 9,
