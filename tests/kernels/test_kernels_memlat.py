@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -163,17 +164,42 @@ def test_memory_of_a_node_and_first_touch_elsewhere(kernel: Kernel) -> None:
         assert idle_ns(kernel("memlat")("--idle_latency", option, "-b1m", "-t0.02")) > 0
 
 
-def test_huge_pages_are_used_or_refused(kernel: Kernel) -> None:
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(not THP.exists() or "[never]" in THP.read_text(), reason="no transparent huge pages here")
+def test_huge_pages_are_used(kernel: Kernel) -> None:
     done = kernel("memlat")("--idle_latency", "-L", "-b64m", "-t0.05")
 
-    if done.returncode == 2:
-        assert "-L: no huge pages" in done.stderr
-        return
+    assert done.returncode == 0, done.stderr
     found = re.search(
         r"; (\d+) of 64 MiB in huge pages; 64 MiB of lines are used,", done.stdout, re.MULTILINE
     )
     assert found
     assert int(found[1]) >= 57
+
+
+def no_huge_pages() -> None:
+    """Forbid transparent huge pages to this process, as a machine without them does."""
+    pr_set_thp_disable = 41
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_thp_disable, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+@pytest.mark.parametrize("mode", ["--idle_latency", "--loaded_latency", "--peak_injection_bandwidth"])
+def test_huge_pages_that_do_not_come_are_no_silent_loss(kernel: Kernel, mode: str) -> None:
+    if "HugePages_Free:        0\n" not in Path("/proc/meminfo").read_text():
+        pytest.skip("huge pages are reserved on this machine")
+    if mode == "--loaded_latency" and len(CPUS) < 2:
+        pytest.skip("needs two CPUs")
+
+    done = kernel("memlat")(mode, "-L", "-b8m", "-t0.02", preexec_fn=no_huge_pages)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("memlat: -L: no huge pages: none are reserved in /proc/sys/vm/nr_hugepages")
+    assert "ns)" not in done.stdout
+    without = kernel("memlat")(mode, "-b8m", "-t0.02", preexec_fn=no_huge_pages)
+    assert (without.returncode, without.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
