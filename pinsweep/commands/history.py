@@ -46,7 +46,7 @@ def command(
 ) -> int:
     """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
 
-    The sessions of each host are put in the order of time; it takes six of them. Changes are steps in the medians of
+    The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
     whole sessions, not odd days. Needs the extra `history`.
     """
     from reports import frames, history, history_text

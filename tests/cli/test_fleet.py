@@ -1,0 +1,118 @@
+"""`pinsweep fleet` and `history` as a user meets them: one real run, copied under other hosts' names with other figures."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+EXPERIMENT = """\
+schema: 1
+title: Acceptance
+tool: command
+fixed:
+  command: sh -c 'cat rate.txt'
+  metrics:
+    rate: {regex: "rate ([0-9.]+) MB/s", unit: MB/s, better: higher}
+repeats: 2
+"""
+
+
+@pytest.fixture
+def nodes(pinsweep: Cli, tmp_path: Path) -> Callable[..., None]:
+    """Return what puts a session of a node into results/: one real run, copied under other names with other figures."""
+    (tmp_path / "acceptance.yaml").write_text(EXPERIMENT)
+    (tmp_path / "rate.txt").write_text("rate 1000.0 MB/s\n")
+    done = pinsweep("run", "acceptance.yaml", "-o", "one.db")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "results").mkdir()
+    chance = random.Random(3)
+
+    def add(host: str, rate: float = 1000.0, day: int = 1) -> None:
+        import zlib
+
+        path = tmp_path / "results" / f"{len(list((tmp_path / 'results').iterdir())):03}.db"
+        shutil.copy(tmp_path / "one.db", path)
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE session SET host = ?, started_utc = ?", (host, f"2026-03-{day:02}T03:00:00+00:00"))  # fmt: skip
+            db.execute("DELETE FROM parsed")
+            for (run_id,) in db.execute("SELECT run_id FROM run").fetchall():
+                text = f"rate {rate * (1 + chance.gauss(0, 0.004)):.3f} MB/s\n"
+                db.execute("UPDATE output SET zlib = ? WHERE run_id = ? AND stream = 'stdout'", (zlib.compress(text.encode()), run_id))  # fmt: skip
+
+    return add
+
+
+def test_a_slow_node_from_suspicion_to_verdict(
+    pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path
+) -> None:
+    for i in range(1, 12):
+        nodes(f"node{i:03}", 900.0 if i == 7 else 1000.0)
+
+    first = pinsweep("fleet", "results", "--confirm")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
+    assert (
+        f"clush -b -w node007 'cd {tmp_path} && pinsweep run acceptance.yaml --only acceptance'"
+        in first.stdout
+    )
+
+    nodes("node007", 905.0)
+    nodes("node007", 895.0)
+    second = pinsweep("fleet", "results", "-o", "fleet.html")
+    assert second.returncode == 1
+    assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
+    assert "One of 11 nodes is slow" in (tmp_path / "fleet.html").read_text()
+    document = json.loads(pinsweep("fleet", "results/*.db", "--format", "json").stdout)
+    assert document["odd"][0]["node"] == "node007"
+
+
+def test_few_nodes_and_a_baseline(pinsweep: Cli, nodes: Callable[..., None]) -> None:
+    for day in range(1, 7):
+        nodes("node001", day=day)
+    assert pinsweep("baseline", "add", "good", "results").returncode == 0
+    for _ in range(3):
+        nodes("node002", 850.0)
+
+    done = pinsweep("fleet", "results", "--baseline", "good")
+    assert done.returncode == 1, done.stderr
+    assert "node002  broken" in done.stdout
+    assert "compared with a baseline of 6 sessions" in done.stdout
+
+
+def test_mistakes_are_the_users(pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path) -> None:
+    nodes("node001")
+    (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")
+    for words, said in (
+        (("results", "--rules", "rules.yaml"), "rules.yaml:2:27: rules[1].floor"),
+        (("results", "--rules", "rules.yaml"), "rules.yaml:3:17: rules[2].tolerance"),
+        (("results", "--rules", "none.yaml"), "no such file"),
+        (("results", "--baseline", "none"), "no such baseline"),
+        (("results", "-o", "results/000.db"), "would be replaced"),
+        (("empty",), "no such file"),
+        (("results", "--threshold", "300%"), "no percentage"),
+    ):
+        done = pinsweep("fleet", *words)
+        assert done.returncode == 2, (words, done.stdout, done.stderr)
+        assert said in done.stderr
+
+
+def test_a_history_says_when_and_fails_if_asked(
+    pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path
+) -> None:
+    for day in range(1, 13):
+        nodes("node001", 1000.0 if day < 7 else 930.0, day=day)
+
+    done = pinsweep("history", "results", "-o", "history.html", "--format", "json", "--fail-on", "regressed")
+    assert done.returncode == 1, done.stderr
+    (step,) = json.loads(done.stdout)["steps"]
+    assert (step["started_utc"][:10], step["regressed"]) == ("2026-03-07", 1)
+    assert "1 regressed of 1 number on 2026-03-07" in (tmp_path / "history.html").read_text()
