@@ -70,11 +70,11 @@ def test_loaded_latency_measures_the_delays_of_a_file_in_its_order(kernel: Kerne
         done = kernel("memlat")("--loaded_latency", f"-g{delays}", "-t0.05", "-b8m")
         assert done.returncode == 0, done.stderr
         assert [row["delay"] for row in rows(done.stdout, "latency")] == [0, 20000, 300, 0]
-        full, slow, _, again = (float(str(row["value"])) for row in rows(done.stdout, "bandwidth"))
-        if min(full, again) > 2 * slow:  # a delay slows the load down
+        full, slow, some, again = (float(str(row["value"])) for row in rows(done.stdout, "bandwidth"))
+        if min(full, again) > 2 * slow and some > 2 * slow:  # a delay slows the load down, and each its own row
             break
     else:
-        pytest.fail(f"a delay of 20000 does not slow the load down:\n{done.stdout}")
+        pytest.fail(f"a delay of 20000 does not slow the load down most:\n{done.stdout}")
     assert "Using Read-only traffic type\n" in done.stdout
     assert re.search(r"^ 00300\t *\d+\.\d\d\t *\d+\.\d$", done.stdout, re.MULTILINE)
 
