@@ -41,13 +41,9 @@ _LONGEST_EXAMPLE = 150
 
 def build(results: Results, built: page.Page) -> Document:
     """Return the lab report of some results and their page."""
-    labels = _Labels()
+    make = _Maker(results, built.version)
     drafts = [
-        [
-            _draft(f, block, labels.of(f.id), results, built.version)
-            for block in section.blocks
-            for f in block.figures
-        ]
+        [make.draft(figure, block) for block in section.blocks for figure in block.figures]
         for section in built.sections
     ]
     head = [_machine(built), _sweeps_table(results), *_key_table(built)]
@@ -106,13 +102,12 @@ class _Labels:
     """Names of files and references: lower-case letters, digits and dashes, each only once."""
 
     def __init__(self) -> None:
-        self._taken = {"machine", "sweeps", "key-numbers"}
+        self._taken: set[str] = set()
 
     def of(self, text: str) -> str:
-        plain = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "figure"
-        plain = "-".join(
-            dict.fromkeys(plain.split("-"))
-        )  # imb-pingpong-imb-pingpong: the sweep has the tool's name
+        """Return "imb-pingpong" for "imb-PingPong-imb-pingpong": a sweep often has its tool's name."""
+        words = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")[:60].split("-")
+        plain = "-".join(dict.fromkeys(words)).strip("-") or "unnamed"
         label, n = plain, 1
         while label in self._taken:
             n += 1
@@ -121,13 +116,42 @@ class _Labels:
         return label
 
 
-def _draft(source: model.Figure, block: page.Block, label: str, results: Results, version: str) -> _Draft:
-    draft = _Draft(title=source.title, figure=None)
-    caption = _unshaded(" ".join(filter(None, (source.sub, source.note))))
-    if source.panels:
+class _Maker:
+    """Makes drafts of the page's figures, each file's name only once."""
+
+    def __init__(self, results: Results, version: str) -> None:
+        self._results = results
+        self._version = version
+        self._figures = _Labels()
+        self._tables = _Labels()
+        for name in ("machine", "sweeps", "key-numbers"):
+            self._tables.of(name)
+
+    def draft(self, source: model.Figure, block: page.Block) -> _Draft:
+        label = self._figures.of(source.id)
+        caption = _unshaded(" ".join(filter(None, (source.sub, source.note))))
+        draft = _Draft(title=source.title, figure=None)
+        if source.panels:
+            draft.figure = self._figure(source, block, label, caption)
+        for i, table in enumerate(source.tables, start=1):
+            made = _table(self._tables.of(f"{label}-{i}" if len(source.tables) > 1 else label), table)
+            short = made.printed and not made.turned and len(made.rows) <= columns.PAGE_ROWS
+            said = table.caption or source.title
+            if i == 1 and not source.panels and caption:
+                said = f"{said.rstrip('.')}. {caption}"
+            (draft.here if short else draft.end).append(
+                replace(made, caption=said if short else table.caption)
+            )
+        for i, table in enumerate(source.numbers, start=1):
+            name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
+            draft.end.append(_table(self._tables.of(name), table))
+        return draft
+
+    def _figure(self, source: model.Figure, block: page.Block, label: str, caption: str) -> Figure:
         size = layout(source)
         shrink = min(1.0, _HIGHEST_MM / (size.height * _MM_PER_PX))
-        draft.figure = Figure(
+        runs = _runs_of(source, block, self._results)
+        return Figure(
             source=source,
             number=0,
             label=label,
@@ -136,19 +160,8 @@ def _draft(source: model.Figure, block: page.Block, label: str, results: Results
             description=" ".join(p.description for p in source.panels),
             width_mm=round(size.width * _MM_PER_PX * shrink, 1),
             height_mm=round(size.height * _MM_PER_PX * shrink, 1),
-            trace=_trace(results, _runs_of(source, block, results), version),
+            trace=_trace(self._results, runs, self._version),
         )
-    for i, table in enumerate(source.tables, start=1):
-        made = _table(f"{label}-{i}" if len(source.tables) > 1 else label, table)
-        short = made.printed and not made.turned and len(made.rows) <= columns.PAGE_ROWS
-        said = table.caption or source.title
-        if i == 1 and not source.panels and caption:
-            said = f"{said}. {caption}" if not said.endswith(".") else f"{said} {caption}"
-        (draft.here if short else draft.end).append(replace(made, caption=said if short else table.caption))
-    for i, table in enumerate(source.numbers, start=1):
-        name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
-        draft.end.append(replace(_table(name, table), caption=table.caption))
-    return draft
 
 
 def _unshaded(caption: str) -> str:

@@ -323,6 +323,16 @@ def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> N
     assert (tmp_path / "plot.pdf").stat().st_size > 1000
 
 
+@given(st.lists(st.sampled_from(["a", "a-1", "A 1", "a-numbers", "", "é", "a-1-2", "-"]), max_size=12))
+def test_names_of_files_come_only_once(ids: list[str]) -> None:
+    labels = document._Labels()
+
+    made = [labels.of(name) for name in ids]
+
+    assert len(set(made)) == len(made)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in made)
+
+
 # --- figures that leave the report -------------------------------------------------------------------------
 
 
@@ -589,3 +599,25 @@ def test_no_numbers_is_still_a_report(make: Any, tmp_path: Path) -> None:
     assert words.SAYINGS["no_numbers"] in text
     assert "could not be read" in text
     assert not (tmp_path / "lab" / "figures").exists()
+
+
+SEEDS = Path(__file__).resolve().parents[2] / "docs" / "seeds"
+
+
+def test_the_redone_reports_refer_to_what_is_there() -> None:
+    for text in (path.read_text("utf-8") for path in SEEDS.glob("*/report.md")):
+        assert "/root" not in text
+        assert "/home" not in text
+    for path in SEEDS.glob("*/report.md"):
+        named = set(re.findall(r"\]\((figures/.*?)\)", path.read_text("utf-8")))
+        assert named == {f"figures/{p.name}" for p in (path.parent / "figures").iterdir()}
+
+
+def test_what_redid_them_can_be_run_again() -> None:
+    done = CliRunner().invoke(
+        cli, ["plan", str(SEEDS / "004.yaml"), "--topology", "pack:1 numa:1 core:4 pu:1", "--format", "json"]
+    )
+
+    assert done.exception is None
+    cells = {json.dumps(run["point"], sort_keys=True) for run in json.loads(done.stdout)["runs"]}
+    assert len(cells) == 10 + 30  # ten tables of MLC, thirty rows of fio
