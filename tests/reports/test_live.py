@@ -6,9 +6,11 @@ import base64
 import gzip
 import json
 import math
+import os
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import reports
@@ -37,6 +39,27 @@ def test_a_chart_that_answers_is_drawn_as_one_that_does_not(name: str) -> None:
 
     assert vega.draw(live.answering(spec), "a", "") == vega.draw(spec, "a", "")
     assert spec == vega.template(name)
+
+
+SCHEMA = os.environ.get("PINSWEEP_VEGA_LITE_SCHEMA")
+
+
+@pytest.mark.skipif(
+    not SCHEMA, reason="PINSWEEP_VEGA_LITE_SCHEMA names no vega-lite-schema.json (Altair 5.5 has it)"
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_templates_and_charts_that_answer_are_valid_vega_lite(name: str) -> None:
+    validator = jsonschema.Draft7Validator(json.loads(Path(SCHEMA or "").read_text(encoding="utf-8")))
+
+    for spec in (vega.template(name), live.answering(vega.template(name))):
+        assert [error.message[:200] for error in validator.iter_errors(spec)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_layer_drops_a_channel_by_null(name: str) -> None:
+    """Vega-Lite takes `"color": null`, its schema does not: an editor would underline it. `{}` does the same."""
+    for layer in vega.template(name)["layer"]:
+        assert None not in layer.get("encoding", {}).values()
 
 
 def test_its_axes_and_series_are_parameters() -> None:
