@@ -7,7 +7,7 @@ printed is what is started.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,8 +60,9 @@ def make_plan(
     seed: int,
     learnt: Learnt | None = None,
     strict: bool = False,
+    only: Collection[str] | None = None,
 ) -> Plan:
-    """Return every run in order and every cell that this machine cannot host.
+    """Return every run in order and every cell that this machine cannot host. `only`: of the cells with these point_ids.
 
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
@@ -84,7 +85,7 @@ def make_plan(
         )
         skipped.extend(unresolved)
         for point in points:
-            for outcome in _cells(point, machine):
+            for outcome in _cells(point, machine, only):
                 if isinstance(outcome, Skipped):
                     skipped.append(outcome)
                 else:
@@ -131,7 +132,7 @@ def make_plan(
     )
 
 
-def _cells(point: Point, machine: Machine) -> list[_Cell | Skipped]:
+def _cells(point: Point, machine: Machine, only: Collection[str] | None) -> list[_Cell | Skipped]:
     """Return the cells of a point: several where its place says `each …`, a Skipped where one cannot be hosted."""
     tool = get_tool(point.tool)
     program = machine.programs.get(point.tool, f"{point.tool} was not looked for")
@@ -143,7 +144,10 @@ def _cells(point: Point, machine: Machine) -> list[_Cell | Skipped]:
         places = (None,) if place is None else expand_each(place, site.topology)
     except Unplaceable as error:
         return [Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))]
-    return [_cell(_at(point, place, each), each, tool, site, machine) for each in places]
+    points = [(_at(point, place, each), each) for each in places]
+    return [
+        _cell(at, each, tool, site, machine) for at, each in points if only is None or at.point_id in only
+    ]
 
 
 def _at(point: Point, asked: Place | None, place: Place | None) -> Point:

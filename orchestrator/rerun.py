@@ -109,7 +109,8 @@ def prepare_again(
 ) -> Rerun:
     """Plan the fresh runs of some cells. `folder`: where the fresh files will lie.
 
-    Raises UserError where B cannot be measured here: it is of another host, or of this one in another state.
+    Raises UserError where B cannot be measured here: it is of another host, or of this one in another state; and where a
+    cell writes to a block device that `allow_write` does not name.
     """
     if scratch is not None and not scratch.is_dir():
         raise UserError(
@@ -225,7 +226,7 @@ def _plan(
         for tool, program in known.programs.items()
     }
     known = dataclasses.replace(known, programs=found)
-    plans = [make_plan([e], known, seed=seed, learnt=timings.load()) for e in experiments]
+    plans = [make_plan([e], known, seed=seed, learnt=timings.load(), only=wanted) for e in experiments]
     runs = {
         run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
     }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator import machine
+from orchestrator.expand import expand
+from orchestrator.load import parse_experiment
 from orchestrator.prepare import Wishes
 from orchestrator.rerun import HELD, Cell, Pair, Rerun, prepare_again, run_again
 from orchestrator.session import run_experiments
-from orchestrator.store import open_result
+from orchestrator.store import StoredExperiment, StoredPoint, create_result, open_result
 from parsers.errors import UserError
 
 PROGRAM = "#!/bin/sh\n# STREAM version $Revision: 5.10 $\nsed '/^Number of Threads/s/2$/1/' {text}\n"
@@ -204,3 +209,39 @@ def test_captured_output_has_no_experiment_to_run(folder: Path) -> None:
 
     with pytest.raises(UserError, match="captured output"):
         prepared(folder, pairs(folder / "b.db", captured, "told"))
+
+
+def test_a_device_is_written_again_only_with_leave(folder: Path) -> None:
+    """Planned only: nothing is started here."""
+    device = next((p for p in sorted(Path("/dev").iterdir()) if p.is_block_device()), None)
+    if device is None or shutil.which("fio") is None:
+        pytest.skip("needs fio and a block device to name")
+    text = f"""
+schema: 1
+title: A device
+tool: fio
+fixed: {{filename: {device}, size: 1M, runtime: 1, ioengine: psync}}
+matrix: {{rw: [randread, randwrite]}}
+"""
+    experiment = parse_experiment(text, "device.yaml")
+    points, _ = expand(experiment, machine.read_topology(), root=os.geteuid() == 0, versions={})
+    path = folder / "device.db"
+    with create_result(path) as result:
+        session = result.begin_session(
+            started_utc="2026-01-01T00:00:00+00:00", version="0", argv=[], seed=1, host=platform.node(),
+            facts=machine.facts(), topology="", programs={},
+        )  # fmt: skip
+        result.add_plan(
+            session,
+            StoredExperiment(sha256="x", path="device.yaml", title="A device", text=text, about=""),
+            [StoredPoint(point=p, sweep_title="A device", repeats=1, experiment="x") for p in points],
+            [],
+        )
+    read, write = (Cell(path=path, point_id=point.point_id) for point in points)
+
+    assert (
+        len(prepared(folder, [Pair(a=read, b=read, repeats=2)]).runs) == 2
+    )  # not asked for the cell beside it
+    with pytest.raises(UserError, match="nothing allows it") as caught:
+        prepared(folder, [Pair(a=write, b=write, repeats=2)])
+    assert f"--allow-write {device}" in caught.value.hint
