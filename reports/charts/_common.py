@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from parsers.measurement import Cell
@@ -176,9 +176,34 @@ def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
     return rows
 
 
-def series_of(curves: Sequence[Curve], *, ordered: bool = False) -> list[Series]:
-    """Give each curve its colour, in order."""
-    colours = vega.palette(len(curves), ordered=ordered)
+MOST_SERIES = 6
+_GREYED = " "
+
+
+def spotlight(curves: Sequence[Curve], badness: Callable[[Curve], float]) -> list[Curve]:
+    """Return the curves as they are drawn: over six, the worst three last and with their names, the others before them, grey and
+    without. Their tips and the table tell who they are."""
+    if len(curves) <= MOST_SERIES:
+        return list(curves)
+    ranked = sorted(curves, key=badness)
+    return [*(replace(c, label=_GREYED) for c in ranked[:-3]), *ranked[-3:]]
+
+
+def lit(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curves that have a name beside them."""
+    return [c for c in curves if c.label != _GREYED]
+
+
+def greyed(curves: Sequence[Curve]) -> str:
+    """Say what grey lines are, if there are any."""
+    return " Grey: all but the worst three." if len(curves) > MOST_SERIES else ""
+
+
+def series_of(curves: Sequence[Curve]) -> list[Series]:
+    """Give each curve its colour, in order; grey to those out of the spotlight."""
+    named = [c.name for c in lit(curves)]
+    of = dict(zip(named, vega.palette(len(named)), strict=True))
+    colours = [of.get(c.name, vega.GREY) for c in curves]
     return [Series(name=c.name, colour=k, dashed=c.dashed) for c, k in zip(curves, colours, strict=True)]
 
 
@@ -232,10 +257,16 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 
     Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
     """
-    drawn = [c for c in curves if c.points]
+    drawn = [c for c in lit(curves) if c.points]
     ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
     places = labels.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
-    right = max((x for x, _ in ends), default=0.0) + 8
+    right = (
+        max(
+            (plot.at(c.points[-1][0], c.points[-1][1].median / factor)[0] for c in curves if c.points),
+            default=0.0,
+        )
+        + 8
+    )
     names, leads = [], []
     for line, (x, y), place in zip(drawn, ends, places, strict=True):
         at = {"series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor}
@@ -255,7 +286,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 
 def name_margin(curves: Sequence[Curve], width: int) -> float:
     """Return the right margin that the names need, at most a third of the picture."""
-    widest = max((labels.text_width(c.label or c.name) for c in curves), default=0)
+    widest = max((labels.text_width(c.label or c.name) for c in lit(curves)), default=0)
     return min(round(widest * 1.05 + 14), width / 3)
 
 

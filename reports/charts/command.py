@@ -9,7 +9,6 @@ from parsers.measurement import Cell
 from reports import derive, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
-from reports.charts._common import Curve
 from reports.frames import Results, Run
 from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
@@ -104,7 +103,7 @@ def _curves_panel(
         )
         for name, members in groups.items()
     ]
-    lines = _worst_named(lines)
+    lines = common.spotlight(lines, lambda c: -c.points[-1][1].median)
     values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(values, unit)
     tested = sorted({x for line in lines for x, _ in line.points})
@@ -118,7 +117,7 @@ def _curves_panel(
     def build(width: int) -> Spec:
         frame = Frame(
             width=width, height=common.height(width, 300, 280), left=common.left_margin(y),
-            right=common.name_margin([c for c in lines if c.label], width) if len(lines) > 1 else 16,
+            right=common.name_margin(lines, width) if len(lines) > 1 else 16,
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
@@ -128,7 +127,7 @@ def _curves_panel(
             "ranges": common.range_rows(lines, tested, scale.factor),
         }
         if len(lines) > 1:
-            data |= common.end_names([c for c in lines if c.label != " "], plot, scale.factor)
+            data |= common.end_names(lines, plot, scale.factor)
         return vega.fill("curves", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
 
     described = " ".join(
@@ -137,17 +136,6 @@ def _curves_panel(
         for line in lines[:6]
     )
     return panel(metric, f"{metric} by {axis}. {described}", build)
-
-
-def _worst_named(lines: list[Curve]) -> list[Curve]:
-    """Over six lines, all are drawn, the three that end lowest in colour and with names, the others grey without."""
-    if len(lines) <= 6:
-        return lines
-    ranked = sorted(lines, key=lambda c: c.points[-1][1].median)
-    return [
-        *ranked[:3],
-        *(Curve(name=c.name, points=c.points, label=" ", dashed=c.dashed) for c in ranked[3:]),
-    ]
 
 
 def _plain_axis(tested: list[float], title: str) -> scales.Axis:

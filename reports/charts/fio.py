@@ -185,9 +185,14 @@ def _rank(cell: Cell) -> tuple[int, str, str]:
     return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS)), kind, cell.direction
 
 
+def _inner(found: Sequence[Cell]) -> tuple[str, ...]:
+    """Return the options that are drawn within a panel: depth and kinds of access; of more than six kinds, each has its own."""
+    kinds = ("rw", "readwrite", "rwmixread", "rwmixwrite")
+    return ("iodepth", *kinds) if len({_series(c) for c in found}) <= common.MOST_SERIES else ("iodepth",)
+
+
 def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[Run]) -> Figure:
-    inner = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
-    names = common.facet_names(runs, within=inner)
+    names = common.facet_names(runs, within=_inner(found))
     panels = common.group(found, lambda c: common.facet(c.run, names))
     order = sorted(found, key=_rank)
     known = list(dict.fromkeys(_series(cell) for cell in order))
@@ -364,7 +369,7 @@ _MOST_OFFERS = 12
 
 def _tails_figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure | None:
     """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
-    names = common.facet_names(runs, within=("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite"))
+    names = common.facet_names(runs, within=_inner(found))
     cells_of = common.group(
         sorted(found, key=_rank),
         lambda c: (common.facet(c.run, names), _series(c), c.iodepth, c.numjobs, c.direction),

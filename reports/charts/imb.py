@@ -127,6 +127,7 @@ def _figure(
     drawn: list[Panel] = []
     for of, lines in shown.items():
         where = common.facet_title(of, option_value)
+        lines = common.spotlight(lines, lambda c: c.points[0][1].median)
         drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", is_pingpong))
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
             drawn.append(_rate_panel([rates(c) for c in lines], f"Bandwidth{', ' + where if where else ''}"))
@@ -152,7 +153,7 @@ def _figure(
         id=f"imb-{benchmark}-{sweep}",
         sweep=runs[0].sweep_title,
         title=title,
-        sub=sub.strip() + rest,
+        sub=sub.strip() + common.greyed(first) + rest,
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
@@ -263,7 +264,7 @@ def _rate_panel(lines: list[Curve], title: str) -> Panel:
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in drawn[:4]:
+        for line in common.lit(drawn)[:4]:
             if (half := halves[line.name]) is not None:
                 at = {"x": half, "y": max(line.medians.values()) / 2 / scale.factor}
                 data["rings"].append({"series": line.name, **at})

@@ -192,12 +192,18 @@ def _load(traffic: str, cells: dict[tuple[int, int], list[tuple[float, float]]])
     return LoadCurve(traffic=traffic, rows=rows, offers=offers)
 
 
+def _colours(n: int) -> tuple[str, ...]:
+    """Return n colours from light to heavy; of more mixes than there are colours, neighbours share one: their names tell them."""
+    steps = len(vega.ORDERED)
+    return vega.ORDERED[:n] if n <= steps else tuple(vega.ORDERED[i * steps // n] for i in range(n))
+
+
 def _loaded_figures(
     sweep: str, runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]
 ) -> list[Figure]:
     shown = dict(list(panels.items())[: common.MOST_PANELS])
     traffics = sorted({load.traffic for curves in panels.values() for load in curves}, key=_heaviness)
-    colours = dict(zip(traffics, vega.palette(len(traffics), ordered=True), strict=True))
+    colours = dict(zip(traffics, _colours(len(traffics)), strict=True))
     fastest = max(row.bandwidth.high for curves in panels.values() for load in curves for row in load.rows)
     scale = fmt.scale_to_largest([fastest], "B/s")
     x = scales.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
@@ -245,7 +251,8 @@ def _loaded_figures(
         "2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
         numbers=(_further_table(panels, scale),),
-        half=len(panels) == 1,  # beside its panel
+        half=len(panels) == 1
+        and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
     )
     return [figure, tables]
 

@@ -123,7 +123,7 @@ def _figure(
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
         f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
-        f"{' Cross on the axis: a cell that failed.' if lost else ''}{rest}",
+        f"{' Cross on the axis: a cell that failed.' if lost else ''}{common.greyed(first)}{rest}",
         panels=drawn,
         note=share,
         numbers=(_numbers(runs, scale),),
@@ -150,6 +150,7 @@ def _panel(
     lost: Sequence[int],
 ) -> Panel:
     tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
+    lines = common.spotlight(lines, lambda c: -max(c.medians.values()))
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -175,7 +176,7 @@ def _panel(
                 data["notes"].append(
                     {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-        rings = common.saturation_rings(lines[:3], plot, scale.factor)
+        rings = common.saturation_rings(common.lit(lines)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)

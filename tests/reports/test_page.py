@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from parsers.errors import UserError
-from reports import frames, page
+from reports import frames, page, vega
 from reports.audit import audit
 from reports.model import Figure
 from reports.render import anchor, render_report, script_json
@@ -763,3 +763,48 @@ def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> Non
     rings = figure.panels[0].wide["datasets"]
     assert [(row["x"], round(row["y"])) for row in rings["rings"]] == [(8, 70)]
     assert [row["text"] for row in rings["notes"]] == ["95 % at 8"]
+
+
+def test_of_many_lines_the_worst_three_have_colours_and_names(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "l.db")
+    for node in range(8):
+        for threads in (1, 2, 4):
+            rate = 9e3 * threads * (0.7 if node == 5 else 1 - 0.001 * node)
+            maker.add(
+                "s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("place", "threads"), place=f"node {node}"
+            )  # fmt: skip
+
+    (figure,) = figures_of(maker.write(), "stream")
+
+    spec = figure.panels[0].wide
+    colour = dict(zip(*(spec["encoding"]["color"]["scale"][key] for key in ("domain", "range")), strict=True))
+    assert {name for name, hue in colour.items() if hue != vega.GREY} == {"node 5", "node 6", "node 7"}
+    assert {row["text"] for row in spec["datasets"]["names"]} == {"node 5", "node 6", "node 7"}
+    assert len({row["series"] for row in spec["datasets"]["points"]}) == 8
+    assert "Grey: all but the worst three." in figure.sub
+
+
+def test_of_many_kinds_of_access_each_has_a_panel(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for rw in ("randread", "read", "randwrite", "write"):
+        maker.add("s", "fio", {"rw": rw}, make.fio_text({rw.removeprefix("rand"): (1e3, 900.0)}, bs="4k", rw=rw, iodepth=1), axes=("rw",))  # fmt: skip
+    for share in (70, 30):
+        text = make.fio_text({"read": (1e3, 900.0), "write": (500.0, 800.0)}, bs="4k", rw="randrw", iodepth=1)
+        maker.add("s", "fio", {"rw": "randrw", "rwmixread": share}, text, axes=("rw", "rwmixread"))
+
+    (figure,) = figures_of(maker.write(), "fio")
+
+    assert len({p.title for p in figure.panels}) == len(figure.panels) >= 8
+    assert all(len({r["series"] for r in p.wide["datasets"]["points"]}) <= 2 for p in figure.panels)
+
+
+def test_each_of_many_mixes_has_a_colour_of_the_ordered_ones(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "m.db")
+    for traffic in ("", "2", "3", "5", "6", "7", "8", "9"):
+        rows = [(0, 200.0, 20e3), (100, 90.0, 12e3), (1000, 60.0, 1e3)]
+        maker.add("s", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, make.mlc_text(rows, traffic=traffic), axes=("W",))  # fmt: skip
+
+    figure = figures_of(maker.write(), "mlc")[0]
+
+    assert len(figure.key) == 8
+    assert {k.colour for k in figure.key} == set(vega.ORDERED)
