@@ -310,12 +310,15 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
         unit = unit_of(members[0])
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
-        yield _cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])})")
+        counts = {runs(row) for row in members}
+        common = f"; {counts.pop()}" if len(counts) == 1 else ""
+        yield _cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
         yield from columns(
             [
                 (
                     change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
-                    scale.number(row.median_b, 4), " ".join(filter(None, (row.cell, row.inner))),
+                    scale.number(row.median_b, 4),
+                    " ".join(filter(None, (row.cell, row.inner, "" if common else f"({runs(row)})"))),
                 )
                 for row in members
             ],

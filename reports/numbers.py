@@ -128,23 +128,25 @@ def _part(record: Mapping[str, Cell], *names: str) -> Part:
 
 def _stream(run: Run) -> Iterator[Number]:
     metric = get_parser("stream").METRICS["bandwidth"]
-    several = _several(run, "run")
-    for record in run.records():
+    records = run.records()
+    several = _several(records, "run")
+    for record in records:
         if record["metric"] == "bandwidth":
             yield _number("stream", record, _part(record, *several, "kernel"), metric)
 
 
-def _several(run: Run, label: str) -> tuple[str, ...]:
+def _several(records: Iterable[Mapping[str, Cell]], label: str) -> tuple[str, ...]:
     """Return the label if the text has several of it: a run of a text that holds one needs no number."""
-    return (label,) if len({record.get(label) for record in run.records()}) > 1 else ()
+    return (label,) if len({record.get(label) for record in records}) > 1 else ()
 
 
 def _mlc(run: Run) -> Iterator[Number]:
     metrics = get_parser("mlc").METRICS
-    several = _several(run, "run")
+    records = run.records()
+    several = _several(records, "run")
     curves: dict[Part, dict[object, dict[str, float]]] = {}
     turns: Counter[tuple[str, str, Part]] = Counter()
-    for record in run.records():
+    for record in records:
         name = str(record["metric"])
         if name not in ("latency", "bandwidth"):
             continue

@@ -492,6 +492,7 @@ def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Compariso
     assert max(map(len, text.splitlines())) <= 80
     regressed = slow_remote.counts["regressed"]
     assert f"regressed ({regressed})" in text
+    assert "bandwidth, GB/s (more is better; 5 + 5 runs)" in text
     assert f"and {regressed - 3} more (--all lists them)" in text
     assert len(texts.table(slow_remote, everything=True).splitlines()) > len(slow_remote.rows)
     assert "inconclusive (" not in texts.table(slow_remote, only_changed=True)
