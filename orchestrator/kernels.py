@@ -26,6 +26,7 @@ COMPILERS: Final = ("cc", "gcc", "clang")
 """Names to look for on PATH, the preferred first."""
 
 _HERE = Path(__file__).resolve().parent
+_CPUINFO = Path("/proc/cpuinfo")
 _NATIVE = {"x86_64": ("-march=native",), "aarch64": ("-mcpu=native",)}  # clang has no -march=native on Arm
 
 OPTIONS: Final = ("-O3", "-ffp-contract=off", "-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror")
@@ -143,7 +144,7 @@ def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else ""
     cpu = ""
     with contextlib.suppress(OSError):
-        cpu = cpu_kinds(Path("/proc/cpuinfo").read_text(errors="replace"))
+        cpu = cpu_kinds(_CPUINFO.read_text(errors="replace"))
     for text in (_compiler_text(compiler), *options, platform.machine(), libc or "", cpu):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:20]

@@ -71,6 +71,23 @@ def test_what_decides_the_program_decides_its_place(source: Path, tmp_path: Path
     assert sorted(path.name for path in cache.iterdir() if path.name.startswith(".")) == []
 
 
+def test_a_home_that_different_cpus_share_has_a_program_for_each(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on(cpuinfo: str) -> Path:
+        path = tmp_path / "cpuinfo"
+        path.write_text(cpuinfo)
+        monkeypatch.setattr(kernels, "_CPUINFO", path)
+        return make(source, tmp_path / "cache")
+
+    first, second = on(INTEL), on(INTEL.replace(" avx512f", ""))
+
+    assert first != second
+    assert first.is_file()
+    assert second.is_file()
+    assert on(INTEL.replace("2500.000", "3100.000")) == first
+
+
 def test_kind_of_cpu_is_model_and_features_not_clock_or_count() -> None:
     kind = kernels.cpu_kinds(INTEL)
 

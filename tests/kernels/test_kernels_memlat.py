@@ -71,7 +71,9 @@ def test_loaded_latency_measures_the_delays_of_a_file_in_its_order(kernel: Kerne
         assert done.returncode == 0, done.stderr
         assert [row["delay"] for row in rows(done.stdout, "latency")] == [0, 20000, 300, 0]
         full, slow, some, again = (float(str(row["value"])) for row in rows(done.stdout, "bandwidth"))
-        if min(full, again) > 2 * slow and some > 2 * slow:  # a delay slows the load down, and each its own row
+        if (
+            min(full, again) > 2 * slow and some > 2 * slow
+        ):  # a delay slows the load down, and each its own row
             break
     else:
         pytest.fail(f"a delay of 20000 does not slow the load down most:\n{done.stdout}")
