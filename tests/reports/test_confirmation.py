@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.rerun import Rerun
 from reports import comparison_text, frames
-from reports.comparison import Ask, Comparison, compare, side
+from reports.comparison import Ask, Comparison, compare, levels, side
 from reports.confirmation import Asked, announce, asked, confirmed
 
 
@@ -110,3 +110,22 @@ def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: P
         line.startswith("cannot be measured again: scaling threads=") and line.endswith(": gone")
         for line in lines
     )
+
+
+@pytest.mark.parametrize(("repeats", "turns"), [((3, 3), True), ((3, 2), False)])
+def test_sides_that_shared_their_sessions_took_turns(
+    make: Any, tmp_path: Path, repeats: tuple[int, int], turns: bool
+) -> None:
+    """Two days, both levels on each: the day's offset is in both, unless one level has more runs of one day."""
+    for day in ("mon", "tue"):
+        maker = make.Maker(tmp_path / f"{day}.db")
+        for threads, n in zip((1, 2), repeats if day == "mon" else (3, 3), strict=True):
+            for i in range(n):
+                text = make.stream_text(5000.0 + i, threads)
+                maker.add("scaling", "stream", {"threads": threads}, text, axes=("threads",))
+        maker.write()
+    results = frames.load([tmp_path / "mon.db", tmp_path / "tue.db"])
+
+    found = compare(*levels(results, "threads", ("1", "2")), by="threads")
+
+    assert {sample.interleaved for sample in found.samples} == {turns}
