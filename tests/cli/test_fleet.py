@@ -67,12 +67,10 @@ def test_a_slow_node_from_suspicion_to_verdict(
 
     nodes("node007", 905.0)
     nodes("node007", 895.0)
-    second = pinsweep("fleet", "results", "-o", "fleet.html")
+    second = pinsweep("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
     assert "One of 11 nodes is slow" in (tmp_path / "fleet.html").read_text()
-    document = json.loads(pinsweep("fleet", "results/*.db", "--format", "json").stdout)
-    assert document["odd"][0]["node"] == "node007"
 
 
 def test_few_nodes_and_a_baseline(pinsweep: Cli, nodes: Callable[..., None]) -> None:
@@ -92,17 +90,16 @@ def test_mistakes_are_the_users(pinsweep: Cli, nodes: Callable[..., None], tmp_p
     nodes("node001")
     (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")
     for words, said in (
-        (("results", "--rules", "rules.yaml"), "rules.yaml:2:27: rules[1].floor"),
-        (("results", "--rules", "rules.yaml"), "rules.yaml:3:17: rules[2].tolerance"),
-        (("results", "--rules", "none.yaml"), "no such file"),
-        (("results", "--baseline", "none"), "no such baseline"),
-        (("results", "-o", "results/000.db"), "would be replaced"),
-        (("empty",), "no such file"),
-        (("results", "--threshold", "300%"), "no percentage"),
+        (
+            ("--rules", "rules.yaml"),
+            ("rules.yaml:2:27: rules[1].floor", "rules.yaml:3:17: rules[2].tolerance"),
+        ),
+        (("-o", "results/000.db"), ("would be replaced",)),
+        (("--threshold", "300%"), ("no percentage",)),
     ):
-        done = pinsweep("fleet", *words)
+        done = pinsweep("fleet", "results", *words)
         assert done.returncode == 2, (words, done.stdout, done.stderr)
-        assert said in done.stderr
+        assert all(text in done.stderr for text in said)
 
 
 def test_a_history_says_when_and_fails_if_asked(
@@ -111,7 +108,9 @@ def test_a_history_says_when_and_fails_if_asked(
     for day in range(1, 13):
         nodes("node001", 1000.0 if day < 7 else 930.0, day=day)
 
-    done = pinsweep("history", "results", "-o", "history.html", "--format", "json", "--fail-on", "regressed")
+    done = pinsweep(
+        "history", "results", "--static", "-o", "history.html", "--format", "json", "--fail-on", "regressed"
+    )
     assert done.returncode == 1, done.stderr
     (step,) = json.loads(done.stdout)["steps"]
     assert (step["started_utc"][:10], step["regressed"]) == ("2026-03-07", 1)
