@@ -40,7 +40,8 @@ host.setAttribute("tabindex", "0");
 host.setAttribute("role", "application");
 host.setAttribute("aria-roledescription", "chart; arrow keys go through its points, plus and minus zoom");
 host.setAttribute("aria-labelledby", `${this.id}-d`);
-host.addEventListener("pointerenter", () => this.wake());
+host.addEventListener("pointerenter", event => { this.pointer = event; this.wake(); });
+host.addEventListener("pointerleave", event => { if (event.pointerType !== "touch") { this.pointer = null; hide(); } });
 host.addEventListener("focus", () => this.wake());
 }
 
@@ -179,10 +180,11 @@ hide();
 box ??= this.svg.appendChild(draw("rect", { class: "box" }));
 for (const [name, value] of Object.entries({ x, y, width, height })) box.setAttribute(name, value);
 });
-host.addEventListener("pointerleave", () => { this.pointer = null; hide(); });
 host.addEventListener("blur", hide);
 host.addEventListener("pointerdown", event => {
-if (!this.view || event.button || event.pointerType === "touch" || event.target === this.reset || !this.axes.length) return;
+if (!this.view || event.button || event.target === this.reset) return;
+if (event.pointerType === "touch") { this.point(event); return; } /* a finger scrolls the page */
+if (!this.axes.length) return;
 from = this.place(event);
 host.setPointerCapture(event.pointerId);
 });

@@ -134,6 +134,19 @@ def test_the_pointer_is_told_the_exact_value_of_the_nearest_point(browser: Brows
         expect(tip).to_be_hidden()
 
 
+def test_a_finger_is_told_too(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling, viewport={"width": 400, "height": 800}, has_touch=True) as page:
+        host, tip = chart(page), page.locator("#tip")
+        host.focus()
+        expect(host).to_have_class(re.compile(r"\bon\b"))
+        host.press("End")
+        x, y = marked(host)
+        host.press("Escape")
+
+        page.touchscreen.tap(x - 5, y + 5)
+        expect(tip).to_have_text("remote8 threads · 40.00 GB/s")
+
+
 def test_arrow_keys_go_through_points_and_series_and_are_spoken(browser: Browser, scaling: Path) -> None:
     with opened(browser, scaling) as page:
         host, live = chart(page), page.locator("[aria-live]")
