@@ -307,6 +307,23 @@ static inline void bind_memory(const memory_t *memory, int node)
         refuse("cannot take memory from node %d: mbind: %s", node, strerror(errno));
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+/* The sanitizer does not know the ends of what mmap gives: tell it. */
+static inline void mark_ends(const memory_t *memory)
+{
+    ASAN_POISON_MEMORY_REGION(memory->map, memory->map_bytes);
+    ASAN_UNPOISON_MEMORY_REGION(memory->at, memory->bytes);
+}
+static inline void unmark(const memory_t *memory)
+{
+    ASAN_UNPOISON_MEMORY_REGION(memory->map, memory->map_bytes);
+}
+#else
+#define mark_ends(memory) ((void)0)
+#define unmark(memory) ((void)0)
+#endif
+
 /* Untouched memory, aligned to a huge page. node < 0: the inherited policy decides, by first touch. */
 static inline memory_t get_memory(size_t bytes, enum pages pages, int node)
 {
@@ -337,13 +354,16 @@ static inline memory_t get_memory(size_t bytes, enum pages pages, int node)
         madvise(memory.map, memory.map_bytes, MADV_NOHUGEPAGE); /* fails where there are none anyway */
     if (node >= 0)
         bind_memory(&memory, node);
+    mark_ends(&memory);
     return memory;
 }
 
 static inline void free_memory(memory_t *memory)
 {
-    if (memory->map)
-        munmap(memory->map, memory->map_bytes);
+    if (!memory->map)
+        return;
+    unmark(memory);
+    munmap(memory->map, memory->map_bytes);
     memory->map = NULL;
 }
 
