@@ -152,12 +152,11 @@ def _hwloc(text: str, name: str) -> Parsed:
     except UserError as error:
         raise ParseError("hwloc's XML", error.cause, error.hint) from error
     facts: dict[str, Cell] = dict(topology.numbers())
-    rows = tuple((start, end, float(d)) for (start, end), d in sorted(topology.distances.items()))
-    tables = {
-        "measurements": Table(columns=("metric", "unit", "value"), rows=()),
-        "distances": Table(columns=("node", "to", "distance"), rows=rows),
-    }
-    return Parsed(tables=tables, facts=facts)
+    rows = tuple(
+        (start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items())
+    )
+    found = Table(columns=("node", "to", "metric", "unit", "value"), rows=rows)
+    return Parsed(tables={"measurements": found}, facts=facts)
 
 
 def wishes_from(

@@ -151,9 +151,10 @@ _RECOGNISE = re.compile(
     r"|(?:Liste der Online-CPU\(s\)|Thread\(s\) pro Kern|Thread\(s\) par cœur|每个核的线程数|コアあたりのスレッド数) ?[:：]"
     r"|# The following is the parsable format"
     r"|CPU +(?:NODE +)?SOCKET +CORE\b|NAME +ONE-SIZE +ALL-SIZE\b)"
-    r'|\A\s*\{\s*"(?:lscpu|caches)": \[\s*\{|\A\s*\{\s*"cpus": \[\s*\{\s*"cpu": *"?\d',
+    r'|^[ \t]*\{\s*"(?:lscpu|caches)": \[\s*\{|^[ \t]*\{\s*"cpus": \[\s*\{\s*"cpu": *"?\d',
     re.MULTILINE,
 )
+_DOCUMENT = re.compile(r'^[ \t]*(?=\{\s*"(?:lscpu|caches|cpus)": \[)', re.MULTILINE)
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends inside a line or a JSON document; only what is complete is kept",
     "several_types": "several CPU types: what differs between them is in the table `fields` only",
@@ -191,7 +192,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             "run it with LC_ALL=C",
         )
     body = clean(text)
-    machines = [_json(body)] if body.lstrip().startswith("{") else _texts(body)
+    machines = list(_documents(body)) or _texts(body)
     for machine in machines:
         machine.finish()
     fact_names = tuple(name for name, _ in FACTS.values())
@@ -296,7 +297,7 @@ def _texts(body: str) -> list[_Machine]:
     for i, line in enumerate(lines):
         machine, last = machines[-1], i == len(lines) - 1
         if not line.strip():
-            mode = "" if mode != "list" else mode
+            mode = mode if mode in ("list", "caches") else ""
         elif match := _PARSABLE_HEAD.match(line):
             head, mode = _column_names(match[1].split(",")), "parsable"
             machine.tables += 1
@@ -357,15 +358,22 @@ def _column_names(names: list[str]) -> list[str]:
     return [name if name else f"column{i}" for i, name in enumerate(names, 1)]
 
 
-def _json(body: str) -> _Machine:
-    try:
-        document = json.loads(body)
-    except ValueError as error:
-        raise ParseError(
-            "lscpu output",
-            f"looked for the JSON of lscpu -J, saw {first_line(body)} and then: {error}",
-            "the file is cut, or something else was printed into it",
-        ) from error
+def _documents(body: str) -> Iterator[_Machine]:
+    """Yield what each JSON document of the text says."""
+    at = 0
+    while match := _DOCUMENT.search(body, at):
+        try:
+            document, at = json.JSONDecoder().raw_decode(body, match.end())
+        except (ValueError, RecursionError) as error:
+            raise ParseError(
+                "lscpu output",
+                f"looked for the JSON of lscpu -J, saw {first_line(body[match.end() :])} and then: {error}",
+                "the file is cut, or something else was printed into it",
+            ) from error
+        yield _json(document)
+
+
+def _json(document: Any) -> _Machine:  # noqa: ANN401 (whatever JSON holds)
     machine = _Machine()
     try:
         for name, value in _json_fields(document.get("lscpu", ())):

@@ -121,7 +121,10 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             machines.append(_Machine())
             machines[-1].facts |= {"nodes": match[2].strip(), "node_count": int(match[1])}
         else:
-            machine = machines[-1] if machines else _Machine()
+            again = bool(_STAT_HEAD.match(line)) and bool(machines) and bool(machines[-1].stat_nodes)
+            machine = machines[-1] if machines and not again else _Machine()
+            if again:
+                machines.append(machine)
             machine.read(line, last)
             if not machines and machine.seen:
                 machines.append(machine)

@@ -11,6 +11,8 @@ import textwrap
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from parsers._prefixes import has_prefix, without_prefixes
+
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 _ESCAPE = re.compile(
@@ -54,7 +56,8 @@ def clean(text: str, *, ranks: bool = False) -> str:
 
     Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
     and "> " quotes. A lone CR (progress that overwrites itself) starts a new line: nothing is lost, and what
-    was to be overwritten is one more line that looks like no figure. `ranks` also takes off what MPI launchers
+    was to be overwritten is one more line that looks like no figure. Undone where nearly every line has it: times
+    before the lines, hosts and containers, line numbers (`_prefixes`). `ranks` also takes off what MPI launchers
     put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output) and, where every line has it,
     `0: ` (srun -l).
     """
@@ -66,6 +69,7 @@ def clean(text: str, *, ranks: bool = False) -> str:
             text = _overstruck(text)
         text = _CONTROL.sub("", text)
     text = text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
+    text = without_prefixes(text)
     if ranks:
         text = _strip_ranks(text)
     if "```" in text or "~~~" in text:
@@ -84,7 +88,7 @@ def mentions(text: str, *words: str) -> bool:
 
 def is_captured(text: str) -> bool:
     """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in it."""
-    return bool(_MARKS.search(text))
+    return bool(_MARKS.search(text)) or has_prefix(text)
 
 
 def split_ranks(text: str) -> list[tuple[int | None, str]]:
@@ -92,7 +96,7 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
 
     Lines without a rank's prefix come first, as rank None. A text without prefixes is one part.
     """
-    body = _ends(text)
+    body = without_prefixes(_ends(text), labels=False)
     every_line = all(_TASK.match(line) for line in body.split("\n") if line.strip())
     pattern = _TASK if every_line else _RANK
     parts: dict[int | None, list[str]] = {None: []}
@@ -101,7 +105,7 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
         rank = int(re.findall(r"\d+", match[0])[-1]) if match else None
         parts.setdefault(rank, []).append(line[match.end() :] if match else line)
     if len(parts) == 1:
-        return [(None, text)]
+        return [(None, body)]
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 

@@ -13,7 +13,23 @@ from parsers.text import decode
 
 ROOT = Path(__file__).resolve().parents[2]
 FOUND = sorted((ROOT / "tests" / "fixtures" / "fuzz").glob("*.txt"))
-LONG = ("\r", "\r\r\n", "\n", " \n", "a\x08", "\x1b[", "> ", "[0]", "0: ", "{", "|", "-", "#\n", '{"fio version"\n', "9")
+LONG = (
+    "\r",
+    "\r\r\n",
+    "\n",
+    " \n",
+    "a\x08",
+    "\x1b[",
+    "> ",
+    "[0]",
+    "0: ",
+    "{",
+    "|",
+    "-",
+    "#\n",
+    '{"fio version"\n',
+    "9",
+)
 
 
 @pytest.fixture(scope="module")

@@ -45,16 +45,35 @@ def test_what_a_capture_adds_is_taken_off(dirty: str, plain: str) -> None:
 @pytest.mark.parametrize(
     "tagged",
     [
-        "".join(f"[0] {line}\n" for line in TABLE.splitlines()),
-        "".join(f"[1,0]<stdout>:{line}\n" for line in TABLE.splitlines()),
-        "".join(f"[1,0]<stdout>: {line}\n" for line in TABLE.splitlines()),
-        "".join(f"0: {line}\n" for line in TABLE.splitlines()),
-        "".join(f" 0: {line}\n" for line in TABLE.splitlines()),
+        "".join(f"[{i % 2}] {line}\n" for i, line in enumerate(TABLE.splitlines())),
+        "".join(f"[1,{i % 2}]<stdout>:{line}\n" for i, line in enumerate(TABLE.splitlines())),
+        "".join(f"{i % 2}: {line}\n" for i, line in enumerate(TABLE.splitlines())),
+        "".join(f" {i % 2}: {line}\n" for i, line in enumerate(TABLE.splitlines())),
     ],
 )
-def test_rank_prefixes_go_only_if_asked(tagged: str) -> None:
+def test_prefixes_of_several_ranks_go_only_if_asked(tagged: str) -> None:
     assert clean(tagged, ranks=True) == TABLE
     assert clean(tagged) != TABLE
+
+
+@pytest.mark.parametrize("prefix", ["[0] ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "0: ", " 0: "])
+def test_the_prefix_of_one_rank_goes_always(prefix: str) -> None:
+    tagged = "".join(f"{prefix}{line}\n" for line in TABLE.splitlines())
+    assert clean(tagged) == clean(tagged, ranks=True) == TABLE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Copy: 1\nCopy: 2\nCopy: 3\n",
+        "fio: a\nfio: b\nfio: c\n",
+        "node   0   1\n  0:  10  21\n  1:  21  10\n",
+        "00000\t203.58\t145200.4\n00002\t200.00\t145000.0\n00008\t190.00\t140000.0\n",
+        "READ: bw=1\nREAD: bw=2\nREAD: bw=3\n",
+    ],
+)
+def test_what_a_tool_prints_before_every_line_stays(text: str) -> None:
+    assert clean(text) == text
 
 
 def test_task_prefix_stays_where_only_some_lines_have_it() -> None:

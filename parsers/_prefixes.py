@@ -1,0 +1,85 @@
+"""What log keepers put before every line: times (ts, CI logs, journald), hosts and containers (srun -l, pdsh, compose), line numbers.
+
+A prefix is taken off only where nearly all lines have it, and where no tool's own lines begin so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_TIMES: Final = (
+    re.compile(rf"\[?\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)"),  # ts %F %T, CI logs
+    re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} (?:[\w.-]+ [\w./@-]+\[\d+\]: ?)?"),  # ts, syslog, journald
+    re.compile(rf"\[?{_CLOCK}\]?(?: |$)"),  # ts -s
+    re.compile(r"\[ *\d+\.\d{2,9}\](?: |$)"),  # dmesg, ts -s %.s
+)
+_CONSTANT: Final = re.compile(
+    r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\|) ?"  # n001: …, bench-1  | …
+    r"|\[(?:pod/)?[\w./-]*\d[\w./-]*\] "  # kubectl --prefix
+    r"|│ ?"  # a box drawn around it
+)
+_NUMBERED: Final = re.compile(r" *(\d{1,7})[\t:]")  # cat -n, grep -n
+_QUOTED: Final = re.compile(r"(?:> ?)+")
+_MOST: Final = 0.9
+"""Share of the lines that have the prefix: launchers print lines of their own between them."""
+
+
+def has_prefix(text: str) -> bool:
+    """Say whether the third line that is not blank begins as a log keeper's does. Cheap, and no proof."""
+    return any(_kinds(_probe(text)))
+
+
+def without_prefixes(text: str, *, labels: bool = True) -> str:
+    """Take off what stands before every line, up to three times (a time, then a host).
+
+    Without `labels` hosts and ranks stay.
+    """
+    for _ in range(3):
+        kinds = (kind for kind in _kinds(_probe(text)) if labels or kind is not _CONSTANT)
+        tried = (_stripped(text, kind) for kind in kinds)
+        shorter = next((found for found in tried if found is not None), None)
+        if shorter is None:
+            return text
+        text = shorter
+    return text
+
+
+def _probe(text: str) -> str:
+    printed = [line for line in text.split("\n", 64)[:64] if line.strip()]
+    return printed[2] if len(printed) > 2 else ""
+
+
+def _kinds(line: str) -> Iterator[re.Pattern[str]]:
+    return (kind for kind in (*_TIMES, _CONSTANT, _NUMBERED, _QUOTED) if line and kind.match(line))
+
+
+def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
+    """Return the text without the prefix; None where it is none, after all."""
+    if kind is _NUMBERED:
+        return _without_numbers(text)
+    if kind is _CONSTANT:
+        match = kind.match(_probe(text))
+        word = match[0].rstrip() if match else ""
+        kind = re.compile(re.escape(word) + " ?")
+    lines = text.split("\n")
+    ends = [match.end() if (match := kind.match(line)) else 0 for line in lines]
+    printed = [end for end, line in zip(ends, lines, strict=True) if line.strip()]
+    if sum(end > 0 for end in printed) < _MOST * len(printed):
+        return None
+    return "\n".join(line[end:].removesuffix("│").rstrip() if kind.pattern.startswith("│") else line[end:] for end, line in zip(ends, lines, strict=True))  # fmt: skip
+
+
+def _without_numbers(text: str) -> str | None:
+    """Take numbers off that count the lines one by one, blank ones too."""
+    lines = text.split("\n")
+    whole = lines[:-1] if not lines[-1] else lines
+    found = [_NUMBERED.match(line) for line in whole]
+    first = next((match for match in found if match), None)
+    if first is None or any(m is None or int(m[1]) != int(first[1]) + i for i, m in enumerate(found)):
+        return None
+    return "\n".join(
+        [line[m.end() :] for line, m in zip(whole, found, strict=True) if m] + lines[len(whole) :]
+    )
