@@ -196,13 +196,13 @@ def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
 def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
     some.nodes(range(1, 10)).add("node010", 0.09).add("node011", 0.09)
     sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
-    text = fleet_text.confirm(some.report(), ["res ults/"], via="clush", folder="/home/a b")
+    text = fleet_text.confirm(some.report(), ["res ults/"], via="clush", folder="/cluster/a b")
 
     _, clush, _, again = text.splitlines()
     program, b, w, nodes, remote = shlex.split(clush)
     assert (program, b, w, nodes) == ("clush", "-b", "-w", "node[010-011]")
     assert shlex.split(remote) == [
-        "cd", "/home/a b", "&&", "pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
+        "cd", "/cluster/a b", "&&", "pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
     ]  # fmt: skip
     assert shlex.split(again) == ["pinsweep", "fleet", "res ults/"]
 
