@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -118,3 +121,28 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 
 def _short(values: list[float]) -> str:
     return ", ".join(f"{v:.4g}" for v in values)
+
+
+def test_bars_are_for_terminals(full_result: Path) -> None:
+    """What a pipe gets is plain; what a terminal gets has the bars."""
+    command = [sys.executable, "-m", "pinsweep", "show", str(full_result)]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+
+    piped = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    leader, follower = pty.openpty()
+    with subprocess.Popen(command, stdout=follower, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(follower)
+        drawn = b""
+        while True:
+            try:
+                chunk = os.read(leader, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            drawn += chunk
+    os.close(leader)
+
+    assert process.returncode == 0
+    assert "█" not in piped
+    assert drawn.decode().replace("\r\n", "\n") == (GOLDEN / "show.txt").read_text(encoding="utf-8")
