@@ -391,10 +391,15 @@ def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Ta
 
 
 def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
-    lines = [(line, derived(line)) for lines in panels.values() for line in lines]
-    known = sorted(((line, d) for line, d in lines if d.small), key=lambda p: p[1].small or 0)
-    if not known:
+    by_panel = [
+        sorted(((line, d) for line in lines if (d := derived(line)).small), key=lambda p: p[1].small or 0)
+        for lines in panels.values()
+    ]
+    if not any(by_panel):
         return []
+    known = min(
+        filter(None, by_panel), key=lambda p: p[0][1].small or 0
+    )  # pairs of one panel: the rest has other options
     near, far = known[0], known[-1]
     context = f"{'0 B' if near[1].zero else '0 to 8 B'}, {near[0].name}"
     zeros = [next((y for size, y in line.points if size == 0), None) for line in (near[0], far[0])]

@@ -808,3 +808,18 @@ def test_each_of_many_mixes_has_a_colour_of_the_ordered_ones(make: Any, tmp_path
 
     assert len(figure.key) == 8
     assert {k.colour for k in figure.key} == set(vega.ORDERED)
+
+
+def test_pairs_are_compared_within_their_options(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "p.db")
+    for place, off_cache, small in (
+        ("same package", 0, 0.2),
+        ("other package", 0, 0.5),
+        ("same package", 1, 40.0),
+    ):
+        options = {"benchmark": "PingPong", "off_cache": off_cache}
+        maker.add("p", "imb", options, make.imb_text({0: small, 8: small}), axes=("place", "off_cache"), place=place)  # fmt: skip
+
+    numbers = {n.name: n for n in page.build(frames.load([maker.write()])).key_numbers}
+
+    assert numbers["MPI, one way"].context == "0 B, same package; other package 2.5 ×"
