@@ -20,7 +20,7 @@ Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
-BANNER = "pinsweep memlat 0.2 (MLC-style; not Intel(R) Memory Latency Checker)\n"
+BANNER = f"pinsweep memlat {kernels.version('memlat')} (MLC-style; not Intel(R) Memory Latency Checker)\n"
 
 
 def rows(text: str, metric: str) -> list[dict[str, object]]:
