@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.util
+import re
 import shutil
 import sqlite3
 import statistics
@@ -50,10 +51,10 @@ def main() -> int:
     words.add_argument("--build", type=Path, nargs="+", help=argparse.SUPPRESS)  # one more
     options = words.parse_args()
     if options.open:
-        print(*opened_ms(options.open))
+        print("ms", *opened_ms(options.open))
         return 0
     if options.build:
-        print(second_build_ms(options.build))
+        print("ms", second_build_ms(options.build))
         return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -75,7 +76,11 @@ def pairs(folder: Path, one: Path, pages: Mapping[str, Path]) -> list[tuple[Side
         return {"built": cost["wall_s"] * 1e3}
 
     def printed(*figures: str) -> Callable[[str, Mapping[str, float]], Mapping[str, float]]:
-        return lambda text, _: dict(zip(figures, map(float, text.split()), strict=True))
+        def read(text: str, _: Mapping[str, float]) -> Mapping[str, float]:
+            found = re.match(r"ms((?: [\d.]+)+)$", text, re.MULTILINE)
+            return dict(zip(figures, map(float, found[1].split()), strict=True)) if found else {}
+
+        return read
 
     def build(name: str, *more: str) -> Side:
         out = str(folder / "built.html")
@@ -92,7 +97,11 @@ def pairs(folder: Path, one: Path, pages: Mapping[str, Path]) -> list[tuple[Side
         return out
 
     def load(title: str) -> Side:
-        return Side(name=title, argv=[python, str(HERE), "--open", str(pages[title])], read=printed("opened"))
+        return Side(
+            name=title,
+            argv=[python, str(HERE), "--open", str(pages[title])],
+            read=printed("opened", "CPU to open"),
+        )
 
     return [
         *out,
