@@ -1,0 +1,111 @@
+"""MLC's own words: sections, kinds of traffic, the options of its command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+SECTIONS: Final = (
+    "idle_latency",
+    "latency_matrix",
+    "cpu_latency_matrix",  # --latency_matrix -a: one row per CPU
+    "peak_injection_bandwidth",
+    "max_bandwidth",
+    "bandwidth_matrix",
+    "loaded_latency",
+    "c2c_latency",
+)
+
+TRAFFIC: Final[Mapping[int, str]] = {
+    2: "2:1",
+    3: "3:1",
+    4: "3:2",
+    5: "1:1",
+    6: "write nt",
+    7: "2:1 nt",
+    8: "1:1 nt",
+    9: "3:1 nt",
+    10: "triad nt",
+    11: "triad rfo",
+    12: "4:1",
+    21: "read 2 streams",
+    23: "3:1 2 streams",
+    27: "2:1 nt 2 streams",
+}
+"""MLC's -W types (usage texts of v3.10 and v3.11b, which agree) as canonical words."""
+
+TRAFFIC_TEXT: Final[Mapping[str, str]] = {
+    "read": "reads only",
+    "2:1": "2:1 read-write",
+    "3:1": "3:1 read-write",
+    "3:2": "3:2 read-write",
+    "1:1": "1:1 read-write",
+    "write nt": "non-temporal writes only",
+    "2:1 nt": "2:1 read-non-temporal write",
+    "1:1 nt": "1:1 read-non-temporal write",
+    "3:1 nt": "3:1 read-non-temporal write",
+    "triad": "Stream-triad like",
+    "triad nt": "2:1 read-non-temporal write, triad-like (the two reads from two buffers)",
+    "triad rfo": "3:1 read-write, triad-like (the two reads from two buffers)",
+    "4:1": "4:1 read-write",
+    "read 2 streams": "reads only, 2 address streams",
+    "3:1 2 streams": "3:1 read-write, 2 address streams",
+    "2:1 nt 2 streams": "2:1 read-non-temporal write, 2 address streams",
+}
+"""The canonical words for people. A type this table does not know is named as typed: "W13"."""
+
+DEFAULT_DELAYS: Final = (
+    *(0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700),
+    *(1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000),
+)
+"""The delays of a loaded-latency run that was given neither -d nor -g."""
+
+_MIX = re.compile(r"(\d+:\d+) read-(?:(non-?\s?temporal )?)write( stream-triad like)?", re.IGNORECASE)
+_VALUED: Final = frozenset("bcijkmJdgltxWDnfMoKwSCEGpsq")
+
+
+def traffic_of(options: Mapping[str, Any]) -> str | None:
+    """Return the canonical word for -W n or -R among options: {"W": 9} is "3:1 nt", {"W": "R"} is "read". None if neither is there."""
+    kind = str(options.get("W", "")).strip().lstrip("-").removeprefix("W").strip()
+    if is_index(kind):
+        return TRAFFIC.get(int(kind), f"W{int(kind)}")
+    if kind.upper() == "R" or ("R" in options and options["R"] is not False and not kind):
+        return "read"
+    return kind if kind in TRAFFIC_TEXT else None
+
+
+def traffic_word(said: str) -> str:
+    """Return the canonical word for what "Using … traffic type" says; what says nothing known stays as it is."""
+    if said.lower() in ("read-only", "read only"):
+        return "read"
+    match = _MIX.fullmatch(said)
+    if not match:
+        return said.lower()
+    ratio, streams, triad = match.groups()
+    if triad:
+        return "triad nt" if streams else "triad rfo"
+    if ratio == "0:1":
+        return "write nt" if streams else "write"
+    return f"{ratio} nt" if streams else ratio
+
+
+def command_options(command: str) -> dict[str, str]:
+    """Read MLC's own way of writing options: `--mode -W9 -l64 -X` is {"--mode": "", "W": "9", "l": "64", "X": ""}."""
+    options: dict[str, str] = {}
+    words = command.split()
+    for i, word in enumerate(words):
+        if word.startswith("--"):
+            options[word] = ""
+        elif len(word) > 1 and word[0] == "-" and word[1].isalpha():
+            value = word[2:]
+            following = words[i + 1] if i + 1 < len(words) else "-"
+            if not value and word[1] in _VALUED and following[:1].isdigit():
+                value = following
+            options[word[1]] = value
+    return options
+
+
+def is_index(word: str) -> bool:
+    """Say whether the word is a node's or CPU's number, a delay or a stride."""
+    return word.isascii() and word.isdigit() and len(word) < 16
