@@ -5,6 +5,7 @@ Every captured output of tests/fixtures in every variant; then cut off anywhere,
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable
@@ -147,3 +148,15 @@ def test_twice_the_text_is_twice_the_rows(name: str, between: str) -> None:
     twice = get_parser(name.partition("/")[0]).parse(text + between + text, {})
 
     assert rows(twice) == Counter({row: 2 * n for row, n in rows(WHOLE[name]).items()})
+
+
+@pytest.mark.parametrize("tool", ["imb", "mlc", "stream"])
+def test_a_decimal_comma_is_a_point(tool: str) -> None:
+    """C programs that set a locale print one; versions keep their points. fio and likwid-bench set none."""
+    for name in (n for n in TEXTS if n.startswith(f"{tool}/")):
+        lines = TEXTS[name].split("\n")
+        text = "\n".join(
+            line if re.search(r"version|pinsweep|Benchmarks|startup", line, re.IGNORECASE) else re.sub(r"(?<=\d)\.(?=\d)", ",", line)
+            for line in lines
+        )  # fmt: skip
+        assert rows(get_parser(tool).parse(text, {})) == rows(WHOLE[name]), name
