@@ -24,12 +24,12 @@ from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
 from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, dump_parsed
 from orchestrator.topology import topology_from_xml
-from parsers import get_parser, guess_parser, parser_names, table
+from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Cell, Parsed, Table
 from parsers.text import decode
 
-MACHINE: Final = frozenset({"lscpu", "numactl", "hwloc"})
+MACHINE: Final = DESCRIPTIONS | {"hwloc"}
 """What is printed about a machine, not by a run: facts of the session."""
 
 TABLE: Final = "table"

@@ -14,6 +14,9 @@ from typing import Any, Protocol, cast
 from parsers.errors import ParseError, UserError
 from parsers.measurement import Metric, Parsed
 
+DESCRIPTIONS = frozenset({"lscpu", "numactl"})
+"""Parsers of what is printed about a machine, not by a run on it."""
+
 _VOCABULARY = frozenset({"errors", "measurement", "units", "text"})
 
 
@@ -44,14 +47,18 @@ def get_parser(name: str) -> Parser:
 
 
 def guess_parser(text: str) -> str:
-    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do."""
+    """Return the name of the one parser that recognises the text. Raises ParseError if none or several do.
+
+    A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
+    """
     found = [name for name in parser_names() if get_parser(name).recognise(text)]
-    if len(found) == 1:
-        return found[0]
+    measured = [name for name in found if name not in DESCRIPTIONS]
+    if len(found) == 1 or len(measured) == 1:
+        return (measured or found)[0]
     seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing but blanks")
     what = (
         f"looks like the output of {' and of '.join(found)}"
         if found
         else f"not the output of a known tool: {seen!r}"
     )
-    raise ParseError("", what, f"name the tool: {', '.join(parser_names())}")
+    raise ParseError("", what, f"name the tool: {', '.join(found or parser_names())}")

@@ -10,6 +10,7 @@ from parsers.errors import ParseError, UserError
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
 
 # What a tool's folder holds besides the tool's output.
@@ -54,6 +55,14 @@ def test_what_two_know_is_said() -> None:
     both = "STREAM version $Revision: 5.10 $\n" + '{"fio version": "fio-3.36", "jobs": []}\n'
     with pytest.raises(ParseError, match=r"fio and of stream"):
         guess_parser(both)
+
+
+@pytest.mark.parametrize("machine", ["lscpu/list", "numactl/hardware_one_node"])
+def test_a_machine_described_above_an_output_is_no_second_tool(machine: str) -> None:
+    above, below = ((FIXTURES / f"{name}.out").read_text() for name in (machine, "stream/stream_omp2"))
+
+    assert guess_parser(above + below) == "stream"
+    assert guess_parser(above) == machine.partition("/")[0]
 
 
 def test_a_parser_that_is_not_there() -> None:
