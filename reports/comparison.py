@@ -519,10 +519,7 @@ def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
 
 
 def _is_unknown(draft: _Draft) -> bool:
-    return draft.pair.a.tool not in _KNOWN and not draft.number.derived and draft.number.step is None
-
-
-_KNOWN: Final = frozenset(("stream", "mlc", "imb", "fio", "poke", "osu", "likwid_bench"))
+    return numbers.digits_unknown(draft.pair.a.tool, draft.number)
 
 
 def _family(draft: _Draft) -> str:

@@ -20,7 +20,7 @@ from reports.frames import Results
 from reports.hardware import Hardware
 from reports.nodes import folded
 from reports.rules import Rule, limits
-from reports.series import Key, Series
+from reports.series import Key, Series, SessionKey
 from reports.verdicts.fleet import (
     CONFIRMED,
     LEAST_NODES,
@@ -112,7 +112,7 @@ def build(
     hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
     """
     nodes = _Nodes(results)
-    collected = series.collect(results)
+    collected = series.collect_some(results)
     past = _past(baseline) if baseline else {}
     groups, odd, warnings = [], [], list(nodes.warnings)
     statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
@@ -131,7 +131,7 @@ def build(
             fitted |= {i for i, rule in enumerate(rules) if rule.fits(one)}
             metrics.append(
                 Metric(
-                    key=one.key, group=kind.name, better=one.better, values=values, resolution=_resolution(one),
+                    key=one.key, group=kind.name, better=one.better, values=values, resolution=one.resolution,
                     baseline=known, floor=asked.floor, tolerance=asked.tolerance,
                 )
             )  # fmt: skip
@@ -155,7 +155,9 @@ def build(
             )
         )  # fmt: skip
         if baseline and not sessions:
-            warnings.append(f"the baseline has no session of this hardware: {kind.name} ({folded(members)})")
+            warnings.append(
+                f"the baseline has none of these numbers from this hardware: {kind.name} ({folded(members)})"
+            )
     warnings += [
         f"{rule.mark}: this rule fits no number of these files"
         for i, rule in enumerate(rules)
@@ -191,7 +193,7 @@ class _Nodes:
         for machine, kind in zip(results.machines, kinds, strict=True):
             per_host.setdefault(machine.host, {}).setdefault(kind, []).append(machine.file)
         self.warnings: list[str] = []
-        self.names: dict[tuple[str, int], str] = {}
+        self.names: dict[SessionKey, str] = {}
         self.sessions: dict[str, tuple[Session, ...]] = {}
         self.files: dict[str, tuple[str, ...]] = {}
         groups: dict[Hardware, list[str]] = {}
@@ -211,37 +213,24 @@ class _Nodes:
         self.groups = dict(sorted(groups.items(), key=lambda g: -len(g[1])))
 
     def values(self, one: Series, members: Sequence[str]) -> dict[str, list[float]]:
-        """Return node → the median of each of its sessions, of the nodes of a group, in their order.
-
-        Repeats of one session share what was odd about that hour: they make its median steadier, and are one piece of
-        evidence all the same.
-        """
-        found: dict[str, dict[tuple[str, int], list[float]]] = {name: {} for name in members}
-        for value in one.values:
-            name = self.names[value.session]
-            if name in found:
-                found[name].setdefault(value.session, []).append(value.value)
-        return {name: list(map(statistics.median, runs.values())) for name, runs in found.items() if runs}
+        """Return node → the median of each of its sessions, of the nodes of a group, in their order."""
+        found: dict[str, list[float]] = {name: [] for name in members}
+        for session, runs in one.sessions().items():
+            if (name := self.names[session]) in found:
+                found[name].append(statistics.median(runs))
+        return {name: medians for name, medians in found.items() if medians}
 
 
 def _past(baseline: Results) -> dict[tuple[Hardware, Key], tuple[float, ...]]:
     """Return (hardware, number) → the median of each session of a baseline."""
     kinds = hardware.kinds(m.session for m in baseline.machines)
     of = {(m.file, m.session.session): kind for m, kind in zip(baseline.machines, kinds, strict=True)}
-    found: dict[tuple[Hardware, Key], dict[tuple[str, int], list[float]]] = {}
-    for one in series.collect(baseline):
-        for value in one.values:
-            sessions = found.setdefault((of[value.session], one.key), {})
-            sessions.setdefault(value.session, []).append(value.value)
-    return {
-        key: tuple(statistics.median(runs) for runs in sessions.values()) for key, sessions in found.items()
-    }
-
-
-def _resolution(one: Series) -> float:
-    """Return the last printed digit, relative to the middle of the values."""
-    middle = abs(statistics.median(v.value for v in one.values))
-    return max(v.step for v in one.values) / middle if middle else 0.0
+    found: dict[tuple[Hardware, Key], tuple[float, ...]] = {}
+    for one in series.collect_some(baseline):
+        for session, runs in one.sessions().items():
+            key = of[session], one.key
+            found[key] = (*found.get(key, ()), statistics.median(runs))
+    return found
 
 
 # --- what is odd -------------------------------------------------------------------------------------------

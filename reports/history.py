@@ -15,7 +15,7 @@ from orchestrator.store import Session
 from reports import fingerprint, series
 from reports.fingerprint import Difference
 from reports.frames import Results, Run
-from reports.series import Series
+from reports.series import Series, SessionKey
 from reports.verdicts.history import MATTERS, Change, changes
 
 LEAST = 10
@@ -27,7 +27,7 @@ always, 4 and 4 never (the penalty outweighs them); of 10 and 3, nine in ten (40
 class Moment:
     """One session on one host, in time."""
 
-    key: tuple[str, int]  # its file, its number there
+    key: SessionKey
     session: Session
     runs: tuple[Run, ...]
 
@@ -90,7 +90,9 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     moments = _moments(results)
     place = {moment.key: (host, i) for host, own in moments.items() for i, moment in enumerate(own)}
     histories = [
-        history for one in series.collect(results) for history in _histories(one, moments, place, threshold)
+        history
+        for one in series.collect_some(results)
+        for history in _histories(one, moments, place, threshold)
     ]
     return Report(
         histories=tuple(histories),
@@ -102,7 +104,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
 
 def _moments(results: Results) -> dict[str, tuple[Moment, ...]]:
     """Return host → its sessions with good runs, in the order in which they began."""
-    runs: dict[tuple[str, int], list[Run]] = {}
+    runs: dict[SessionKey, list[Run]] = {}
     for tool in results.tools:
         for run in results.good(tool):
             runs.setdefault((run.file, run.session.session), []).append(run)
@@ -124,13 +126,13 @@ def _time(started_utc: str) -> tuple[float, str]:
 def _histories(
     one: Series,
     moments: Mapping[str, Sequence[Moment]],
-    place: Mapping[tuple[str, int], tuple[str, int]],
+    place: Mapping[SessionKey, tuple[str, int]],
     threshold: float,
 ) -> Iterable[History]:
-    by_host: dict[str, dict[int, list[float]]] = {}
-    for value in one.values:
-        host, i = place[value.session]
-        by_host.setdefault(host, {}).setdefault(i, []).append(value.value)
+    by_host: dict[str, dict[int, tuple[float, ...]]] = {}
+    for session, runs in one.sessions().items():
+        host, i = place[session]
+        by_host.setdefault(host, {})[i] = runs
     for host, sessions in by_host.items():
         order = sorted(sessions)
         medians = tuple(statistics.median(sessions[i]) for i in order)
@@ -147,7 +149,7 @@ def _histories(
 def _steps(
     histories: Iterable[History],
     moments: Mapping[str, Sequence[Moment]],
-    place: Mapping[tuple[str, int], tuple[str, int]],
+    place: Mapping[SessionKey, tuple[str, int]],
 ) -> Iterable[Step]:
     at: dict[tuple[str, int], list[tuple[History, Change]]] = {}
     for history in histories:

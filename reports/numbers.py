@@ -97,6 +97,14 @@ def common_step(values: Iterable[float]) -> float:
     return 0.0
 
 
+def digits_unknown(tool: str, number: Number) -> bool:
+    """Is a number printed by a program whose format nobody knows? Then `common_step` over its values tells the last digit."""
+    return tool not in _FORMATS_KNOWN and not number.derived and number.step is None
+
+
+_FORMATS_KNOWN: Final = frozenset((*_STEPS, "fio", "poke"))
+
+
 def bin_width(value: float, bins: int = 64) -> float:
     """Return the width of the log-linear bin that a value lies in: fio cuts every power of two into 64, above 128 ns.
 

@@ -7,14 +7,19 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
+from parsers.errors import UserError
 from parsers.measurement import Direction
-from reports import naming
+from reports import naming, numbers
 from reports.frames import Results, Run
-from reports.numbers import Number, Part, numbers
+from reports.numbers import Number, Part
+
+SessionKey = tuple[str, int]
+"""A session: its file, its number there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +40,14 @@ class Value:
     """One run's number, in its base unit."""
 
     run: Run
-    value: float
-    step: float  # its last printed digit, or the width of its bin; 0: not known
+    number: Number
 
     @property
-    def session(self) -> tuple[str, int]:
-        """The session it was measured in: its file, its number there."""
+    def value(self) -> float:
+        return self.number.value
+
+    @property
+    def session(self) -> SessionKey:
         return self.run.file, self.run.session.session
 
 
@@ -60,6 +67,35 @@ class Series:
         """`scaling, place=local threads=4: triad bandwidth`, for people."""
         return f"{self.cell}: {self.quantity}"
 
+    @property
+    def resolution(self) -> float:
+        """The last printed digit through the value, of the runs' median; 0: not known."""
+        return statistics.median(numbers.resolution(value.number) for value in self.values)
+
+    def sessions(self) -> Mapping[SessionKey, tuple[float, ...]]:
+        """Return session → the values of its runs, in the order of the results.
+
+        Repeats of one session share what was odd about that hour: they make its median steadier, and are one piece of
+        evidence all the same.
+        """
+        found: dict[SessionKey, list[float]] = {}
+        for value in self.values:
+            found.setdefault(value.session, []).append(value.value)
+        return {session: tuple(own) for session, own in found.items()}
+
+
+def collect_some(results: Results) -> tuple[Series, ...]:
+    """Return what `collect` does. Raises UserError where there is nothing to judge: a verdict on nothing would read as a good one."""
+    found = collect(results)
+    if not found:
+        files = list(dict.fromkeys(machine.file for machine in results.machines))
+        raise UserError(
+            ", ".join(files[:3]) + (", …" if len(files) > 3 else "") or "these files",
+            "no run gave a number that can be better or worse",
+            "`pinsweep show` says how the runs ended",
+        )
+    return found
+
 
 def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]:
     """Return every number of the good runs that can be better or worse, in the order of the results.
@@ -70,9 +106,9 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
     heads: dict[Key, tuple[Run, Number]] = {}
     for run, key, number in _each(results):
         if number.better != "neither" or undirected:
-            values.setdefault(key, []).append(Value(run=run, value=number.value, step=number.step or 0.0))
+            values.setdefault(key, []).append(Value(run=run, number=number))
             heads.setdefault(key, (run, number))
-    return tuple(
+    return _with_steps(
         Series(
             key=key, cell=_cell(run), quantity=quantity(number), unit=number.unit, better=number.better, values=tuple(values[key])
         )
@@ -80,11 +116,35 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
     )  # fmt: skip
 
 
+def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
+    """Give numbers of programs whose format nobody knows the last digit that the values of all their cells show."""
+    listed = tuple(found)
+    unknown: dict[tuple[str, str, str], list[float]] = {}
+    for one in listed:
+        if _is_unknown(one):
+            unknown.setdefault(_family(one), []).extend(v.value for v in one.values)
+    steps = {family: numbers.common_step(values) for family, values in unknown.items()}
+    return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in listed)
+
+
+def _is_unknown(one: Series) -> bool:
+    return numbers.digits_unknown(one.key.tool, one.values[0].number)
+
+
+def _family(one: Series) -> tuple[str, str, str]:
+    return one.key.program, one.key.kind, one.key.metric
+
+
+def _stepped(one: Series, step: float) -> Series:
+    values = tuple(replace(v, number=replace(v.number, step=step or None)) for v in one.values)
+    return replace(one, values=values)
+
+
 def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
     for tool in results.tools:
         for run in results.good(tool):
             program = naming.program_kind(run)
-            for number in numbers(run):
+            for number in numbers.numbers(run):
                 yield (
                     run,
                     Key(

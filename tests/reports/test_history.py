@@ -108,6 +108,13 @@ def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
     assert "Too few sessions" in history_page.sentence(report)
 
 
+def test_no_number_is_no_history(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {"threads": 4}, "", status="failed")
+    with pytest.raises(UserError, match="no run gave a number"):
+        history.build(frames.load([maker.write()]))
+
+
 def test_hosts_have_histories_of_their_own(nightly: Nightly) -> None:
     nightly.add([20e3] * 5 + [15e3] * 5, [OLD] * 10).add([15e3] * 10, [OLD] * 10, host="node08")
     report = nightly.report()
