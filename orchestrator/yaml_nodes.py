@@ -83,8 +83,10 @@ def _stop(path: str, mark: Any, what: str, hint: str = "") -> NoReturn:  # noqa:
     raise ExperimentError([Mistake(mark=where, key="", what=what, hint=hint)])
 
 
-def compose(text: str, path: str) -> Node:
-    """Return the root node of the one document. Raises ExperimentError where the text is not YAML."""
+def compose(
+    text: str, path: str, to_start_from: str = "`pinsweep init TOOL` writes an experiment to start from"
+) -> Node:
+    """Return the root node of the one document. Raises ExperimentError where the text is not YAML, or empty."""
     if len(text) > MOST_CHARACTERS:
         _stop(path, None, f"{len(text)} characters are no experiment", f"at most {MOST_CHARACTERS}")
     try:
@@ -100,7 +102,7 @@ def compose(text: str, path: str) -> Node:
     except (ValueError, OverflowError):  # PyYAML gives "\\UFFFFFFFF" to chr() as it is
         _stop(path, None, "an escape in quotes that is no character")
     if root is None:
-        _stop(path, None, "is empty", "`pinsweep init TOOL` writes an experiment to start from")
+        _stop(path, None, "is empty", to_start_from)
     _count(root, path)
     return root
 

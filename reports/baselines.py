@@ -102,8 +102,11 @@ def resolve(name: str) -> list[Path]:
 
 
 def resolve_any(word: str) -> list[Path]:
-    """Return the files of what `--baseline` names: a file, a folder or a glob of result files, else a baseline's name."""
-    if os.path.lexists(word) or not _NAME.fullmatch(word):
+    """Return the files of what `--baseline` names: a file, a folder or a glob of result files, else a baseline's name.
+
+    Raises UserError if there is none.
+    """
+    if os.path.lexists(word) or (word and not _NAME.fullmatch(word)):
         return result_files([word])
     return resolve(word)
 

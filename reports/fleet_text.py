@@ -9,11 +9,14 @@ from typing import Any, Final, Literal
 
 from reports import format as fmt
 from reports.columns import columns, printable
-from reports.fleet import ACCUSED, WORDS, Group, Odd, Report
+from reports.fleet import ACCUSED, Group, Odd, Report
 from reports.nodes import folded
+from reports.verdicts.fleet import Status
 
 Via = Literal["clush", "ssh", "slurm"]
 VIAS: Final[tuple[Via, ...]] = ("clush", "ssh", "slurm")
+
+_SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
 _NUMBERS_PER_NODE = 5
 _NODES = 30
@@ -31,18 +34,20 @@ def as_text(report: Report, *, everything: bool = False) -> str:
 def summary(report: Report) -> str:
     """Return "40 nodes: 36 ok, 3 slow, 1 suspicious", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
-    words = {"unknown": "not judged"}
-    told = ", ".join(f"{n} {words.get(word, word)}" for word, n in counts.items() if n)
+    told = ", ".join(f"{n} {_SAID.get(word, word)}" for word, n in counts.items() if n)
     more = f", {len(report.everywhere)} slightly slow everywhere" if report.everywhere else ""
     return f"{fmt.plural(len(report.statuses), 'node')}: {told}{more}"
 
 
 def _verdict(report: Report) -> str:
     rows: list[tuple[str, str]] = [
-        (word, folded(names)) for word, names in report.by_status().items() if names and word != "unknown"
+        (_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names
     ]
     if report.everywhere:
-        rows.insert(2, ("slow everywhere", folded(e.name for e in report.everywhere)))
+        rows.insert(
+            sum(word in ACCUSED for word, _ in rows),
+            ("slow everywhere", folded(e.name for e in report.everywhere)),
+        )
     return "\n".join([summary(report), *columns(rows, indent=2)])
 
 
@@ -183,12 +188,12 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
 # --- what to run next --------------------------------------------------------------------------------------
 
 
-def confirm(report: Report, paths: Sequence[str], *, via: Via, folder: str) -> str:
+def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> str:
     """Return the commands that run the suspicious sweeps again, and the one that judges all files then.
 
     via     clush  one line for all nodes that need the same sweeps; ssh  a line a node; slurm  an exclusive job a node
     folder  where the experiments lie, on every node: the commands change to it
-    paths   what this verdict was made of
+    judge   the command that this verdict is of: the new files are judged by it, too
 
     Each node writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
     """
@@ -216,9 +221,7 @@ def confirm(report: Report, paths: Sequence[str], *, via: Via, folder: str) -> s
             ]  # fmt: skip
     if captured:
         lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
-    lines.append(
-        f"# then, with the files that they wrote beside the old ones\n{shlex.join(['pinsweep', 'fleet', *paths])}"
-    )
+    lines.append(f"# then, with the files that they wrote beside the old ones\n{shlex.join(judge)}")
     return "\n".join(map(_lines, lines))
 
 
@@ -251,20 +254,3 @@ def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
             kept.append(word)
     only = [word for sweep in sweeps for word in ("--only", sweep)]
     return ("pinsweep", "run", *kept, *only)
-
-
-def notes(report: Report) -> Mapping[str, str]:
-    """Return verdict → what it means, of those that occur."""
-    meaning = {
-        "broken": "more than 10 % worse than the median and beyond the spread of the others, in each of three sessions or more",
-        "slow": "more than 3 % worse, likewise",
-        "suspicious": "looks slow, but has fewer than three sessions, or sessions that disagree: --confirm prints what to run",
-        "fast": "more than 3 % better: other memory modules, another clock?",
-        "ok": "within the spread of the others",
-        "unknown": "nothing to compare with",
-    }
-    there = report.by_status()
-    return {word: meaning[word] for word in WORDS if there[word]}
-
-
-__all__ = ["ACCUSED", "VIAS", "Via", "as_json", "as_text", "change_text", "confirm", "notes", "summary"]

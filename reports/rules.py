@@ -14,6 +14,7 @@ tolerance. docs/fleet.md says the same for people.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from orchestrator.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, c
 from parsers.errors import UserError
 from parsers.units import to_base
 from reports.series import Series
+
+_EXAMPLE: Final = "docs/fleet.md shows a file of rules"
 
 KEYS: Final = ("metric", "tool", "sweep", "where", "floor", "tolerance")
 _FLOOR: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*)?")
@@ -88,7 +91,7 @@ def limits(rules: Iterable[Rule], series: Series) -> Limits:
                 raise ExperimentError(
                     [
                         Mistake(
-                            mark=rule.mark, key="floor", what=f"is in {rule.unit or 'no unit'}, but {series.name} is in {series.unit}",
+                            mark=rule.mark, key="floor", what=f"{_unit(rule.unit)}, but {series.name} {_unit(series.unit)}",
                             hint="narrow the rule with `metric` or `where`",
                         )
                     ]
@@ -98,6 +101,10 @@ def limits(rules: Iterable[Rule], series: Series) -> Limits:
     return Limits(floor=floor, tolerance=tolerance)
 
 
+def _unit(unit: str) -> str:
+    return "has no unit" if unit in ("", "1") else f"is in {unit}"
+
+
 def load(path: Path) -> tuple[Rule, ...]:
     """Read a file of rules. Raises ExperimentError with all its mistakes, UserError if it cannot be read."""
     try:
@@ -105,22 +112,20 @@ def load(path: Path) -> tuple[Rule, ...]:
     except UnicodeDecodeError as error:
         raise UserError(str(path), "not UTF-8", "save it as UTF-8") from error
     except OSError as error:
-        raise UserError(
-            str(path), (error.strerror or str(error)).lower(), "docs/fleet.md shows one"
-        ) from error
+        raise UserError(str(path), (error.strerror or str(error)).lower(), _EXAMPLE) from error
     return parse(text, str(path))
 
 
 def parse(text: str, path: str) -> tuple[Rule, ...]:
     """Return the rules of a text; `path` names it in messages. Raises ExperimentError with all mistakes at once."""
     reader = NodeReader(path)
-    entries = reader.mapping(compose(text, path), "", ("rules",))
+    entries = reader.mapping(compose(text, path, _EXAMPLE), "", ("rules",))
     rules: list[Rule] = []
     if "rules" in entries:
         for number, item in enumerate(reader.items(entries["rules"][1], "rules", "rules"), 1):
             rules += _rule(reader, item, f"rules[{number}]")
     elif not reader.mistakes:
-        reader.wrong(Mark(path=path, line=1, column=1), "rules", "is missing", "docs/fleet.md shows one")
+        reader.wrong(Mark(path=path, line=1, column=1), "rules", "is missing", _EXAMPLE)
     if reader.mistakes:
         raise ExperimentError(reader.mistakes)
     return tuple(rules)
@@ -161,7 +166,16 @@ def _floor(reader: NodeReader, node: Node, key: str) -> tuple[float | None, str]
         reader.wrong(node, key, f"{shown(value)} is no number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS")
         return None, ""
     factor, unit = to_base(found[2] or "1")
-    return float(found[1]) * factor, unit
+    floor = float(found[1]) * factor
+    if not 0 < floor < math.inf:
+        reader.wrong(
+            node,
+            key,
+            f"{shown(value)} is worse than any number, or better",
+            "write 180 GB/s, 95 ns, 40 kIOPS",
+        )
+        return None, ""
+    return floor, unit
 
 
 def _tolerance(reader: NodeReader, node: Node, key: str) -> float | None:

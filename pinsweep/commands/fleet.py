@@ -13,6 +13,8 @@ from pinsweep.commands import _options
 if TYPE_CHECKING:
     from reports.fleet_text import Via
 
+_LEAST = 0.03
+
 
 @click.command(
     epilog="Example: pinsweep fleet results/ --confirm; pinsweep fleet 'results/*.db' -o fleet.html"
@@ -34,8 +36,8 @@ if TYPE_CHECKING:
     "--threshold",
     type=_options.percent,
     metavar="PERCENT",
-    default="3%",
-    help="Less worse than this is not slow. [default: 3%]",
+    default=f"{_LEAST:.0%}",
+    help=f"Less worse than this is not slow. [default: {_LEAST:.0%}]",
 )
 @click.option("--confirm", is_flag=True, help="Print the commands that run what is suspicious again.")
 @click.option(
@@ -66,14 +68,16 @@ def command(
     """
     from reports import baselines, fleet, fleet_text, frames
     from reports import rules as site_rules
+    from reports.columns import printable
     from reports.files import refuse_inputs
     from reports.inputs import result_files
 
     paths = result_files(results)
+    good = [] if baseline is None else baselines.resolve_any(baseline)
     if output is not None:
-        refuse_inputs(output, paths)
+        refuse_inputs(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
-    past = frames.load(baselines.resolve_any(baseline)) if baseline else None
+    past = frames.load(good) if good else None
     loaded = frames.load(paths)
     report = fleet.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
@@ -86,10 +90,16 @@ def command(
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
         render_fleet(report, paths, output, title=f"{title}: the nodes", static=static)
         click.echo(f"page  {output}", err=True)
+    own = {
+        "--baseline": baseline,
+        "--rules": rules,
+        "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
+    }
+    options = [word for name, value in own.items() if value for word in (name, str(value))]
+    again = ["pinsweep", "fleet", *map(str, results), *options]
     if confirm:
-        text = fleet_text.confirm(report, [str(r) for r in results], via=via, folder=str(Path.cwd()))
+        text = fleet_text.confirm(report, again, via=via, folder=str(Path.cwd()))
         click.echo(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
-        words = shlex.join(["pinsweep", "fleet", *map(str, results), "--confirm"])
-        click.echo(f"before anybody is accused: {words}", err=True)
+        click.echo(f"before anybody is accused: {printable(shlex.join([*again, '--confirm']))}", err=True)
     return 1 if report.accused else 0

@@ -109,6 +109,8 @@ def test_either_a_file_or_a_name(make: Any, tmp_path: Path) -> None:
     assert baselines.resolve_any(str(path)) == [path]
     assert baselines.resolve_any(str(tmp_path / "*.db")) == [path]
     assert baselines.resolve_any("kept") == baselines.resolve("kept")
+    with pytest.raises(UserError, match="is no name of a baseline"):  # not the current folder
+        baselines.resolve_any("")
 
 
 def test_files_folders_and_globs_are_each_taken_once(make: Any, tmp_path: Path) -> None:

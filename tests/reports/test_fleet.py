@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.yaml_nodes import ExperimentError
-from reports import fleet, fleet_page, fleet_text, frames, hardware, render
+from parsers.errors import UserError
+from reports import fleet, fleet_page, fleet_text, frames, hardware, render, series
 from reports.nodes import folded
 from reports.rules import parse
 
@@ -128,7 +129,7 @@ def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     past.add("old", facts={"cpu_model": "an old one"})
     report = some.add("node001").report(baseline=frames.load(past.files))
     assert report.statuses == {"node001": "unknown"}
-    assert "the baseline has no session of this hardware" in report.warnings[0]
+    assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
 
 
 def test_what_is_special_about_a_slow_node(some: Fleet) -> None:
@@ -143,6 +144,34 @@ def test_numbers_that_some_nodes_lack_are_named(some: Fleet) -> None:
 
     assert report.missing == (("matrix, mode=latency_matrix", ("node010", "node012")),)
     assert "matrix, mode=latency_matrix: node[010,012]" in fleet_text.as_text(report)
+
+
+def test_a_node_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
+    some.nodes(range(1, 10))
+    maker = make.Maker(some.folder / "dead.db", host="node010")
+    maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
+    some.files.append(maker.write())
+
+    text = fleet_text.as_text(some.report())
+    assert text.startswith("10 nodes: 9 ok, 1 not judged\n")
+    assert "  not judged  node010\n" in text
+    with pytest.raises(UserError, match="no run gave a number") as caught:
+        fleet.build(frames.load(some.files[-1:]))
+    assert caught.value.place == "dead.db"
+
+
+def test_the_last_digit_of_a_program_that_nobody_knows_counts(make: Any, tmp_path: Path) -> None:
+    """Its figures are tens: 100 and 110 may be the same."""
+    files = []
+    for number, rate in enumerate((100, 110, 120, 90, 80, 70, 110, 100, 90)):
+        maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number}")
+        metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "1/s", "better": "higher"}}
+        maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {rate}\n")
+        files.append(maker.write())
+
+    (one,) = series.collect(frames.load(files))
+    assert {value.number.step for value in one.values} == {10.0}
+    assert one.resolution == pytest.approx(0.1)
 
 
 # --- rules -------------------------------------------------------------------------------------------------
@@ -178,10 +207,27 @@ def test_every_mistake_in_the_rules_at_once() -> None:
     assert caught.value.exit_status == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("rules: [{floor: 1e999 GB/s}]", "worse than any number"),
+        ("rules: [{floor: 0 ns}]", "worse than any number"),
+        ("rules: [{floor: [1]}]", "a list where one value belongs"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant(text: str, said: str) -> None:
+    with pytest.raises(ExperimentError, match=said) as caught:
+        parse(text, "r.yaml")
+    assert "init" not in caught.value.hint  # it is no experiment that is to be written
+
+
 def test_a_floor_in_another_unit_is_a_mistake_of_that_rule(some: Fleet) -> None:
     some.nodes(range(1, 9))
     with pytest.raises(ExperimentError, match="is in ns, but scaling, threads=1: copy bandwidth is in B/s"):
         some.report(rules=parse("rules:\n  - {metric: bandwidth, floor: 90 ns}\n", "r.yaml"))
+    with pytest.raises(ExperimentError, match="floor: has no unit, but scaling"):
+        some.report(rules=parse("rules:\n  - {metric: bandwidth, floor: 90}\n", "r.yaml"))
 
 
 # --- confirming --------------------------------------------------------------------------------------------
@@ -196,7 +242,9 @@ def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
 def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
     some.nodes(range(1, 10)).add("node010", 0.09).add("node011", 0.09)
     sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
-    text = fleet_text.confirm(some.report(), ["res ults/"], via="clush", folder="/cluster/a b")
+    text = fleet_text.confirm(
+        some.report(), ["pinsweep", "fleet", "res ults/"], via="clush", folder="/cluster/a b"
+    )
 
     _, clush, _, again = text.splitlines()
     program, b, w, nodes, remote = shlex.split(clush)
@@ -206,9 +254,13 @@ def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some
     ]  # fmt: skip
     assert shlex.split(again) == ["pinsweep", "fleet", "res ults/"]
 
-    slurm = fleet_text.confirm(some.report(), ["r"], via="slurm", folder="/h").splitlines()[1:3]
+    slurm = fleet_text.confirm(
+        some.report(), ["pinsweep", "fleet", "r"], via="slurm", folder="/h"
+    ).splitlines()[1:3]
     assert [shlex.split(line)[:4] for line in slurm] == [["sbatch", "-w", n, "-N1"] for n in ("node010", "node011")]  # fmt: skip
-    ssh = fleet_text.confirm(some.report(), ["r"], via="ssh", folder="/h").splitlines()[1]
+    ssh = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="ssh", folder="/h").splitlines()[
+        1
+    ]
     assert shlex.split(ssh)[:3] == ["ssh", "--", "node010"]
 
 
@@ -228,7 +280,7 @@ def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> No
 def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
     some.nodes(range(1, 10)).add("node010", 0.09)
     sessions_ran(some.files, ["parse", "stream", "x.txt"])
-    text = fleet_text.confirm(some.report(), ["r"], via="clush", folder="/h")
+    text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="clush", folder="/h")
     assert "of captured output there is no command" in text
     assert "clush" not in text
 
