@@ -22,13 +22,15 @@ from typing import Any, Final
 
 from orchestrator.store import Session, open_result
 from orchestrator.yaml_nodes import nearest
-from parsers.errors import PinsweepError, UserError
+from parsers.errors import UserError
 from reports import format as fmt
 from reports.inputs import result_files
 from reports.nodes import folded
 
 ENOUGH_SESSIONS: Final = 5
 """Sessions from which on the session-to-session spread is learnt; below, it is assumed."""
+
+_ELSEWHERE: Final = "PINSWEEP_BASELINES=DIR keeps baselines in another folder"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -83,11 +85,12 @@ def folder() -> Path:
 def names() -> list[str]:
     """Return the names of all baselines, in order."""
     try:
-        return sorted(p.name for p in folder().iterdir() if p.is_dir() and _NAME.fullmatch(p.name))
+        # a folder without a file is what an `add` that was killed leaves
+        return sorted(p.name for p in folder().iterdir() if _NAME.fullmatch(p.name) and any(p.glob("*.db")))
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise PinsweepError(str(folder()), f"cannot be read: {error.strerror}") from error
+        raise UserError(str(folder()), f"cannot be read: {error.strerror}", _ELSEWHERE) from error
 
 
 def resolve(name: str) -> list[Path]:
@@ -112,12 +115,16 @@ def resolve_any(word: str) -> list[Path]:
 
 
 def load(name: str) -> Baseline:
-    """Return a baseline with its sessions. Raises UserError if there is none of that name."""
+    """Return a baseline with its sessions. Raises UserError if there is none of that name, or one of its files is damaged."""
     files = resolve(name)
     sessions: list[Session] = []
     for path in files:
-        with open_result(path) as result:
-            sessions += result.sessions()
+        try:
+            with open_result(path) as result:
+                sessions += result.sessions()
+        except UserError as error:
+            hint = f"delete that file, or `pinsweep baseline remove {name}`"
+            raise UserError(error.place, error.cause, hint) from error
     sessions.sort(key=lambda s: s.started_utc)
     return Baseline(name=name, files=tuple(files), sessions=tuple(sessions))
 
@@ -136,11 +143,8 @@ def add(name: str, paths: Sequence[Path]) -> Baseline:
         for path, copy in copies:
             _copy(path, target / copy)
     except (OSError, sqlite3.Error) as error:
-        raise PinsweepError(
-            str(target),
-            f"cannot be written: {error}",
-            "PINSWEEP_BASELINES=DIR keeps baselines in another folder",
-        ) from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(str(target), f"cannot be written: {reason}", _ELSEWHERE) from error
     return load(name)
 
 

@@ -96,6 +96,30 @@ def test_removing_takes_that_one_only(make: Any, tmp_path: Path) -> None:
     assert path.exists()
 
 
+def test_what_a_killed_add_or_a_full_disk_leaves_is_no_obstacle(make: Any, tmp_path: Path) -> None:
+    baselines.add("good", [result(make, tmp_path / "a.db")])
+    (tmp_path / "kept" / "killed").mkdir()
+    assert baselines.names() == ["good"]
+
+    baselines.resolve("good")[0].write_text("half")
+    with pytest.raises(UserError, match="not a pinsweep result file") as caught:
+        baselines.load("good")
+    assert caught.value.hint == "delete that file, or `pinsweep baseline remove good`"
+    assert baselines.remove("good") == 1
+
+
+def test_a_folder_that_cannot_be_one_is_the_users_mistake(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit status 2: 1 would say of a fleet that a node is slow."""
+    path = result(make, tmp_path / "a.db")
+    monkeypatch.setenv("PINSWEEP_BASELINES", str(path))
+    for asked in (baselines.names, lambda: baselines.add("b", [path])):
+        with pytest.raises(UserError, match="Not a directory$") as caught:
+            asked()
+        assert "PINSWEEP_BASELINES=DIR" in caught.value.hint
+
+
 def test_a_baseline_of_few_sessions_says_what_it_assumes() -> None:
     assert baselines.said(1) == "baseline of 1 session, τ assumed"
     assert baselines.said(4) == "baseline of 4 sessions, τ assumed"
