@@ -221,12 +221,8 @@ def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> s
             ]  # fmt: skip
     if captured:
         lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
-    lines.append(f"# then, with the files that they wrote beside the old ones\n{shlex.join(judge)}")
-    return "\n".join(map(_lines, lines))
-
-
-def _lines(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
+    lines += ["# then, with the files that they wrote beside the old ones", shlex.join(judge)]
+    return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
 
 
 def _host(node: str) -> str:
