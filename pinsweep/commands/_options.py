@@ -8,7 +8,17 @@ from typing import Any, TextIO
 
 import click
 
-FILE = click.Path(path_type=Path)
+
+class _Name(click.Path):
+    """A path that is a name: "" is what an unset variable of a shell leaves, and would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
+        if value == "":
+            self.fail("an empty name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _Name(path_type=Path)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -16,7 +16,7 @@ from pinsweep.commands import _options
     "--output",
     type=_options.FILE,
     metavar="FILE",
-    help="The page. [default: the result's name with .html]",
+    help="The page. [default: the first result's name with .html]",
 )
 @click.option(
     "--lab",
@@ -36,17 +36,19 @@ from pinsweep.commands import _options
 def command(
     results: tuple[Path, ...], output: Path | None, lab: Path | None, template: Path | None, static: bool
 ) -> None:
-    """Draw RESULT... as one HTML page that needs no network, and reads without scripts; or as a lab report."""
+    """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
     from reports.files import refuse_inputs
+    from reports.inputs import result_files
     from reports.render import render_report
 
+    paths = result_files(results)
     if output or not lab:
-        page = output or results[0].with_suffix(".html")
-        refuse_inputs(page, results)
-        path = render_report(results, page, static=static, template=template)
+        page = output or paths[0].with_suffix(".html")
+        refuse_inputs(page, paths)
+        path = render_report(paths, page, static=static, template=template)
         click.echo(f"report  {path}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
-        for line in summary(render_lab(results, lab, template=template)):
+        for line in summary(render_lab(paths, lab, template=template)):
             click.echo(line, err=True)

@@ -590,6 +590,8 @@ def test_the_command_says_what_it_wrote_and_kept(make: Any, tmp_path: Path) -> N
     assert re.match(r"lab +\S+/: report\.md, .*1 figure, \d+ tables", first.output)
     assert "kept    report.md: you edited it; nothing is new" in second.output
     assert not (tmp_path / "r.html").exists()
+    assert CliRunner().invoke(cli, [*arguments[:-1], ""]).exit_code == 2  # not the current folder
+    assert CliRunner().invoke(cli, ["report", str(tmp_path), "--lab", str(lab)]).exit_code == 0
     assert isinstance(
         CliRunner().invoke(cli, ["report", str(result), "--lab", str(result)]).exception, UserError
     )
