@@ -277,6 +277,21 @@ def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> No
     assert fleet_text.again(["parse", *words], ["s"]) == ()
 
 
+def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
+    some.nodes(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
+    for argv in (["run", "e.yaml"], ["parse", "x.txt"]):
+        sessions_ran(some.files, argv)
+        for via in fleet_text.VIAS:
+            text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via=via, folder="/h")
+            assert {line.split()[0] for line in text.splitlines()} <= {
+                "#",
+                "clush",
+                "ssh",
+                "sbatch",
+                "pinsweep",
+            }
+
+
 def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
     some.nodes(range(1, 10)).add("node010", 0.09)
     sessions_ran(some.files, ["parse", "stream", "x.txt"])
