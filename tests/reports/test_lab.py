@@ -15,6 +15,7 @@ import sys
 import xml.etree.ElementTree as ET
 import zlib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from parsers.errors import UserError
 from pinsweep.cli import cli
 from reports import export, frames, page
 from reports import format as fmt
-from reports.lab import columns, document, escape, figures, folder, report, words
+from reports.lab import columns, document, escape, figures, folder, report, texts, words
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
 from reports.labels import text_width
 
@@ -239,6 +240,24 @@ def test_the_three_texts_have_the_same_figures_tables_and_gaps(
     assert md.count(f"{words.GAP}:") == gaps
     assert tex.count(r"\yours{") == gaps
     assert typ.count("#yours[") == gaps
+
+
+def test_neighbours_that_are_turned_share_a_page(made: Document) -> None:
+    wide = [replace(made.numbers[0], label=f"wide-{i}", number=90 + i, turned=True) for i in range(3)]
+    upright = replace(made.numbers[0], label="upright", number=99, turned=False)
+    turned = replace(made, numbers=(wide[0], wide[1], upright, wide[2]))
+    text = {kind: one.report(turned).decode() for kind, one in texts.languages().items()}
+
+    for mark in ("#page(flipped: true)[", "\\begin{landscape}", "\\end{landscape}"):
+        assert (text["typ"] + text["tex"]).count(mark) == 2
+    assert re.search(r"flipped.*wide-0.*wide-1.*\n\]\n.*upright.*flipped.*wide-2", text["typ"], re.DOTALL)
+
+
+def test_what_it_was_made_with_stands_before_the_appendix(files: dict[str, bytes]) -> None:
+    """Behind it, these two lines had the last page to themselves."""
+    for name in ("report.md", "report.tex", "report.typ"):
+        text = files[name].decode()
+        assert text.index("Made with pinsweep") < text.index(words.HEADINGS["numbers"])
 
 
 def test_each_finding_is_a_sentence_in_all_three(files: dict[str, bytes], made: Document) -> None:
