@@ -15,4 +15,4 @@ fi
 
 scripts/setup.sh --dev
 scripts/check.sh
-.venv/bin/pytest -m "$marks" "$@"
+.venv/bin/pytest -n auto --dist loadfile -m "$marks" "$@" # a file's tests share what is dear to build

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 """pinsweep(*words, cwd=…, env=…, input=…) → the finished process, with text streams."""
@@ -21,6 +22,9 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 for _folder in Path(__file__).resolve().parents[1:3]:
     if (_folder / "shared" / "corpus").is_dir():
         os.environ.setdefault("PINSWEEP_CORPUS", str(_folder / "shared" / "corpus"))
+
+settings.register_profile("pinsweep", deadline=None)  # no test is about time
+settings.load_profile("pinsweep")
 
 
 @pytest.fixture
