@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from orchestrator.model import canonical_json
+from orchestrator.store import Session
 from orchestrator.yaml_nodes import nearest as nearest_word
 from parsers.errors import UserError
 from parsers.measurement import Direction
@@ -275,7 +277,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     """Compare two sides. `by`: the axis whose levels they are, which then does not tell cells apart.
 
     Raises UserError where a side has no numbers, where a tool would be compared with its stand-in and that was not asked for,
-    and where an option to be ignored tells cells of a side apart.
+    and where an option to be ignored tells cells of a side apart, or is none of any run.
     """
     ask = ask or Ask()
     for one in (a, b):
@@ -346,8 +348,37 @@ def _across(a: Side, b: Side, *, allowed: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+def refuse_sweeps(only: Collection[str], *results: Results) -> None:
+    """Raise UserError for a sweep that none of the results has."""
+    known = sorted({run.point.sweep for one in results for run in one.runs}, key=natural)
+    for name in only:
+        if known and name not in known:
+            hint = nearest_word(name, known) or f"sweeps: {', '.join(known[:20])}"
+            raise UserError(f"--only {name}", "no run is of this sweep", hint)
+
+
+def refuse_twice(a: Results, b: Results) -> None:
+    """Raise UserError where both sides hold one and the same session: a copy of a file, a baseline that has today's."""
+    of_a = {_identity(machine.session): machine for machine in a.machines}
+    for machine in b.machines:
+        if (other := of_a.get(_identity(machine.session))) is not None:
+            raise UserError(
+                str(b.paths[machine.file]),
+                f"holds the session of {machine.host} from {machine.session.started_utc}, and so does {a.paths[other.file]}",
+                "runs compared with themselves are always the same; --aa asks how often runs that did not change are accused",
+            )
+
+
+def _identity(session: Session) -> Hashable:
+    return session.host, session.started_utc, session.seed, session.argv, canonical_json(session.facts)
+
+
 def _refuse_axes(a: Side, b: Side, ignore: Iterable[str]) -> None:
+    known = sorted({"place", *(name for one in (a, b) for run in one.runs for name in run.point.options)})
     for name in ignore:
+        if name not in known:
+            hint = nearest_word(name, known) or f"there are: {', '.join(known[:20])}"
+            raise UserError(f"--ignore {name}", "no run has this option", hint)
         for one in (a, b):
             per_sweep: dict[tuple[str, str], set[str]] = {}
             for run in one.runs:

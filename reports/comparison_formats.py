@@ -91,8 +91,8 @@ def _row(row: Row) -> dict[str, Any]:
         "verdict": "no_verdict" if row.once else row.verdict,
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a},
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b},
-        "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method, "tau": d.tau,
-        "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
+        "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
+        "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
         "need_sessions": d.need_sessions, "advice": d.advice, "matched": row.matched,
     }  # fmt: skip
 

@@ -30,11 +30,11 @@ WORDS: Final[dict[Verdict, str]] = {
 
 
 def change(value: float | None) -> str:
-    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(None)` is "–"."""
+    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(0.0)` is "0.0 %", `change(None)` is "–"."""
     if value is None:
         return fmt.NOTHING
     text = _percent(value)
-    return f"{text} %" if text[0] in f"0{fmt.MINUS}" else f"+{text} %"
+    return f"{text} %" if text == "0.0" or text[0] == fmt.MINUS else f"+{text} %"
 
 
 def interval(ends: tuple[float, float] | None) -> str:

@@ -76,9 +76,9 @@ class Pair:
             a, b = (c.options.get(THREADS) for c in (self.a, self.b))
             return f"matched by share of the machine: {a} threads of A and {b} of B, {_where(self.a)}"
         if self.how == "path":
-            return f"paths differ: {fmt.words(_differing(self.a.options, self.b.options))}"
+            return f"matched though paths differ: {fmt.words(_differing(self.a.options, self.b.options))}"
         if self.how == "renamed":
-            return f"sweep {self.a.sweep} of A, {self.b.sweep} of B"
+            return f"matched under another name: sweep {self.a.sweep} of A, {self.b.sweep} of B"
         return ""
 
 
@@ -290,7 +290,8 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
     listed = fmt.words(values[:6]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
         return f"{other} has no cell there ({own}); it has {listed}"
-    return f"{other} has no {name}={own}; it has {listed}"
+    fixed = not any(name in c.axes for c in (cell, *same_tool))
+    return f"{other} has no {name}={own}; it has {listed}" + (f" (--ignore {name}?)" if fixed else "")
 
 
 def _parameters(cell: CellOfSide) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parsers.errors import PinsweepError
+from parsers.errors import PinsweepError, UserError
 from pinsweep import __version__
 from pinsweep.commands import _options
 from pinsweep.commands.run import Progress
@@ -19,12 +20,25 @@ if TYPE_CHECKING:
     from reports.comparison import Ask, Comparison
 
 
+def _make(folder: Path) -> None:
+    """Make the folder of the fresh files. Raises UserError where nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = (
+            "is no folder" if folder.exists() else f"cannot be made: {(error.strerror or str(error)).lower()}"
+        )
+        raise UserError(f"--into {folder}", why, "name a folder that can be written") from error
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"--into {folder}", "cannot be written", "name another folder")
+
+
 def confirm(
     found: Comparison, ask: Ask, *, folder: Path, scratch: Path | None, allow_write: Sequence[str]
 ) -> Comparison:
     """Return the comparison with the verdicts of fresh runs, which lie in `folder` afterwards.
 
-    Raises UserError where side B cannot be measured here; nothing has been started then.
+    Raises UserError where side B cannot be measured here, or `folder` not be written; nothing has been started then.
     """
     from orchestrator.rerun import prepare_again, run_again
     from reports import confirmation, frames
@@ -45,7 +59,7 @@ def confirm(
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
     click.echo(f"about {_options.duration(rerun.estimate_s)}", err=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     fresh = run_again(rerun, folder, version=__version__, argv=sys.argv[1:], on_event=Progress())
     for path in (*fresh.a, *fresh.b):
         click.echo(f"fresh runs  {path}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,7 +106,7 @@ def command(
 
     A and B are each a result file, a folder, a glob in quotes, or the name of a baseline (`pinsweep baseline`). Cells are matched
     by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
-    listed. docs/compare.md tells how to read a verdict.
+    listed. docs/verdicts.md tells how to read a verdict.
     """
     from reports import comparison_formats, comparison_text
     from reports.comparison import Ask, compare
@@ -117,6 +117,7 @@ def command(
         threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
     )
     verdicts = _fails(fail_on)
+    _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write})
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
     if output is not None:
         refuse_inputs(output, files)
@@ -131,16 +132,36 @@ def command(
         text = comparison_formats.render(found, form)
     _write(found, text, output, files, static)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(comparison_formats.as_markdown(found))
+        _append(Path(summary), comparison_formats.as_markdown(found))
     if form != "table":
         click.echo(comparison_text.sentence(found), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 
         click.echo(check(first.samples, first.rules).text, err=True)
+    if slo is not None and not any(row.metric.endswith("IOPS at the SLO") for row in found.rows):
+        click.echo(f"--slo {slo}: no curve over iodepth of both sides keeps it", err=True)
+    if verdicts and not found.rows:
+        click.echo("nothing was compared: that is a failure with --fail-on", err=True)
+        return 1
     failed = found.fails(verdicts) or ("unmatched" in verdicts and bool(found.unmatched))
     return 1 if failed else 0
+
+
+def _refuse_idle(again: bool, given: Mapping[str, object]) -> None:
+    """Raise UserError for an option that does nothing without --confirm."""
+    for option, value in given.items():
+        if value and not again:
+            raise UserError(option, "is for the fresh runs of --confirm", "add --confirm, or leave it out")
+
+
+def _append(path: Path, text: str) -> None:
+    """Add a text to a file that is not the user's business: where that fails, the verdict still counts."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        click.echo(f"{path}: no summary written: {(error.strerror or str(error)).lower()}", err=True)
 
 
 def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Path], static: bool) -> None:
@@ -179,7 +200,9 @@ def _sides(
             )
         axis, a, b = _axis(by)
         listed = files(sides)
-        return *comparison.levels(frames.load(listed), axis, (a, b), only), axis, listed
+        results = frames.load(listed)
+        comparison.refuse_sweeps(only, results)
+        return *comparison.levels(results, axis, (a, b), only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
     paths_a, paths_b = files(words_a), files(words_b)
     both = {path.resolve() for path in paths_a} & {path.resolve() for path in paths_b}
@@ -189,11 +212,18 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    names = ", ".join(words_a[:3]), ", ".join(words_b[:3])
-    loaded = [frames.load(paths) for paths in (paths_a, paths_b)]
-    a_side = comparison.side("A", names[0], loaded[0], only)
-    b_side = comparison.side("B", names[1], loaded[1], only)
+    results_a, results_b = frames.load(paths_a), frames.load(paths_b)
+    comparison.refuse_twice(results_a, results_b)
+    comparison.refuse_sweeps(only, results_a, results_b)
+    a_side = comparison.side("A", _title(words_a), results_a, only)
+    b_side = comparison.side("B", _title(words_b), results_b, only)
     return a_side, b_side, "", [*paths_a, *paths_b]
+
+
+def _title(words: Sequence[str]) -> str:
+    """Return "mon.db, tue.db, wed.db and 4 more"."""
+    known = list(dict.fromkeys(words))
+    return ", ".join(known[:3]) + (f" and {len(known) - 3} more" if len(known) > 3 else "")
 
 
 def _two(
@@ -224,9 +254,11 @@ def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
     """Read `5%`, `p99=10%`. Returns the default and those of metrics."""
     default, named = 0.03, {}
     for text in texts:
-        name, _, value = text.rpartition("=")
+        name, named_one, value = text.rpartition("=")
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*", value)
         share = float(found[1]) / 100 if found else 0.0
+        if named_one and not name.strip():
+            raise UserError(f"--threshold {text}", "names no metric", "as in 5%, or p99=10%")
         if not 0 < share < 1:
             raise UserError(
                 f"--threshold {text}", "is no percentage between 0 and 100", "as in 5%, or p99=10%"
@@ -253,6 +285,8 @@ def _slo(text: str | None) -> float | None:
 
 def _fails(text: str | None) -> frozenset[str]:
     words = frozenset(filter(None, (word.strip() for word in (text or "").split(","))))
+    if text is not None and not words:
+        raise UserError("--fail-on", "names no verdict", f"verdicts: {', '.join(_FAILS)}")
     if unknown := sorted(words - set(_FAILS)):
         raise UserError("--fail-on", f"{unknown[0]!r} is no verdict", f"verdicts: {', '.join(_FAILS)}")
     return words

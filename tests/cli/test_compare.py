@@ -165,7 +165,15 @@ def test_two_levels_within_a_file(call: Call) -> None:
         (("a.db", "b.db", "--fail-on", "regresed"), "verdicts: regressed, inconclusive, unmatched"),
         (("a.db", "b.db", "--slo", "1 MB"), "as in 1ms"),
         (("a.db", "b.db", "--ignore", "level"), "--by level=1,2"),
-        (("a.db", "b.db", "--only", "sweeep"), "has no runs"),
+        (("a.db", "b.db", "--only", "sweeep"), "did you mean 'sweep'?"),
+        (("a.db", "--by", "level=1,2", "--only", "other"), "sweeps: sweep"),
+        (("a.db", "b.db", "--ignore", "levle"), "did you mean 'level'?"),
+        (("a.db", "b.db", "--threshold", "=5"), "names no metric"),
+        (("a.db", "b.db", "--threshold", "rate="), "between 0 and 100"),
+        (("a.db", "b.db", "--fail-on", ","), "names no verdict"),
+        (("a.db", "b.db", "--into", "confirm"), "add --confirm"),
+        (("a.db", "b.db", "--scratch", "."), "add --confirm"),
+        (("a.db", "b.db", "--allow-write", "/dev/null"), "add --confirm"),
         (("a.db", "b.db", "-o", "a.db"), "would be replaced"),
     ],
 )
@@ -179,3 +187,49 @@ def test_mistakes_are_the_user_s_and_show_a_way_on(
 
     assert said in "\n".join(error.value.lines())
     assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_a_session_compared_with_its_copy_is_refused(here: Path, call: Call) -> None:
+    """A baseline that holds today's own file would find everything the same, for ever."""
+    call("baseline", "add", "good", "b.db", "a.db")
+
+    with pytest.raises(UserError, match=r"holds the session of .* and so does") as caught:
+        call("compare", "good", "b.db")
+
+    assert "--aa" in caught.value.hint
+
+
+def test_what_was_not_compared_cannot_pass(here: Path, call: Call) -> None:
+    (here / "other.yaml").write_text(SWEEP.replace("cat rate-{level}", "echo rate {level} MB/s"))
+    call("run", "other.yaml", "-o", "c.db")
+
+    plain = call("compare", "a.db", "c.db")
+    asked = call("compare", "a.db", "c.db", "--fail-on", "regressed")
+
+    assert (plain[0], asked[0]) == (0, 1)
+    assert "no number in common" in plain[1]
+    assert "(--ignore command?)" in " ".join(plain[1].split())
+    assert "nothing was compared" in asked[2]
+
+
+def test_a_summary_that_cannot_be_written_leaves_the_verdict(
+    here: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(here / "missing" / "summary.md"))
+
+    status, _, stderr = call("compare", "a.db", "b.db", "--format", "github")
+
+    assert status == 0
+    assert "no summary written: no such file or directory" in stderr
+
+
+def test_an_slo_that_no_curve_answers_is_said(call: Call) -> None:
+    assert "--slo 1ms: no curve over iodepth" in call("compare", "a.db", "b.db", "--slo", "1ms")[2]
+
+
+def test_a_side_of_many_files_is_named_by_the_first_and_how_many_more(here: Path, call: Call) -> None:
+    for i in range(4):
+        (here / f"a{i}.db").write_bytes((here / "a.db").read_bytes())
+    words = [word for i in range(4) for word in ("-a", f"a{i}.db")]
+
+    assert "A  a0.db, a1.db, a2.db and 1 more: " in call("compare", *words, "-b", "b.db")[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -147,10 +146,18 @@ def test_what_fails_again_is_open(before_after: Path, pinsweep: Cli) -> None:
 
 
 def test_nothing_is_measured_where_nothing_looks_changed(before_after: Path, pinsweep: Cli) -> None:
-    shutil.copy(before_after / "a.db", before_after / "same.db")
-
-    done = pinsweep("compare", "a.db", "same.db", "--confirm")
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--threshold", "90%")
 
     assert done.returncode == 0
     assert "nothing looks changed" in done.stderr
+    assert not fresh(before_after, "?")
+
+
+def test_the_folder_for_fresh_files_is_one(before_after: Path, pinsweep: Cli) -> None:
+    (before_after / "taken").write_text("")
+
+    done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "taken")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: --into taken: is no folder" in done.stderr
     assert not fresh(before_after, "?")

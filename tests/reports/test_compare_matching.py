@@ -103,7 +103,9 @@ def test_a_device_belongs_to_the_machine(make: Any, tmp_path: Path) -> None:
 
     found = match(*map(cells_of, results))
 
-    assert [p.said for p in found.pairs] == ["paths differ: filename is /dev/nvme0n1 of A, /dev/sdb of B"]
+    assert [p.said for p in found.pairs] == [
+        "matched though paths differ: filename is /dev/nvme0n1 of A, /dev/sdb of B"
+    ]
 
 
 def test_a_renamed_sweep_is_found(make: Any, tmp_path: Path) -> None:
@@ -111,7 +113,9 @@ def test_a_renamed_sweep_is_found(make: Any, tmp_path: Path) -> None:
     a = side(make, tmp_path / "a.db", SMALL, runs, sweep="old")
     b = side(make, tmp_path / "b.db", SMALL, runs, sweep="new")
 
-    assert [p.said for p in match(cells_of(a), cells_of(b)).pairs] == ["sweep old of A, new of B"]
+    assert [p.said for p in match(cells_of(a), cells_of(b)).pairs] == [
+        "matched under another name: sweep old of A, new of B"
+    ]
 
 
 def test_what_several_cells_fit_is_not_guessed(make: Any, tmp_path: Path) -> None:
