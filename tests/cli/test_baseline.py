@@ -21,7 +21,7 @@ repeats: 2
 """
 
 
-def test_add_list_show_remove(pinsweep: Cli, tmp_path: Path) -> None:
+def test_add_list_show_remove(pinsweep: Cli, called: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(EXPERIMENT)
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
 
@@ -29,26 +29,26 @@ def test_add_list_show_remove(pinsweep: Cli, tmp_path: Path) -> None:
     assert (added.returncode, added.stdout) == (0, "")
     assert "quiet: baseline of 1 session, τ assumed" in added.stderr
 
-    listed = pinsweep("baseline", "list")
+    listed = called("baseline", "list")
     assert listed.stdout.splitlines()[1].split()[:2] == ["quiet", "1"]
-    (kept,) = json.loads(pinsweep("baseline", "list", "--format", "json").stdout)["baselines"]
+    (kept,) = json.loads(called("baseline", "list", "--format", "json").stdout)["baselines"]
     assert Path(kept["files"][0]).is_file()
-    assert kept["files"][0] in pinsweep("baseline", "show", "quiet").stdout
+    assert kept["files"][0] in called("baseline", "show", "quiet").stdout
     # what is kept is a result file like any other
-    assert "2 of 2 runs gave numbers" in pinsweep("show", kept["files"][0]).stdout
+    assert "2 of 2 runs gave numbers" in called("show", kept["files"][0]).stdout
 
-    assert pinsweep("baseline", "remove", "quiet").returncode == 0
-    assert pinsweep("baseline", "list").stdout == ""
+    assert called("baseline", "remove", "quiet").returncode == 0
+    assert called("baseline", "list").stdout == ""
 
 
-def test_mistakes_are_the_users(pinsweep: Cli, tmp_path: Path) -> None:
+def test_mistakes_are_the_users(called: Cli, tmp_path: Path) -> None:
     for words, said in (
         (("show", "none"), "no such baseline"),
         (("add", "../x", "echo.db"), "is no name of a baseline"),
         (("add", "x", "none.db"), "no such file"),
         (("add", "x", str(tmp_path)), "no result file in this folder"),
     ):
-        done = pinsweep("baseline", *words)
+        done = called("baseline", *words)
         assert done.returncode == 2, words
         assert said in done.stderr
         assert "hint: " in done.stderr

@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,13 +27,20 @@ repeats: 2
 """
 
 
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One real run."""
+    folder = tmp_path_factory.mktemp("one")
+    (folder / "acceptance.yaml").write_text(EXPERIMENT)
+    (folder / "rate.txt").write_text("rate 1000.0 MB/s\n")
+    argv = [sys.executable, "-m", "pinsweep", "run", "acceptance.yaml", "-o", "one.db"]
+    subprocess.run(argv, cwd=folder, check=True, capture_output=True)
+    return folder / "one.db"
+
+
 @pytest.fixture
-def nodes(pinsweep: Cli, tmp_path: Path) -> Callable[..., None]:
+def nodes(one: Path, tmp_path: Path) -> Callable[..., None]:
     """Return what puts a session of a node into results/: one real run, copied under other names with other figures."""
-    (tmp_path / "acceptance.yaml").write_text(EXPERIMENT)
-    (tmp_path / "rate.txt").write_text("rate 1000.0 MB/s\n")
-    done = pinsweep("run", "acceptance.yaml", "-o", "one.db")
-    assert done.returncode == 0, done.stderr
     (tmp_path / "results").mkdir()
     chance = random.Random(3)
 
@@ -40,7 +48,7 @@ def nodes(pinsweep: Cli, tmp_path: Path) -> Callable[..., None]:
         import zlib
 
         path = tmp_path / "results" / f"{len(list((tmp_path / 'results').iterdir())):03}.db"
-        shutil.copy(tmp_path / "one.db", path)
+        shutil.copy(one, path)
         with sqlite3.connect(path) as db:
             db.execute("UPDATE session SET host = ?, started_utc = ?", (host, f"2026-03-{day:02}T03:00:00+00:00"))  # fmt: skip
             db.execute("DELETE FROM parsed")
@@ -52,12 +60,12 @@ def nodes(pinsweep: Cli, tmp_path: Path) -> Callable[..., None]:
 
 
 def test_a_slow_node_from_suspicion_to_verdict(
-    pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path
+    called: Cli, nodes: Callable[..., None], tmp_path: Path
 ) -> None:
     for i in range(1, 12):
         nodes(f"node{i:03}", 900.0 if i == 7 else 1000.0)
 
-    first = pinsweep("fleet", "results", "--confirm")
+    first = called("fleet", "results", "--confirm")
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
     assert (
@@ -67,26 +75,30 @@ def test_a_slow_node_from_suspicion_to_verdict(
 
     nodes("node007", 905.0)
     nodes("node007", 895.0)
-    second = pinsweep("fleet", "results", "-o", "fleet.html", "--static")
+    second = called("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
     assert "One of 11 nodes is slow" in (tmp_path / "fleet.html").read_text()
 
 
-def test_few_nodes_and_a_baseline(pinsweep: Cli, nodes: Callable[..., None]) -> None:
+def test_few_nodes_and_a_baseline(called: Cli, nodes: Callable[..., None]) -> None:
     for day in range(1, 7):
         nodes("node001", day=day)
-    assert pinsweep("baseline", "add", "good", "results").returncode == 0
+    assert called("baseline", "add", "good", "results").returncode == 0
     for _ in range(3):
         nodes("node002", 850.0)
 
-    done = pinsweep("fleet", "results", "--baseline", "good")
+    done = called("fleet", "results", "--baseline", "good", "--threshold", "4%")
     assert done.returncode == 1, done.stderr
     assert "node002  broken" in done.stdout
     assert "compared with a baseline of 6 sessions" in done.stdout
 
+    nodes("node003", 850.0)
+    looks = called("fleet", "results", "--baseline", "good", "--threshold", "4%")
+    assert "pinsweep fleet results --baseline good --threshold 4% --confirm" in looks.stderr
 
-def test_mistakes_are_the_users(pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path) -> None:
+
+def test_mistakes_are_the_users(called: Cli, nodes: Callable[..., None], tmp_path: Path) -> None:
     nodes("node001")
     (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")
     for words, said in (
@@ -95,9 +107,12 @@ def test_mistakes_are_the_users(pinsweep: Cli, nodes: Callable[..., None], tmp_p
             ("rules.yaml:2:27: rules[1].floor", "rules.yaml:3:17: rules[2].tolerance"),
         ),
         (("-o", "results/000.db"), ("would be replaced",)),
+        (("-o", "rules.yaml", "--rules", "rules.yaml"), ("would be replaced",)),
+        (("--baseline", ""), ("is no name of a baseline",)),
+        (("-o", ""), ("an empty name",)),
         (("--threshold", "300%"), ("no percentage",)),
     ):
-        done = pinsweep("fleet", "results", *words)
+        done = called("fleet", "results", *words)
         assert done.returncode == 2, (words, done.stdout, done.stderr)
         assert all(text in done.stderr for text in said)
 

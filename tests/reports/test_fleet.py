@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,10 +23,14 @@ from reports.rules import parse
 
 
 class Fleet:
-    """Result files of nodes whose STREAM and MLC figures are near each other, by 0.5 % of noise."""
+    """Result files of nodes whose STREAM and MLC figures are near each other, by 0.5 % of noise.
 
-    def __init__(self, make: Any, folder: Path) -> None:
-        self.make, self.folder, self.chance, self.files = make, folder, random.Random(1), list[Path]()
+    `good`: files of good nodes by host; they are copied, with what was parsed in them, where such a node is asked for.
+    """
+
+    def __init__(self, make: Any, folder: Path, good: Mapping[str, Path] | None = None) -> None:
+        self.make, self.folder, self.good = make, folder, good or {}
+        self.chance, self.files = random.Random(1), list[Path]()
 
     def add(
         self, host: str, slower: float = 0.0, *, facts: Mapping[str, Any] | None = None, sessions: int = 1, mlc: bool = True,
@@ -46,24 +51,36 @@ class Fleet:
             self.files.append(maker.write())
         return self
 
-    def nodes(self, numbers: Sequence[int], **more: Any) -> Fleet:
+    def nodes(self, numbers: Sequence[int], *, sessions: int = 1, **more: Any) -> Fleet:
         for number in numbers:
-            self.add(f"node{number:03}", **more)
+            host = f"node{number:03}"
+            if host in self.good and not more:
+                for _ in range(sessions):
+                    copy = shutil.copy(self.good[host], self.folder / f"{len(self.files):04}.db")
+                    self.files.append(Path(copy))
+            else:
+                self.add(host, sessions=sessions, **more)
         return self
 
     def report(self, **more: Any) -> fleet.Report:
         return fleet.build(frames.load(self.files), **more)
 
 
+@pytest.fixture(scope="module")
+def good(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    made = Fleet(make, tmp_path_factory.mktemp("good")).nodes(range(1, 13)).files
+    return {machine.host: path for machine, path in zip(frames.load(made).machines, made, strict=True)}
+
+
 @pytest.fixture
-def past(make: Any, tmp_path: Path) -> Fleet:
+def past(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
     (tmp_path / "past").mkdir()
-    return Fleet(make, tmp_path / "past")
+    return Fleet(make, tmp_path / "past", good)
 
 
 @pytest.fixture
-def some(make: Any, tmp_path: Path) -> Fleet:
-    return Fleet(make, tmp_path)
+def some(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
+    return Fleet(make, tmp_path, good)
 
 
 def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> None:
@@ -240,7 +257,7 @@ def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
 
 
 def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
-    some.nodes(range(1, 10)).add("node010", 0.09).add("node011", 0.09)
+    some.nodes(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
     sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
     text = fleet_text.confirm(
         some.report(), ["pinsweep", "fleet", "res ults/"], via="clush", folder="/cluster/a b"
@@ -351,23 +368,23 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert one.title == "One of 13 nodes is slow"
 
 
-def test_a_thousand_nodes_fit_a_page(make: Any, tmp_path: Path) -> None:
+def test_a_thousand_nodes_fit_a_page(some: Fleet) -> None:
     """Dots that fall on one pixel are one dot: the picture does not grow with the fleet."""
     from reports.charts import _strip
     from reports.verdicts.fleet import Metric, judge_fleet
 
-    some = Fleet(make, tmp_path).nodes(range(1, 13)).report()
-    one = some.groups[0].strips[0][0]
+    report = some.nodes(range(1, 13)).report()
+    one = report.groups[0].strips[0][0]
     chance = random.Random(2)
     values = {f"n{i}": [chance.gauss(20e9, 0.1e9)] for i in range(1000)}
     strips = judge_fleet([Metric(key=one.key, group="", better="higher", values=values)]).strips
     group = fleet.Group(
-        hardware=some.groups[0].hardware,
+        hardware=report.groups[0].hardware,
         nodes=tuple(values),
         strips=((one, strips[0]),),
         apart="",
         baseline=0,
     )
-    figure = _strip.figure(group, some, 1, several=False)
+    figure = _strip.figure(group, report, 1, several=False)
     assert figure is not None
     assert len(figure.panels[0].wide["datasets"]["dots"]) < 250
