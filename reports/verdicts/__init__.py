@@ -6,7 +6,6 @@
     confirm       which cells to measure again, and the verdict on the fresh runs
     aa            how often an unchanged machine would be called changed, on the user's own data
     distribution  latency distributions: quantiles per run, mode shares, shape
-    baseline      today against a baseline of several sessions
     fleet         which nodes of a group are slow
     history       where a series of sessions changed
 

@@ -55,6 +55,16 @@ def _check(samples: Iterable[Sample], rules: Rules) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _Between:
+    """What the sessions of a cell say of the noise between them."""
+
+    variance: float  # of the session medians about the mean of their side
+    df: int
+    most: int  # sessions of the side that has more
+    per_run: float  # what the variance of a run counts for in it: the mean of 1/runs
+
+
+@dataclass(frozen=True, slots=True)
 class _Cells:
     """The cells of a family in arrays (G,), NaN where a cell has no such number. Shifts and variances are those of logs."""
 
@@ -65,9 +75,7 @@ class _Cells:
     per_run: Array  # what the variance of a run counts for: 1/n_A + 1/n_B
     per_tau: Array  # what τ² counts for: 1/K_A + 1/K_B; 0: interleaved, or the variance holds it already
     rank_p: Array  # of Mann and Whitney; NaN: t decides
-    medians: dict[
-        int, tuple[list[float], float]
-    ]  # cell → session medians of a side with enough; mean of 1/runs
+    between: dict[int, _Between]  # of cells with several sessions on a side
 
     @classmethod
     def empty(cls, cells: int) -> _Cells:
@@ -157,8 +165,8 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
         cells.df[rows] = df_a + df_b
         cells.per_run[rows] = 1 / n_a + 1 / n_b
         cells.per_tau[rows] = [0.0 if samples[i].interleaved else per_tau for i in members]
-        if max(k_a, k_b) >= estimate.LEAST_SESSIONS and per_tau:
-            _keep_medians(cells, members, *((a, in_a) if k_a >= k_b else (b, in_b)))
+        if max(k_a, k_b) > 1 and per_tau:
+            cells.between.update(zip(members, _between(((a, in_a), (b, in_b))), strict=True))
         if min(n_a, n_b) >= RANKS_FROM:
             about = np.concatenate(
                 [a - np.median(a, axis=1, keepdims=True), b - np.median(b, axis=1, keepdims=True)], axis=1
@@ -177,13 +185,24 @@ def _numbered(sessions: Sequence[Hashable], runs: int) -> tuple[int, ...]:
     return tuple(numbers.setdefault(session, len(numbers)) for session in sessions)
 
 
-def _keep_medians(cells: _Cells, members: Sequence[int], x: Array, sessions: Sequence[int]) -> None:
+def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
+    """Pool the sessions of both sides, each about the mean of its own. At least one side has several."""
     import numpy as np
 
-    columns = [[i for i, s in enumerate(sessions) if s == session] for session in range(max(sessions) + 1)]
-    medians = np.stack([np.median(x[:, c], axis=1) for c in columns], axis=1).tolist()
-    per_run = sum(1 / len(c) for c in columns) / len(columns)
-    cells.medians.update({i: (m, per_run) for i, m in zip(members, medians, strict=True)})
+    total: Array = np.zeros(1)
+    runs: list[int] = []
+    counts: list[int] = []
+    for x, sessions in sides:
+        columns = [
+            [i for i, s in enumerate(sessions) if s == session] for session in range(max(sessions) + 1)
+        ]
+        if len(columns) > 1:
+            medians = np.stack([np.median(x[:, c], axis=1) for c in columns], axis=1)
+            total = total + medians.var(axis=1) * len(columns)
+            runs += [len(c) for c in columns]
+            counts.append(len(columns))
+    df, per_run = sum(counts) - len(counts), sum(1 / n for n in runs) / len(runs)
+    return [_Between(v, df, max(counts), per_run) for v in (total / df).tolist()]
 
 
 def _tau(
@@ -196,18 +215,25 @@ def _tau(
     if rules.tau is not None:
         return rules.tau, rules.tau_source, estimate.TAU_DF
     known = [
-        (*cells.medians[i], v)
+        (cells.between[i], v)
         for i, v in zip(at.tolist(), variance.tolist(), strict=True)
-        if i in cells.medians
+        if i in cells.between
     ]
-    if known:
-        tau = estimate.noise_of_sessions([m for m, _, _ in known], [v * per_run for _, per_run, v in known])
-        return tau, "sessions", min(len(m) for m, _, _ in known) - 1.0
+    enough = [(b, v) for b, v in known if b.most >= estimate.LEAST_SESSIONS]
+    if enough:
+        return _seen(enough), "sessions", float(min(b.df for b, _ in enough))
     rows = at[apart]
     tau, source = estimate.session_noise(
         cells.shift[rows], variance[apart] * cells.per_run[rows], cells.per_tau[rows]
     )
+    # two to four sessions are too few to learn from, and enough to contradict: 3 % between those of one side is no 1 %
+    if known and (seen := _seen(known)) > tau:
+        return seen, "sessions", estimate.TAU_DF
     return tau, source, estimate.TAU_DF
+
+
+def _seen(known: Sequence[tuple[_Between, float]]) -> float:
+    return estimate.noise_of_sessions([b.variance for b, _ in known], [v * b.per_run for b, v in known])
 
 
 @dataclass(frozen=True, slots=True)

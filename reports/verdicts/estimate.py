@@ -22,7 +22,8 @@ LEAST_CELLS = 20
 """From so many cells on, a sweep says something of the variance of each and of the noise between sessions."""
 
 LEAST_SESSIONS = 5
-"""From so many sessions of one side on, their own spread says what session noise is."""
+"""From so many sessions of one side on, their own spread says what session noise is; that of fewer only how much it is at
+least."""
 
 TAU_ASSUMED = 0.01
 TAU_LEAST = 0.005
@@ -130,12 +131,15 @@ def session_noise(shift: Array, variance: Array, per_tau: Array) -> tuple[float,
     return math.sqrt(max(TAU_LEAST**2, square)), "auto"
 
 
-def noise_of_sessions(medians: Sequence[Sequence[float]], run_variance: Sequence[float]) -> float:
-    """Return the sd from session to session, from cells with LEAST_SESSIONS sessions or more: per cell the logs of the
-    session medians, and the variance that a session median has from its runs alone. At least TAU_LEAST."""
+def noise_of_sessions(between: Sequence[float], run_variance: Sequence[float]) -> float:
+    """Return the sd from session to session, of cells with several sessions on a side. At least TAU_LEAST.
+
+    between: per cell the variance of the logs of its session medians about the mean of their side; run_variance: the variance
+    that a session median has from its runs alone.
+    """
     import numpy as np
 
-    excess = [float(np.var(m, ddof=1)) - within for m, within in zip(medians, run_variance, strict=True)]
+    excess = [b - within for b, within in zip(between, run_variance, strict=True)]
     return math.sqrt(max(TAU_LEAST**2, float(np.median(excess))))
 
 

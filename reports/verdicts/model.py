@@ -19,8 +19,8 @@ Method = Literal["t", "moderated t", "mann-whitney", "none"]
 """How p was found. "none": there is no test (a single run on a side, zeros, no runs)."""
 
 TauSource = Literal["interleaved", "given", "sessions", "auto", "assumed"]
-"""Where the session noise comes from: both sides in one session, in turns (0); the caller; ≥ 5 sessions of a side;
-the sweep's own shifts; 1 %, since there was nothing to learn from."""
+"""Where the session noise comes from: both sides in one session, in turns (0); the caller; ≥ 5 sessions of a side, or
+fewer that scatter by more than the next two say; the sweep's own shifts; 1 %, since there was nothing to learn from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

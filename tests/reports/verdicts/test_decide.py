@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Prior, Rules, Sample
@@ -133,6 +134,44 @@ def test_session_noise_is_learned_from_five_sessions_of_a_side() -> None:
     assert decision.df == pytest.approx(4, rel=0.01)  # what five sessions know of their own noise
     assert decision.sd is not None
     assert decision.sd < 0.005  # that of the runs within a session
+
+
+def test_today_against_a_baseline_is_students_interval_for_one_more_session() -> None:
+    """Runs that do not scatter leave the sessions alone: t(K-1) · s · √(1 + 1/K), the prediction interval."""
+    past = [100.0, 102.0, 98.0, 101.0, 100.5, 99.5]
+    days = tuple(day for day in range(6) for _ in range(2))
+    a = tuple(value for value in past for _ in range(2))
+
+    found = one(a, (97.0, 97.0), session_a=days, interleaved=False)
+
+    logs = np.log(past)
+    middle = np.median(np.log(97.0) - logs)
+    reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) * math.sqrt(1 + 1 / 6)
+    assert found.low == pytest.approx(math.exp(middle - reach))
+    assert found.high == pytest.approx(math.exp(middle + reach))
+
+
+def test_few_sessions_that_contradict_the_assumed_noise_are_believed() -> None:
+    """Two days of A are 8 % apart: a third that is 6 % off them is none's fault."""
+    a = (*times(STEADY, 1.0), *times(STEADY, 1.08))
+    days = ("mon",) * 5 + ("tue",) * 5
+    b = times(STEADY, 1.12)
+
+    (believed,) = judge([sample(a, b, session_a=days, interleaved=False)])
+    (calm,) = judge([sample(times(a, 1.0), b, session_a=("mon",) * 10, interleaved=False)])
+
+    assert (believed.tau_source, believed.decisions[0].verdict) == ("sessions", "inconclusive")
+    assert believed.tau == pytest.approx(math.log(1.08) / math.sqrt(2), rel=0.01)
+    assert calm.tau_source == "assumed"
+
+
+def test_few_sessions_that_agree_leave_the_assumed_noise() -> None:
+    a = STEADY * 2
+    days = ("mon",) * 5 + ("tue",) * 5
+
+    (family,) = judge([sample(a, STEADY, session_a=days, interleaved=False)])
+
+    assert (family.tau, family.tau_source) == (0.01, "assumed")
 
 
 def test_one_run_a_session_holds_the_session_noise_already() -> None:

@@ -128,11 +128,10 @@ def test_session_noise_is_assumed_where_the_shifts_say_nothing(shift: np.ndarray
 
 
 def test_session_noise_of_sessions_is_their_spread_less_that_of_their_runs() -> None:
-    medians = [[0.0, 0.02, 0.04, -0.02, -0.04]] * 3
+    between = statistics.variance([0.0, 0.02, 0.04, -0.02, -0.04])
 
-    expected = math.sqrt(statistics.variance(medians[0]) - 1e-4)
-    assert estimate.noise_of_sessions(medians, [1e-4] * 3) == pytest.approx(expected)
-    assert estimate.noise_of_sessions([[1.0] * 5], [1e-4]) == estimate.TAU_LEAST
+    assert estimate.noise_of_sessions([between] * 3, [1e-4] * 3) == pytest.approx(math.sqrt(between - 1e-4))
+    assert estimate.noise_of_sessions([0.0], [1e-4]) == estimate.TAU_LEAST
 
 
 def test_satterthwaite_of_two_samples_is_welch() -> None:

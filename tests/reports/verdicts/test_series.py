@@ -1,4 +1,4 @@
-"""Histories, baselines, distributions: what stands beside the verdict of a cell."""
+"""Histories, distributions: what stands beside the verdict of a cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy import stats
 
 from parsers.errors import UserError
 from reports.derive import Bucket
-from reports.verdicts.baseline import predict
 from reports.verdicts.distribution import Shapes, distance, judge_shapes, quantiles
 from reports.verdicts.history import changes
 
@@ -65,41 +64,6 @@ def test_a_history_without_ruptures_names_the_extra(monkeypatch: pytest.MonkeyPa
     with pytest.raises(UserError, match="ruptures") as caught:
         changes(series(1), "higher")
     assert "pinsweep[history]" in caught.value.hint
-
-
-def test_a_prediction_is_students_interval_for_one_more_session() -> None:
-    sessions = [[100.0, 101.0, 99.0], [102.0], [98.0, 98.0], [101.0], [100.5], [99.5]]
-    logs = np.log([np.median(s) for s in sessions])
-
-    found = predict(sessions)
-
-    assert found is not None
-    reach = stats.t.ppf(0.975, 5) * logs.std(ddof=1) * math.sqrt(1 + 1 / 6)
-    assert found.low == pytest.approx(math.exp(logs.mean() - reach))
-    assert found.high == pytest.approx(math.exp(logs.mean() + reach))
-    assert (found.holds(100.0), found.holds(90.0)) == (True, False)
-    assert found.text == "baseline of 6 sessions"
-
-
-def test_a_prediction_holds_its_level() -> None:
-    rng = np.random.default_rng(1)
-    inside = 0
-    for _ in range(1000):
-        *past, today = np.exp(rng.normal(0, 0.02, 6))
-        found = predict([[v] for v in past])
-        inside += found is not None and found.holds(today)
-    assert 930 <= inside <= 970
-
-
-def test_few_sessions_take_the_assumed_noise() -> None:
-    found = predict([[100.0], [100.0]])
-
-    assert found is not None
-    assert found.text == "baseline of 2 sessions, τ assumed"
-    assert math.log(found.high / 100) == pytest.approx(stats.t.ppf(0.975, 30) * 0.01 * math.sqrt(1.5))
-    assert predict([[100.0]]) is not None
-    assert predict([]) is None
-    assert predict([[0.0]]) is None
 
 
 def histogram(
