@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.store import Session
-from orchestrator.topology import topology_from_text
-from parsers.errors import UserError
 from reports import format as fmt
 from reports import naming
 from reports.frames import Run
+from reports.hardware import layout
 
 FACTS: Final[Mapping[str, str]] = {
     "cpu_model": "processor", "microcode": "microcode", "system": "system", "board": "board", "hypervisor": "hypervisor",
@@ -114,14 +113,4 @@ def _listed(values: Iterable[str]) -> str:
 
 
 def _topologies(sessions: Iterable[Session]) -> str:
-    return _listed(_topology(text) for text in {session.topology for session in sessions})
-
-
-def _topology(text: str) -> str:
-    """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
-    try:
-        numbers = topology_from_text(text).numbers() if text.lstrip()[:1] in ("<", "{") else {}
-    except (UserError, ValueError):
-        return ""
-    words = (("packages", "package"), ("numa_nodes", "NUMA node"), ("cores", "core"), ("pus", "PU"))
-    return ", ".join(fmt.plural(numbers[key], noun) for key, noun in words) if numbers.get("pus") else ""
+    return _listed(layout(text) for text in {session.topology for session in sessions})

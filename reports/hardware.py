@@ -55,7 +55,7 @@ def kinds(sessions: Iterable[Session]) -> list[Hardware]:
     for session in listed:
         form = _OWN.sub("", session.topology)
         if form not in layouts:
-            layouts[form] = _layout(session.topology)
+            layouts[form] = layout(session.topology)
         found.append(
             Hardware(
                 processor=str(session.facts.get("cpu_model") or ""),
@@ -83,7 +83,7 @@ def installed(memory_bytes: Any) -> str:  # noqa: ANN401 (a fact: anything JSON 
     return fmt.size(math.ceil(memory_bytes / step) * step)
 
 
-def _layout(text: str) -> str:
+def layout(text: str) -> str:
     """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
     try:
         numbers = topology_from_text(text).numbers() if text.lstrip()[:1] in ("<", "{") else {}
