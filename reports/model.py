@@ -82,6 +82,8 @@ class KeyNumber:
     rank: int  # the six lowest are shown
     repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
     unsteady: bool = False  # so far apart that the value alone says little
+    program: str = ""  # what made it, where a tool and its stand-in may both have
+    merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,14 +113,13 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     """Return the page of some results; with a comparison, that of both sides."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
-    numbers = sorted((n for c in chapters.values() for n in c.key_numbers), key=lambda n: n.rank)
-    distinct = list({n.name: n for n in reversed(numbers)}.values())[::-1]
+    numbers = _best(n for c in chapters.values() for n in c.key_numbers)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     return Page(
         title=fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results",
         sentence=comparison.sentence if comparison else _sentence(results, hosts),
-        key_numbers=tuple(_of_hosts(n, len(hosts)) for n in distinct[:6]),
+        key_numbers=tuple(_of_hosts(n, len(hosts)) for n in numbers[:6]),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results), *_checks(results)),
@@ -135,6 +134,16 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
     )
+
+
+def _best(numbers: Iterable[KeyNumber]) -> list[KeyNumber]:
+    """Return the best number of each name and program, in the order of the page."""
+    best: dict[tuple[str, str], KeyNumber] = {}
+    for number in numbers:
+        key = number.name, number.program
+        if key not in best or number.merit > best[key].merit:
+            best[key] = number
+    return sorted(best.values(), key=lambda n: n.rank)
 
 
 def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
@@ -171,7 +180,9 @@ def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
     """Say of each figure which sweep it is of, where they are of several."""
     if len({f.sweep for f in figures}) < 2:
         return tuple(figures)
-    return tuple(replace(f, sub=f"{f.sweep[:1].upper()}{f.sweep[1:]}. {f.sub}") if f.sweep else f for f in figures)
+    return tuple(
+        replace(f, sub=f"{f.sweep[:1].upper()}{f.sweep[1:]}. {f.sub}") if f.sweep else f for f in figures
+    )
 
 
 def _stand_in_note(results: Results, tool: str) -> str:

@@ -319,8 +319,13 @@ STEADY, UNSTEADY = 0.05, 0.25
 """Key numbers whose repeats lie within 5 % of the median stand alone; beyond 25 % the number is called unsteady."""
 
 
-def key_number(name: str, value: Spread, unit: str, context: str, rank: int) -> KeyNumber:
-    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying."""
+def key_number(
+    name: str, value: Spread, unit: str, context: str, rank: int, *, program: str = ""
+) -> KeyNumber:
+    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying.
+
+    Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
+    """
     text, scaled = fmt.split(value.median, unit)
     repeats = ""
     if value.n > 1 and value.relative > STEADY:
@@ -334,6 +339,8 @@ def key_number(name: str, value: Spread, unit: str, context: str, rank: int) -> 
         rank=rank,
         repeats=repeats,
         unsteady=value.n > 1 and value.relative > UNSTEADY,
+        program=program,
+        merit=-value.median if unit == "ns" else value.median,
     )
 
 

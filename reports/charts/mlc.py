@@ -493,7 +493,11 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
 def _loaded_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[KeyNumber]:
     best = max((load for curves in panels.values() for load in curves), key=lambda c: c.offers.peak)
     context = f"{best.name}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
-    return [common.key_number("Memory, peak", best.rows[best.peak].bandwidth, "B/s", context, 11)]
+    return [
+        common.key_number(
+            "Memory, peak", best.rows[best.peak].bandwidth, "B/s", context, 11, program=program_kind(runs[0])
+        )
+    ]
 
 
 def _loaded_times(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[AccessTime]:
