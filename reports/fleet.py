@@ -166,7 +166,7 @@ def build(
     warnings += _programs(collected)
     ordered = _worst_first(odd)
     rerun = _rerun(ordered, everywhere, nodes.sessions, collected)
-    warnings += _scatter(rerun, statuses)
+    warnings += _scatter(ordered, len(statuses))
     return Report(
         groups=tuple(groups),
         statuses=statuses,
@@ -290,11 +290,12 @@ def _programs(collected: Iterable[Series]) -> list[str]:
 _TOO_MANY: Final = 0.25
 
 
-def _scatter(rerun: Mapping[str, object], statuses: Mapping[str, Status]) -> Iterable[str]:
-    """Say so where so many nodes look slow that it cannot be the nodes."""
-    if len(rerun) >= LEAST_NODES and len(rerun) > _TOO_MANY * len(statuses):
+def _scatter(odd: Iterable[Odd], nodes: int) -> Iterable[str]:
+    """Say so where so many nodes look slow beside the others that it cannot be the nodes. What a site asks for is another matter."""
+    slow = {one.node for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
+    if len(slow) >= LEAST_NODES and len(slow) > _TOO_MANY * nodes:
         yield (
-            f"{len(rerun)} of {fmt.count(len(statuses))} nodes look slow in something: the runs scatter, or the nodes were not idle. "
+            f"{len(slow)} of {fmt.count(nodes)} nodes look slow in something: the runs scatter, or the nodes were not idle. "
             "Longer runs and more repeats help more than a second look"
         )
 

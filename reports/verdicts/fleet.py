@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Literal
+from typing import Final, Literal
 
 from parsers.measurement import Direction
 
@@ -54,6 +54,11 @@ class Metric:
     tolerance: float | None = None  # so much worse than the median is slow, whatever the spread
 
 
+_FLOOR: Final = "beyond the floor"
+_TOLERANCE: Final = "beyond the tolerance"
+_RULES: Final = (_FLOOR, _TOLERANCE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One node's value of one metric."""
@@ -65,6 +70,11 @@ class Node:
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few nodes
+
+    @property
+    def of_rule(self) -> bool:
+        """Is it what a site asked for that accuses it, not the other nodes?"""
+        return self.reason in _RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,12 +178,12 @@ def _status(
 ) -> tuple[Status, str]:
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
-        return (bad if runs >= CONFIRMED else "suspicious"), "beyond the floor"
+        return (bad if runs >= CONFIRMED else "suspicious"), _FLOOR
     if z is None or worse is None:
         few = f"fewer than {LEAST_NODES} nodes: compare with a baseline"
         return "unknown", few if len(metric.values) < LEAST_NODES else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
-        return (bad if runs >= CONFIRMED else "suspicious"), "beyond the tolerance"
+        return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
     if z > SLOW_Z and worse > threshold and runs >= CONFIRMED:
         return (bad, "") if steadily else ("suspicious", "its sessions disagree")
     # half of the threshold: of nodes that are alike to 0.5 %, with a hundred numbers each, every one is odd in something

@@ -209,6 +209,16 @@ def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
     assert {o.series.name for o in report.odd} == {"scaling, threads=4: triad bandwidth"}
     assert report.warnings == ("r.yaml:3:5: this rule fits no number of these files",)
 
+    once = some.folder / "once"
+    once.mkdir()
+    many = Fleet(some.make, once, some.good).nodes(range(1, 13))
+    below = many.report(rules=rules[:1])
+    assert len(below.rerun) == 12
+    assert below.warnings == ()  # a floor that all are below is no scatter of the runs
+    for number in range(20, 30):
+        many.add(f"node{number:03}", 0.1)
+    assert "the runs scatter" in many.report().warnings[-1]
+
     tight = parse("rules: [{tool: stream, tolerance: 0.1 %}]", "r.yaml")
     assert {o.found.reason for o in some.report(rules=tight).odd} == {"beyond the tolerance"}
 
