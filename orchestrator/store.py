@@ -432,6 +432,8 @@ def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: byt
 
 def open_result(path: Path) -> ResultFile:
     """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none."""
+    if path.is_dir():
+        raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
     if not path.is_file():
         raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
@@ -524,7 +526,7 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
-        raise UserError(str(path), "a database, but not a pinsweep result file", "name another file")
+        raise UserError(str(path), "not a pinsweep result file", "name another file")
     if version > SCHEMA_VERSION:
         raise UserError(
             str(path),

@@ -154,6 +154,14 @@ def test_other_files_are_refused_with_a_sentence(tmp_path: Path, content: bytes)
     assert (tmp_path / "x.db").read_bytes() == content
 
 
+def test_a_folder_and_a_few_letters_are_called_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")  # SQLite takes so short a file for an empty database
+    with pytest.raises(UserError, match="not a pinsweep result file"):
+        open_result(tmp_path / "a.txt")
+    with pytest.raises(UserError, match="a folder, not a result file"):
+        open_result(tmp_path)
+
+
 def test_a_file_of_a_newer_pinsweep_is_refused(tmp_path: Path) -> None:
     with create_result(tmp_path / "r.db"):
         pass
