@@ -235,9 +235,11 @@ def _normal_rows(d: Distribution, plot: common.Plot) -> Rows:
     return rows
 
 
-def histogram_panel(d: Distribution, *, noun: str = "access") -> Panel:
+def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str = "access") -> Panel:
     """Draw the counts in 24 logarithmic buckets a decade, into which the tool's own finer ones are added up; median and 99.9 %
-    as lines; where there are several modes, their times and shares above their peaks."""
+    as lines; where there are several modes, their times and shares above their peaks. Its colour is that of its tail `among`
+    the others."""
+    colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.SERIES[0]
     buckets = derive.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
     many = _many(noun)
@@ -268,12 +270,13 @@ def histogram_panel(d: Distribution, *, noun: str = "access") -> Panel:
             right = px + labels.text_width(text, 11.5) + 8 < frame.plot_width + frame.right
             if row == 0 and px - labels.text_width(text, 11.5) > 0 and len(known) > 1:
                 right = False
-            notes.append(
-                {
-                    "x": value, "y": y.high, "text": text, "dx": 5 if right else -5,
-                    "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
-                }
-            )  # fmt: skip
+            mark: dict[str, Any] = {
+                "x": value, "y": y.high, "text": text, "dx": 5 if right else -5,
+                "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
+            }  # fmt: skip
+            if any(labels.touch(_box(mark, plot), _box(other, plot)) for other in notes):
+                mark["dy"] = 22
+            notes.append(mark)
         peaks = [_peak(mode, buckets) for mode in modes]
         taken = [_box(note, plot) for note in notes]
         bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > x.low]
@@ -304,7 +307,7 @@ def histogram_panel(d: Distribution, *, noun: str = "access") -> Panel:
             "references": [{"x": v, "x2": v, "y": floor, "y2": y.high} for v, _ in known],
             "notes": notes,
         }
-        series = [vega.Series(name=d.name, colour=vega.SERIES[0])]
+        series = [vega.Series(name=d.name, colour=colour)]
         return vega.fill("histogram", frame=frame, x=x, y=y, series=series, data=data)
 
     return panel(

@@ -407,7 +407,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure 
         f"deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
         panels=(
             _tails.tail_panel(chosen, subject, noun="I/O"),
-            _tails.histogram_panel(subject, noun="I/O"),
+            _tails.histogram_panel(subject, chosen, noun="I/O"),
         ),
         numbers=(
             _tails.numbers([replace(d, name=listed) for of in every.values() for _, listed, d in of], noun="I/O"),

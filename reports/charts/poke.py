@@ -122,7 +122,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     timers = {common.value_of(run.records(), metric="timer_overhead") for run in runs} - {None}
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(filter(None, timers), default=None))
-    panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject)]
+    panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject, chosen)]
     left_out = len(found) - len(chosen)
     counts = sorted({d.n for d in found})
     each = fmt.count(counts[0]) if len(counts) == 1 else f"{fmt.count(counts[0])} to {fmt.count(counts[-1])}"
