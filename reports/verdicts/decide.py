@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.verdicts import estimate
-from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, TauSource, Verdict
+from reports.verdicts.model import VERDICTS, Decision, Family, Prior, Rules, Sample, TauSource, Verdict
 from reports.verdicts.need import NOTHING, advise
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def judge(samples: Sequence[Sample], rules: Rules | None = None) -> tuple[Family
     families: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         families[sample.family].append(sample)
-    return tuple(_family(name, cells, rules) for name, cells in families.items())
+    measured = [_measured(name, cells, rules) for name, cells in families.items()]
+    common = _common_tau(measured)
+    return tuple(_family(family, rules, common) for family in measured)
 
 
 def _check(samples: Iterable[Sample], rules: Rules) -> None:
@@ -86,7 +88,27 @@ class _Cells:
         return cls(np.zeros(cells, dtype=bool), shift, variance, df, per_run, per_tau, rank_p, {})
 
 
-def _family(name: str, samples: Sequence[Sample], rules: Rules) -> Family:
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A family before its verdicts."""
+
+    name: str
+    samples: Sequence[Sample]
+    cells: _Cells
+    at: NDArray[np.int_]  # the cells with a test
+    variance: Array  # of a run in each of them, moderated
+    df: Array
+    known: Prior | None
+
+    @property
+    def apart(self) -> NDArray[np.int_]:
+        """Which of `at` have noise between sessions."""
+        import numpy as np
+
+        return np.flatnonzero(self.cells.per_tau[self.at] > 0)
+
+
+def _measured(name: str, samples: Sequence[Sample], rules: Rules) -> _Measured:
     import numpy as np
 
     cells = _measure(samples)
@@ -94,8 +116,40 @@ def _family(name: str, samples: Sequence[Sample], rules: Rules) -> Family:
     variance, df = cells.variance[at], cells.df[at]
     known = rules.prior or estimate.prior(variance, df)
     variance, df = estimate.moderate(variance, df, known)
+    return _Measured(name, samples, cells, at, variance, df, known)
+
+
+def _common_tau(families: Sequence[_Measured]) -> float:
+    """Return the session noise that the families too small to learn from show together; TAU_ASSUMED where that is less.
+
+    A sweep of 6 cells by 8 metrics has 48 shifts: they do not know the noise of each metric, but they know when 1 % is wrong.
+    """
+    import numpy as np
+
+    small = [f for f in families if 0 < len(f.apart) < estimate.LEAST_CELLS]
+    if not small:
+        return estimate.TAU_ASSUMED
+    shift, variance, per_tau = (
+        np.concatenate(parts)
+        for parts in zip(
+            *(
+                (f.cells.shift[rows], f.variance[f.apart] * f.cells.per_run[rows], f.cells.per_tau[rows])
+                for f in small
+                for rows in [f.at[f.apart]]
+            ),
+            strict=True,
+        )
+    )
+    return max(estimate.TAU_ASSUMED, estimate.session_noise(shift, variance, per_tau)[0])
+
+
+def _family(measured: _Measured, rules: Rules, common: float) -> Family:
+    import numpy as np
+
+    name, samples, cells, at = measured.name, measured.samples, measured.cells, measured.at
+    variance, df, known = measured.variance, measured.df, measured.known
     of_runs = variance * cells.per_run[at]
-    tau, source, tau_df = _tau(cells, at, variance, samples, rules)
+    tau, source, tau_df = _tau(measured, rules, common)
     of_sessions = tau**2 * cells.per_tau[at]
     total, total_df = estimate.satterthwaite([(of_runs, df), (of_sessions, tau_df)])
 
@@ -205,12 +259,10 @@ def _between(sides: Iterable[tuple[Array, Sequence[int]]]) -> list[_Between]:
     return [_Between(v, df, max(counts), per_run) for v in (total / df).tolist()]
 
 
-def _tau(
-    cells: _Cells, at: NDArray[np.int_], variance: Array, samples: Sequence[Sample], rules: Rules
-) -> tuple[float, TauSource, float]:
-    """Return (τ, where it comes from, its degrees of freedom). `variance`: of a run, of the tested cells `at`."""
-    apart = cells.per_tau[at] > 0
-    if all(s.interleaved for s in samples):
+def _tau(measured: _Measured, rules: Rules, common: float) -> tuple[float, TauSource, float]:
+    """Return (τ, where it comes from, its degrees of freedom). `common`: what small families are given (`_common_tau`)."""
+    cells, at, variance, apart = measured.cells, measured.at, measured.variance, measured.apart
+    if all(s.interleaved for s in measured.samples):
         return 0.0, "interleaved", estimate.TAU_DF
     if rules.tau is not None:
         return rules.tau, rules.tau_source, estimate.TAU_DF
@@ -226,6 +278,8 @@ def _tau(
     tau, source = estimate.session_noise(
         cells.shift[rows], variance[apart] * cells.per_run[rows], cells.per_tau[rows]
     )
+    if len(rows) < estimate.LEAST_CELLS and common > tau:
+        tau, source = common, "auto"
     # two to four sessions are too few to learn from, and enough to contradict: 3 % between those of one side is no 1 %
     if known and (seen := _seen(known)) > tau:
         return seen, "sessions", estimate.TAU_DF
