@@ -88,6 +88,7 @@ class Report:
     rerun: Mapping[str, tuple[str, ...]]  # node → sweeps to run again before anybody is accused
     sessions: Mapping[str, tuple[Session, ...]]  # node → its sessions
     files: Mapping[str, tuple[str, ...]]  # node → its result files, by their short names
+    threshold: float  # relative: what is less worse is not slow
 
     @property
     def accused(self) -> tuple[str, ...]:
@@ -178,6 +179,7 @@ def build(
         rerun=rerun,
         sessions=nodes.sessions,
         files=nodes.files,
+        threshold=threshold,
     )  # fmt: skip
 
 

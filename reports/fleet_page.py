@@ -199,10 +199,11 @@ def _methods(report: Report) -> Iterable[str]:
             else "; what they are compared with is the median of the nodes."
         )
     )
+    least = f"{report.threshold * 100:.3g} %"
     yield (
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median and what the last printed digit makes; "
-        "z is the distance in such spreads, above 0 worse. Suspicious: z above 2.5, or 3 % worse, in fewer than three sessions. Slow: z "
-        "above 3 and 3 % worse, and 3 % worse in each of three sessions or more; broken: 10 %. Slightly slow everywhere: the mean z over all "
+        f"z is the distance in such spreads, above 0 worse. Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three "
+        f"sessions. Slow: z above 3 and {least} worse, and {least} worse in each of three sessions or more; broken: 10 %. Slightly slow everywhere: the mean z over all "
         "numbers lies 3.5 robust standard deviations above that of the other nodes."
     )
 

@@ -376,6 +376,8 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert 'href="#runs"' not in page
     one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
     assert one.title == "One of 13 nodes is slow"
+    strict = fleet_page.build(some.report(threshold=0.05), title="t", links={})
+    assert "Slow: z above 3 and 5 % worse" in " ".join(strict.methods)
 
 
 def test_a_thousand_nodes_fit_a_page(some: Fleet) -> None:
