@@ -1,6 +1,7 @@
 """How often each way to compare two sets of runs is wrong: pinsweep's verdicts beside what else is in use.
 
     python benchmarks/verdicts.py                    sweeps of 300 cells on made-up noise, seed fixed; a minute or two
+    python benchmarks/verdicts.py --small            a few cells of several sessions: which noise between sessions is believed
     python benchmarks/verdicts.py --files A.db B.db  the same rules on the numbers of two result files
     python benchmarks/verdicts.py --aa A.db          false alarms of each rule on your own runs, split in two at random
 
@@ -244,6 +245,52 @@ def _time_once(seed: int) -> float:
     return time.perf_counter() - began
 
 
+# --- a few cells, several sessions -------------------------------------------------------------------------
+
+SMALL = ((1, 6, 2, 2), (1, 6, 4, 1), (1, 1, 2, 2), (1, 1, 4, 1), (1, 1, 5, 1), (8, 6, 1, 1))
+"""(metrics, cells of each, sessions of A, of B): too few cells for a sweep's shifts to tell the noise between sessions."""
+
+
+def small(sweeps: int) -> int:
+    """Print, for small sweeps, which share of unchanged cells is accused and which of cells 5 % slower is found."""
+    print("| metrics × cells, sessions of A + B, 5 runs each | sd 1 % | 2 % | 3 % |\n|---|--:|--:|--:|")
+    for metrics, cells, of_a, of_b in SMALL:
+        rng = np.random.default_rng(SEED)
+        row = []
+        for sd in (0.01, 0.02, 0.03):
+            accused, found = (
+                np.mean([_called(rng, metrics, cells, (of_a, of_b), sd, slower) for _ in range(3 * sweeps)])
+                for slower in (0.0, 0.05)
+            )
+            row.append(f"{accused:.1%}, found {found:.0%}")
+        print(f"| {metrics} × {cells}, {of_a} + {of_b} | {' | '.join(row)} |", flush=True)
+    return 0
+
+
+def _called(
+    rng: np.random.Generator, metrics: int, cells: int, sessions: tuple[int, int], sd: float, slower: float
+) -> float:
+    """Return the share of cells called changed (worse, where they got slower): sessions scatter by `sd`, runs by 1 %."""
+
+    def side(n: int, level: float) -> tuple[float, ...]:
+        x = level + rng.normal(0, sd, (n, 1)) + rng.normal(0, 0.01, (n, 5))
+        return tuple(np.exp(x).ravel().tolist())
+
+    n_a, n_b = sessions
+    families = judge(
+        [
+            Sample(
+                key=(metric, cell), family=str(metric), a=side(n_a, 0.0), b=side(n_b, slower), better="lower",
+                session_a=tuple(("a", i // 5) for i in range(5 * n_a)), session_b=tuple(("b", i // 5) for i in range(5 * n_b)),
+            )
+            for metric in range(metrics)
+            for cell in range(cells)
+        ]
+    )  # fmt: skip
+    called = sum(f.counts["regressed"] + (0 if slower else f.counts["improved"]) for f in families)
+    return called / (metrics * cells)
+
+
 # --- real numbers ------------------------------------------------------------------------------------------
 
 
@@ -303,12 +350,15 @@ def main() -> int:
     )
     words.add_argument("--files", nargs=2, type=Path, metavar=("A", "B"), help="two result files instead")
     words.add_argument("--aa", nargs="+", type=Path, metavar="FILE", help="one side's result files instead")
+    words.add_argument("--small", action="store_true", help="sweeps of a few cells, of several sessions")
     words.add_argument("--json", type=Path)
     options = words.parse_args()
     if options.files:
         return real(*options.files, options.json)
     if options.aa:
         return unchanged(options.aa, options.json)
+    if options.small:
+        return small(10 if options.quick else options.sweeps)
     return simulate(10 if options.quick else options.sweeps, options.json)
 
 
