@@ -111,6 +111,8 @@ def resolve_any(word: str) -> list[Path]:
     """
     if os.path.lexists(word) or (word and not _NAME.fullmatch(word)):
         return result_files([word])
+    if word.endswith(".db") and word not in names():  # a file's name, mistyped
+        return result_files([word])
     return resolve(word)
 
 

@@ -155,6 +155,8 @@ def test_two_levels_within_a_file(call: Call) -> None:
         ((), "needs two sides, none given"),
         (("a.db", "b.db", "a.db"), "put a glob in quotes"),
         (("a.db", "./a.db"), "is on both sides"),
+        (("a.db", "missing.db"), "missing.db: no such file"),
+        (("a.db", "missing"), "no such baseline"),
         (("a.db", "b.db", "--by", "level=1,2", "-a", "a.db"), "leave -a and -b out"),
         (("a.db", "--by", "level"), "as in --by place=local,remote"),
         (("a.db", "--by", "level=1,1"), "two levels"),
