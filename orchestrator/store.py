@@ -35,6 +35,7 @@ from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
+_PARSED_AT_ONCE = 500  # rows of the cache in one commit; few enough that a sweep that runs waits for none
 
 _SCHEMA = """
 CREATE TABLE session (
@@ -129,6 +130,7 @@ class ResultFile:
         self.path = path
         self._db = connection
         self._lock = lock
+        self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
 
     def __enter__(self) -> Self:
         return self
@@ -139,6 +141,7 @@ class ResultFile:
         self.close()
 
     def close(self) -> None:
+        self._save_parsed()
         self._db.close()
         if self._lock is not None:
             guard, descriptor = self._lock
@@ -370,6 +373,8 @@ class ResultFile:
         """
         name, context = _how(record, point)
         parser = get_parser(name)
+        if record.run_id in self._unsaved:
+            self._save_parsed()
         row = self._first(
             "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", record.run_id, parser.VERSION
         )
@@ -379,12 +384,20 @@ class ResultFile:
             text_to_parse(point.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
             context,
         )
+        self._unsaved[record.run_id] = name, dump_parsed(parsed)
+        if len(self._unsaved) >= _PARSED_AT_ONCE:
+            self._save_parsed()
+        return parsed
+
+    def _save_parsed(self) -> None:
+        """Write what was parsed into the cache: a commit a run would cost more than the parsing."""
         try:
             with self._db:
-                _insert_parsed(self._db, record.run_id, name, dump_parsed(parsed))
-        except sqlite3.DatabaseError:
+                for run_id, (parser, dumped) in self._unsaved.items():
+                    _insert_parsed(self._db, run_id, parser, dumped)
+        except sqlite3.Error:
             pass  # opened read-only, or the disk is full: a cache may be missing
-        return parsed
+        self._unsaved.clear()
 
 
 def _how(record: RunRecord, point: Point) -> tuple[str, Mapping[str, Any]]:
