@@ -140,7 +140,15 @@ def noise(comparison: Comparison) -> str:
         size = "" if source == "interleaved" else f"{low if low == high else f'{low[:-2]} to {high}'} "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
         texts.append(f"{size}{_TAU[source]}{few}")
-    return f"Noise between sessions: {'; '.join(texts)}." if texts else ""
+    if not texts:
+        return ""
+    doubt = (
+        " One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. "
+        "Give more sessions, or --confirm."
+        if "assumed" in by_source and len(comparison.a.sessions) == len(comparison.b.sessions) == 1
+        else ""
+    )
+    return f"Noise between sessions: {'; '.join(texts)}.{doubt}"
 
 
 def needs(rows: Iterable[Row]) -> list[str]:
