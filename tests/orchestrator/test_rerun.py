@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("rerun")
     (folder / "here").mkdir()
     for name in ("old", "new"):
-        (folder / name).write_text(PROGRAM.format(text=TEXT) + f"# {name}\n")
+        (folder / name).write_text(PROGRAM.format(text=shlex.quote(str(TEXT))) + f"# {name}\n")
     (folder / "say").write_text("#!/bin/sh\necho $1\n")
     for name in ("old", "new", "say"):
         (folder / name).chmod(0o755)
