@@ -262,7 +262,8 @@ def _pingpong(part: Part, curve: Mapping[int, Number]) -> Iterator[Number]:
         yield _derived("n½", "B", "neither", figures.half_size, part)
 
 
-def _fio(run: Run) -> Iterator[Number]:
+def fio_jobs(run: Run) -> dict[str, dict[object, dict[tuple[str, str], float]]]:
+    """Return direction → job → (metric, statistic) → value; "mixed" only where fio did not print its parts."""
     jobs: dict[str, dict[object, dict[tuple[str, str], float]]] = {}
     for record in run.records():
         direction = str(record.get("direction"))
@@ -272,8 +273,12 @@ def _fio(run: Run) -> Iterator[Number]:
         job[str(record["metric"]), str(record.get("statistic"))] = float(str(record["value"]))
     if "mixed" in jobs and len(jobs) > 1:
         del jobs["mixed"]  # fio prints the sum beside its parts
+    return jobs
+
+
+def _fio(run: Run) -> Iterator[Number]:
     buckets = _fio_buckets(run)
-    for direction, by_job in jobs.items():
+    for direction, by_job in fio_jobs(run).items():
         part: Part = (("direction", direction),)
         rows = [row for row in by_job.values() if row.get(("iops", "total"))]
         if not rows:

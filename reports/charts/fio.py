@@ -17,6 +17,7 @@ from reports.derive import Bucket
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
+from reports.numbers import fio_jobs
 from reports.vega import Frame, Rows, Spec
 
 NAME = "fio"
@@ -98,19 +99,10 @@ def cells(run: Run) -> list[Cell]:
 
     Uses `iops` (total ÷ run time) and `lat` (submission + completion), not the means of samples.
     """
-    jobs: dict[str, dict[object, dict[tuple[str, str], float]]] = {}
-    for record in run.records():
-        direction = str(record.get("direction"))
-        if record.get("job") is None or direction not in ("read", "write", "trim", "mixed"):
-            continue
-        job = jobs.setdefault(direction, {}).setdefault((record.get("document"), record["job"]), {})
-        job[str(record["metric"]), str(record.get("statistic"))] = float(str(record["value"]))
-    if "mixed" in jobs and len(jobs) > 1:
-        del jobs["mixed"]  # fio prints the sum beside its parts
     depth, numjobs = _depth(run), _whole(run.options.get("numjobs"), 1)
     cpu = _cpu_per_io(run)
     out = []
-    for direction, by_job in jobs.items():
+    for direction, by_job in fio_jobs(run).items():
         rows = [values for values in by_job.values() if values.get(("iops", "total"))]
         if not rows:
             continue
