@@ -23,6 +23,8 @@ _VOCABULARY = frozenset({"errors", "measurement", "units", "text"})
 class Parser(Protocol):
     """What every parser module provides; see `parsers.measurement`."""
 
+    NAME: str
+    PRINTED: Mapping[str, float] | None
     VERSION: int
     LABELS: tuple[str, ...]
     METRICS: Mapping[str, Metric]

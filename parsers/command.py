@@ -39,7 +39,9 @@ from parsers.errors import ParseError, UserError
 from parsers.measurement import Flag, Metric, Parsed, measurements
 from parsers.units import to_base
 
+NAME: Final = "command"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)
 METRICS: Final[Mapping[str, Metric]] = {}
 

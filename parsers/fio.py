@@ -47,7 +47,9 @@ from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
 from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, measurements
 
+NAME: Final = "fio"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")

@@ -38,7 +38,13 @@ from parsers import text as texts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 
+NAME: Final = "Intel MPI Benchmarks"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {
+    "time": 10.0,
+    "time_max": 10.0,
+    "bandwidth": 1e4,
+}  # "0.19" µs, "42.11" MB/s
 LABELS: Final = ("table", "benchmark", "nprocs", "mode", "group", "message_size", "repetitions")
 METRICS: Final = {
     "time": Metric(unit="ns", better="lower", text="time per message (PingPong: half the round trip)"),

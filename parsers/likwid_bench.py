@@ -23,7 +23,9 @@ from parsers import text as texts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 
+NAME: Final = "likwid_bench"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")
 METRICS: Final = {
     "bandwidth": Metric(unit="B/s", better="higher", text="bandwidth"),

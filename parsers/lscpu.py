@@ -29,7 +29,9 @@ from parsers.measurement import Cell, Metric, Parsed, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number
 from parsers.units import size_bytes
 
+NAME: Final = "lscpu"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "cache")
 

@@ -2,6 +2,9 @@
 
 A parser is a module of this package, named after its tool, with
 
+    NAME        str                    the tool's own name, as people write it: "Intel MLC"
+    PRINTED     Mapping[str, float] | None    metric → the last digit that the tool prints of it, in the metric's base unit; a metric
+                                       that is missing is printed with all its digits; None: nobody knows the tool's format
     VERSION     int                    raised when the same text gives other rows: cached frames are then read anew
     LABELS      tuple[str, ...]        the label columns of its `measurements`, in order
     METRICS     Mapping[str, Metric]   every metric it can return
@@ -14,10 +17,11 @@ Modules and packages whose name starts with an underscore, and the four of the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +30,24 @@ Cell = str | int | float | bool | None
 """A value of a table; None is a missing label (never a missing value: that is a missing row)."""
 
 Direction = Literal["higher", "lower", "neither"]
+
+T = TypeVar("T")
+
+
+def number(cell: Cell) -> float:
+    """Return the number that a cell of a numeric column holds. Raises ValueError if it holds none: the parser's mistake."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
+        raise ValueError(f"{cell!r} is not a number")
+    return float(cell)
+
+
+def whole(cell: Cell) -> int | None:
+    """Return the whole number of a cell, None for what is none: 8, 8.0 and "8" give 8; "4k", 0.5 and nan give None."""
+    try:
+        value = float(cell) if isinstance(cell, str | int | float) else math.nan
+    except ValueError:
+        return None
+    return int(value) if math.isfinite(value) and value == int(value) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +108,19 @@ class Table:
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
 
 
+class Measurement(NamedTuple):
+    """A row of `measurements`: a number in its base unit, and the labels that tell it from the others."""
+
+    metric: str
+    unit: str
+    value: float
+    labels: Mapping[str, Cell]  # without those that are missing
+
+    def get(self, label: str) -> Cell:
+        """Return a label; None where the row has none of that name."""
+        return self.labels.get(label)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
     """Something a reader of the numbers must know: `id` for programs (`truncated`, `no_msr`), `text` for people."""
@@ -107,10 +142,24 @@ class Parsed:
     facts: Mapping[str, Cell] = field(
         default_factory=dict
     )  # tool_version, program, threads, …: one value per text
+    _once: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def measurements(self) -> Table:
         return self.tables["measurements"]
+
+    def measured(self) -> Iterator[Measurement]:
+        """Give the rows of `measurements`, typed."""
+        for row in self.measurements.records():
+            metric, unit, value = row.pop("metric"), row.pop("unit"), row.pop("value")
+            yield Measurement(str(metric), str(unit), number(value), row)
+
+    def once(self, read: Callable[[Parsed], T]) -> T:
+        """Return what `read` makes of this text, which is worked out the first time only."""
+        if read not in self._once:
+            self._once[read] = read(self)
+        found: T = self._once[read]
+        return found
 
     def has(self, flag_id: str) -> bool:
         return any(flag.id == flag_id for flag in self.flags)

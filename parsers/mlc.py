@@ -36,7 +36,10 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
+NAME: Final = "Intel MLC"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {"latency": 0.1, "bandwidth": 1e5}  # "81.5" ns, "34512.8" MB/s
+PRINTED_LOADED_LATENCY: Final = 0.01  # ns: "81.52"; loaded latencies have two digits, the others one
 
 LABELS: Final = ("run", "section", "row", "delay", "traffic", "transfer", "from", "to")
 

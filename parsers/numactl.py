@@ -25,7 +25,9 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions
 
+NAME: Final = "numactl"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "node", "to")
 

@@ -27,7 +27,9 @@ from parsers import text as texts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 
+NAME: Final = "osu"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {"latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01}
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
 METRICS: Final = {
     "latency": Metric(unit="ns", better="lower", text="latency (point to point: one way)"),

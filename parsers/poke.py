@@ -29,7 +29,9 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 from parsers.text import clean
 
+NAME: Final = "pinsweep poke"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {}  # whole nanoseconds: their clock's resolution is a number of its own
 
 LABELS: Final = ("target", "op", "statistic")
 

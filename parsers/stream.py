@@ -28,7 +28,9 @@ from parsers.measurement import Cell, Metric, Parsed, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.units import to_base
 
+NAME: Final = "STREAM"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e5}  # "Triad:  13512.4", MB/s
 
 LABELS: Final = ("run", "kernel")
 

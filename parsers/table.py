@@ -35,7 +35,9 @@ from parsers.measurement import Cell, Flag, Metric, Parsed, measurements
 from parsers.text import clean, first_line, number, scaled
 from parsers.units import size_bytes, to_base
 
+NAME: Final = "table"
 VERSION: Final = 1
+PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final[tuple[str, ...]] = ()
 METRICS: Final[Mapping[str, Metric]] = {}
 

@@ -444,7 +444,7 @@ def _found(cell: CellOfSide, read: _Reader) -> _Found:
 
 
 def _key(number: Number) -> _Key:
-    return number.kind, number.metric, number.part, number.derived
+    return number.name.kind, number.name.quantity, number.name.part, number.name.derived
 
 
 def _session(run: Run) -> tuple[str, int]:
@@ -460,7 +460,7 @@ def _draft(
         number=left[0][0],
         a=tuple((number.value, session) for number, session in left),
         b=tuple((number.value, session) for number, session in right),
-        resolution=statistics.median(numbers.resolution(number) for number, _ in both),
+        resolution=statistics.median(number.resolution for number, _ in both),
     )
 
 
@@ -487,18 +487,18 @@ def _missing(
 
 def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[_Draft]:
     """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells."""
-    groups: dict[Hashable, list[Pair]] = {}
+    groups: dict[tuple[str, str, str, Hashable], list[Pair]] = {}
     for pair in pairs:
-        axis = numbers.CURVE_AXIS.get(pair.a.tool)
+        axis = numbers.curve_axis(pair.a.tool)
         if axis and axis in pair.a.axes:
             others = tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
-            groups.setdefault((pair.a.sweep, pair.a.tool, others), []).append(pair)
+            groups.setdefault((axis, pair.a.sweep, pair.a.tool, others), []).append(pair)
     out = []
-    for members in groups.values():
+    for (axis, *_), members in groups.items():
         left, right = (
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
-        head = _over(members[0], numbers.CURVE_AXIS[members[0].a.tool])
+        head = _over(members[0], axis)
         curve = tuple(members)
         out += [
             dataclasses.replace(_draft(head, left[key], right[key]), curve=curve)
@@ -556,9 +556,9 @@ def _is_unknown(draft: _Draft) -> bool:
 def _family(draft: _Draft) -> str:
     """Benchmark kind and metric; derived numbers of a tool have a family of their own, as they repeat what its cells say."""
     number = draft.number
-    if number.derived:
+    if number.name.derived:
         return f"{draft.pair.a.tool}, derived"
-    return " ".join(filter(None, (draft.pair.a.tool, number.kind, number.metric)))
+    return " ".join(filter(None, (draft.pair.a.tool, number.name.kind, number.name.quantity)))
 
 
 def _samples(drafts: Sequence[_Draft]) -> list[Sample]:
@@ -568,7 +568,7 @@ def _samples(drafts: Sequence[_Draft]) -> list[Sample]:
             family=_family(draft),
             a=tuple(value for value, _ in draft.a),
             b=tuple(value for value, _ in draft.b),
-            better=draft.number.better,
+            better=draft.number.name.better,
             session_a=tuple(session for _, session in draft.a),
             session_b=tuple(session for _, session in draft.b),
             resolution=draft.resolution,
@@ -600,15 +600,15 @@ def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
 
 
 def _words(draft: _Draft) -> frozenset[str]:
-    if draft.number.derived:
+    if draft.number.name.derived:
         return frozenset({"derived"})
-    metric = draft.number.metric.lower()
+    metric = draft.number.name.quantity.lower()
     return frozenset(
         {
             metric,
             *metric.split(),
             draft.pair.a.tool,
-            *([draft.number.kind.lower()] if draft.number.kind else []),
+            *([draft.number.name.kind.lower()] if draft.number.name.kind else []),
         }
     )
 
@@ -623,18 +623,24 @@ def _sessions(of: Side) -> list[Any]:
 
 def _row(draft: _Draft, decision: Decision) -> Row:
     number, cell = draft.number, draft.pair.a
-    inner = {name: str(value) for name, value in number.part}
-    metric, inner_text = _words_of(number.kind, number.metric, number.part)
+    inner = {name: str(value) for name, value in number.name.part}
+    metric, inner_text = _words_of(number.name.kind, number.name.quantity, number.name.part)
     return Row(
         sweep=cell.sweep,
         tool=cell.tool,
         cell=cell.name,
-        labels={**cell.labels, **inner, "metric": number.metric, "sweep": cell.sweep, "tool": cell.tool},
+        labels={
+            **cell.labels,
+            **inner,
+            "metric": number.name.quantity,
+            "sweep": cell.sweep,
+            "tool": cell.tool,
+        },
         metric=metric,
         inner=inner_text,
-        unit=number.unit,
-        better=number.better,
-        derived=number.derived,
+        unit=number.name.unit,
+        better=number.name.better,
+        derived=number.name.derived,
         a=tuple(value for value, _ in draft.a),
         b=tuple(value for value, _ in draft.b),
         decision=decision,

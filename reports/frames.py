@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from orchestrator.model import Point, RunRecord, Skipped
 from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Cell, Metric, Parsed
+from parsers.measurement import Cell, Measurement, Metric, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
 
@@ -60,9 +60,9 @@ class Machine:
         return self.session.host
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """One run with everything the report says about it."""
+    """One run with everything the report says about it. It is its own key: equal to itself alone."""
 
     file: str
     session: Session
@@ -127,6 +127,10 @@ class Run:
             if name.startswith("option.") and value is not None
         }
         return {**said, **self.point.options}
+
+    def measured(self) -> Iterator[Measurement]:
+        """Give the measurements, typed; nothing of a run without a number."""
+        return self.parsed.measured() if self.parsed else iter(())
 
     def records(self) -> list[dict[str, Cell]]:
         """Return the measurements, a dictionary each."""

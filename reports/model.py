@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from parsers.measurement import Cell
 from reports.derive import Spread
 from reports.frames import Results
 from reports.vega import Spec
@@ -113,9 +112,6 @@ class ChartModule(Protocol):
     """What a module of `reports.charts` provides; it has the name of its tool. Everything that a page or a terminal says of
     one tool is here, so that a new tool is a new module and no list to edit."""
 
-    NAME: str
-    """The tool's own name, as people write it: "Intel MLC"."""
-
     SECTION: str
     """The section it belongs to: "Memory", "MPI", "Storage", "Tails", "Other"."""
 
@@ -127,14 +123,6 @@ class ChartModule(Protocol):
 
     def chapter(self, results: Results, tool: str) -> Chapter:
         """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""
-        ...
-
-    def headline(self, rows: Sequence[Mapping[str, Cell]]) -> str:
-        """Say what one run found, in some 50 characters, from its measurements; "" where it cannot be said."""
-        ...
-
-    def leading(self, rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-        """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
 

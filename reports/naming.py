@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
+from parsers import get_parser, parser_names
 from reports import format as fmt
 from reports.frames import Run
 
 
 def tool_name(tool: str) -> str:
-    """Return the tool's own name, as its chart module has it; the word of the experiments for a tool without one."""
-    from reports.charts import own_module  # chart modules import this one
-
-    module = own_module(tool)
-    return module.NAME if module else tool
+    """Return the tool's own name; the word of the experiments for a tool without a parser."""
+    return get_parser(tool).NAME if tool in parser_names() else tool
 
 
 def stands_in(run: Run) -> bool:

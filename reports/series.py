@@ -70,7 +70,7 @@ class Series:
     @property
     def resolution(self) -> float:
         """The last printed digit through the value, of the runs' median; 0: not known."""
-        return statistics.median(numbers.resolution(value.number) for value in self.values)
+        return statistics.median(value.number.resolution for value in self.values)
 
     def sessions(self) -> Mapping[SessionKey, tuple[float, ...]]:
         """Return session → the values of its runs, in the order of the results.
@@ -105,12 +105,12 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
     values: dict[Key, list[Value]] = {}
     heads: dict[Key, tuple[Run, Number]] = {}
     for run, key, number in _each(results):
-        if number.better != "neither" or undirected:
+        if number.name.better != "neither" or undirected:
             values.setdefault(key, []).append(Value(run=run, number=number))
             heads.setdefault(key, (run, number))
     return _with_steps(
         Series(
-            key=key, cell=_cell(run), quantity=quantity(number), unit=number.unit, better=number.better, values=tuple(values[key])
+            key=key, cell=_cell(run), quantity=quantity(number), unit=number.name.unit, better=number.name.better, values=tuple(values[key])
         )
         for key, (run, number) in heads.items()
     )  # fmt: skip
@@ -136,7 +136,7 @@ def _family(one: Series) -> tuple[str, str, str]:
 
 
 def _stepped(one: Series, step: float) -> Series:
-    values = tuple(replace(v, number=replace(v.number, step=step or None)) for v in one.values)
+    values = tuple(replace(v, number=v.number.printed_to(step or None)) for v in one.values)
     return replace(one, values=values)
 
 
@@ -149,7 +149,7 @@ def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
                     run,
                     Key(
                         tool=tool, program=program, sweep=run.point.sweep, point_id=run.record.point_id,
-                        kind=number.kind, part=number.part, metric=number.metric,
+                        kind=number.name.kind, part=number.name.part, metric=number.name.quantity,
                     ),
                     number,
                 )  # fmt: skip
@@ -165,11 +165,11 @@ _NOT_SAID: Final = frozenset({"nprocs", *_SAID_FIRST})
 
 def quantity(number: Number) -> str:
     """Return "triad bandwidth", "read latency p99", "loaded latency at delay 100, traffic 2:1"."""
-    labels = dict(number.part)
+    labels = dict(number.name.part)
     first = [str(labels[name]) for name in _SAID_FIRST if name in labels]
-    rest = [f"{name.replace('_', ' ')} {value}" for name, value in number.part if name not in _NOT_SAID]
-    kind = [number.kind] if number.kind and number.kind not in first else []
-    metric = number.metric.replace("_", " ")
+    rest = [f"{name.replace('_', ' ')} {value}" for name, value in number.name.part if name not in _NOT_SAID]
+    kind = [number.name.kind] if number.name.kind and number.name.kind not in first else []
+    metric = number.name.quantity.replace("_", " ")
     if kind and kind[0].endswith(metric):  # "idle latency" is a latency
         kind, metric = [], kind[0]
     return " ".join([*kind, *first, metric]) + (f" at {', '.join(rest)}" if rest else "")

@@ -14,23 +14,13 @@ from pathlib import Path
 
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed, Table
-from reports import derive, frames, naming
+from reports import derive, frames, naming, numbers
 from reports import format as fmt
 from reports.charts import _common as common
-from reports.charts import chart_module, command
 from reports.frames import Results, Run
 
 WIDTH = 80
 _MOST_LINES = 40
-
-
-def headline(tool: str, parsed: Parsed | None) -> str:
-    """Return what one run found, in a few words: "triad 26.1 GB/s", "read 45.2 kIOPS, 174 µs". Never empty."""
-    if parsed is None:
-        return "no numbers"
-    rows = parsed.measurements.records()
-    words = chart_module(tool).headline(rows)
-    return words or command.headline(rows) or fmt.plural(len(rows), "number")
 
 
 # --- a result file -----------------------------------------------------------------------------------------
@@ -48,7 +38,7 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
         cells = _ordered(runs)
         typical = _typical(cells)
         top = cells[max(range(len(cells)), key=lambda i: typical[i] or 0.0)]
-        said = headline(top[0].tool, _medians([run.parsed for run in top if run.parsed is not None]))
+        said = numbers.headline(top[0].tool, _medians([run.parsed for run in top if run.parsed is not None]))
         at = f" at {top[0].point.describe()}" if len(cells) > 1 and top[0].point.labels() else ""
         lines.append((sweep, _spark(typical) if bars else "", f"{said}{at}"))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
@@ -116,12 +106,7 @@ def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
 
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
     """Return for each cell the number that stands for the medians of its repeats; nothing of cells that have it in different units."""
-    told = [
-        chart_module(same[0].tool).leading(
-            _medians([r.parsed for r in same if r.parsed]).measurements.records()
-        )
-        for same in cells
-    ]
+    told = [numbers.leading(same[0].tool, _medians([r.parsed for r in same if r.parsed])) for same in cells]
     alike = len({one[0] for one in told if one}) == 1
     return [one[1] if one and alike else None for one in told]
 
@@ -149,7 +134,7 @@ def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
 
 def _cell(runs: Sequence[Run]) -> str:
     """Return the headline of the medians over the repeats, as in the charts, with half of their range in percent."""
-    text = headline(runs[0].tool, _medians([run.parsed for run in runs if run.parsed is not None]))
+    text = numbers.headline(runs[0].tool, _medians([run.parsed for run in runs if run.parsed is not None]))
     values = [v for v in map(_leading, runs) if v]
     if len(values) > 1:
         half = derive.spread(values).relative * 50
@@ -176,7 +161,7 @@ def _medians(repeats: Sequence[Parsed]) -> Parsed:
 
 def _leading(run: Run) -> float | None:
     """The number that a cell's repeats are ranked by."""
-    told = chart_module(run.tool).leading(run.records())
+    told = numbers.leading(run.tool, run.parsed) if run.parsed else None
     return told[1] if told else None
 
 
@@ -222,10 +207,8 @@ def show_run(path: Path, number: int) -> str:
     results = frames.load([path], excerpts=1200)
     run = next((r for r in results.runs if r.record.run_id == number), None)
     if run is None:
-        numbers = [r.record.run_id for r in results.runs]
-        hint = (
-            f"the file holds runs {min(numbers)} to {max(numbers)}" if numbers else "the file holds no runs"
-        )
+        known = [r.record.run_id for r in results.runs]
+        hint = f"the file holds runs {min(known)} to {max(known)}" if known else "the file holds no runs"
         raise UserError(str(path), f"no run {number}", hint)
     from reports.page import placement_text, seen_text
 
@@ -233,7 +216,7 @@ def show_run(path: Path, number: int) -> str:
     lines = [
         f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  repeat {record.repeat}, attempt {record.attempt}",
         f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
-        f"found      {headline(run.tool, run.parsed)}" if run.parsed else "",
+        f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",
         f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
         f"command    {shlex.join(record.argv)}",

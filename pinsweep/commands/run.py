@@ -88,7 +88,7 @@ class Progress:
 
     def __call__(self, event: Event) -> None:
         from orchestrator.execute import Started
-        from reports.terminal import headline
+        from reports.numbers import headline
 
         width = len(str(event.total))
         head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from parsers.measurement import Cell
+from parsers.measurement import Measurement
 from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, saturation, spread
@@ -374,21 +374,6 @@ def programs(runs: Iterable[Run]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(program_name(run) for run in runs))
 
 
-def value_of(rows: Iterable[Mapping[str, Cell]], **labels: object) -> float | None:
-    """Return the first measurement with these labels; None without one."""
-    for row in rows:
-        if all(row.get(name) == value for name, value in labels.items()):
-            return float(str(row["value"]))
-    return None
-
-
-def best_rate(rows: Iterable[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    """Return the unit and the value of the largest rate among some measurements, of a statistic the one over the whole run;
-    without a rate those of the first number."""
-    told = [(r, str(r["unit"]), float(str(r["value"]))) for r in rows]
-    rates = [
-        (unit, value)
-        for r, unit, value in told
-        if r["metric"] in ("bandwidth", "iops") and r.get("statistic") in (None, "total")
-    ]
-    return max(rates, key=lambda r: r[1]) if rates else next(((unit, value) for _, unit, value in told), None)
+def first(rows: Iterable[Measurement], metric: str) -> float | None:
+    """Return the first value of a metric; None without one."""
+    return next((row.value for row in rows if row.metric == metric), None)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from parsers.measurement import Cell
 from reports import derive, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -14,25 +13,11 @@ from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
 from reports.vega import Frame, Rows, Spec
 
-NAME = "command"
 SECTION = "Other"
 RANK = 0
 METHODS = ""
 
 _MOST_ROWS = 24
-
-
-def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return the first number and how many more metrics there are: "rate 600 MB/s and 2 more"."""
-    if not rows:
-        return ""
-    more = len({r["metric"] for r in rows}) - 1
-    first = f"{rows[0]['metric']} {fmt.quantity(float(str(rows[0]['value'])), str(rows[0]['unit']))}"
-    return first + (f" and {more} more" if more else "")
-
-
-def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    return common.best_rate(rows)
 
 
 def chapter(results: Results, tool: str = "command") -> Chapter:

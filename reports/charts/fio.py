@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from parsers.measurement import Cell as Measured
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -17,10 +16,9 @@ from reports.derive import Bucket
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
-from reports.numbers import fio_jobs
+from reports.numbers.fio import fio_jobs
 from reports.vega import Frame, Rows, Spec
 
-NAME = "fio"
 SECTION = "Storage"
 RANK = 0
 METHODS = (
@@ -49,28 +47,6 @@ class Cell:
     p99: float | None
     samples: tuple[float, float] | None  # lowest and highest IOPS sample, of a single process only
     cpu: float | None  # ns of user and system time per I/O, all directions of the run together
-
-
-def headline(rows: Sequence[Mapping[str, Measured]]) -> str:
-    """Return "read 45.2 kIOPS, 174 µs"; of a mix "read 31 kIOPS 180 µs, write …", both in 50 characters."""
-    found = []
-    for direction in ("read", "write", "trim", "mixed"):
-        own = [r for r in rows if r.get("direction") == direction and r.get("job") is not None]
-        iops = sum(
-            float(str(r["value"])) for r in own if r["metric"] == "iops" and r.get("statistic") == "total"
-        )
-        lat = common.value_of(own, metric="lat", statistic="mean") or common.value_of(
-            own, metric="clat", statistic="mean"
-        )
-        if iops:
-            found.append((direction, fmt.quantity(iops, "IOPS"), fmt.quantity(lat, "ns") if lat else ""))
-    if len(found) > 1:
-        return ", ".join(f"{d[0]} {iops} {lat}".strip() for d, iops, lat in found)
-    return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
-
-
-def leading(rows: Sequence[Mapping[str, Measured]]) -> tuple[str, float] | None:
-    return common.best_rate(rows)
 
 
 def chapter(results: Results, tool: str = "fio") -> Chapter:

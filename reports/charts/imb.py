@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from parsers.measurement import Cell
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -15,7 +14,6 @@ from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, 
 from reports.naming import option_value, program_name
 from reports.vega import Frame, Rows, Spec
 
-NAME = "Intel MPI Benchmarks"
 SECTION = "MPI"
 RANK = 0
 METHODS = (
@@ -28,31 +26,6 @@ METHODS = (
 
 SLOT = 34
 """Room in px left of the x axis' first tick, for the message of 0 bytes."""
-
-
-def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return "0 B in 190 ns, up to 11.9 GB/s"."""
-    zero, peak = common.value_of(rows, message_size=0, metric="time"), _peak(rows)
-    parts = [
-        f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
-        f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    peak = _peak(rows)
-    return ("B/s", peak) if peak else common.best_rate(rows)
-
-
-def _peak(rows: Sequence[Mapping[str, Cell]]) -> float | None:
-    """Return the largest bandwidth (B/s), from bytes and time."""
-    times = {
-        int(str(r["message_size"])): float(str(r["value"]))
-        for r in rows
-        if r["metric"] == "time" and r.get("message_size") is not None
-    }
-    return max(derive.bandwidths(times).values(), default=None)
 
 
 def chapter(results: Results, tool: str = "imb") -> Chapter:

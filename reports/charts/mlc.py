@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parsers.measurement import Cell
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -16,7 +15,6 @@ from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Ta
 from reports.naming import option_value, program_kind, program_name, stands_in
 from reports.vega import Frame, Rows, Spec
 
-NAME = "Intel MLC"
 SECTION = "Memory"
 RANK = 1
 METHODS = (
@@ -93,23 +91,6 @@ def traffic_name(traffic: str) -> str:
         return "write only"
     kind = {"nt": ", non-temporal", "": ""}.get(rest, f", {rest}")
     return f"R:W {ratio}{kind}" if ":" in ratio else traffic
-
-
-def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return "from 81 ns, up to 25.9 GB/s"."""
-    lowest = min((float(str(r["value"])) for r in rows if r["metric"] == "latency"), default=None)
-    most = max((float(str(r["value"])) for r in rows if r["metric"] == "bandwidth"), default=None)
-    loaded = any(r.get("section") == "loaded_latency" for r in rows)
-    parts = []
-    if lowest is not None:
-        parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")
-    if most is not None:
-        parts.append(f"up to {fmt.quantity(most, 'B/s')}")
-    return ", ".join(parts)
-
-
-def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    return common.best_rate(rows)
 
 
 def chapter(results: Results, tool: str = "mlc") -> Chapter:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from parsers.measurement import Cell
 from parsers.units import size_bytes
 from reports import derive, findings
 from reports import format as fmt
@@ -16,29 +15,12 @@ from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Table
 from reports.naming import program_name
 
-NAME = "pinsweep poke"
 SECTION = "Tails"
 RANK = 0
 METHODS = (
     "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
     "given where at least ten samples lie beyond it."
 )
-
-
-def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return "median 184 ns, 99.9 % under 883 ns"."""
-    median = common.value_of(rows, metric="latency", statistic="p50")
-    tail = common.value_of(rows, metric="latency", statistic="p99.9")
-    if median is None:
-        return ""
-    return f"median {fmt.quantity(median, 'ns')}" + (
-        f", 99.9 % under {fmt.quantity(tail, 'ns')}" if tail else ""
-    )
-
-
-def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    median = common.value_of(rows, metric="latency", statistic="p50")
-    return None if median is None else ("ns", median)
 
 
 def chapter(results: Results, tool: str = "poke") -> Chapter:
@@ -88,9 +70,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
             name,
             targets[name],
             [(run, buckets, said.get("max")) for run, buckets, said in members],
-            step=max(
-                common.value_of(run.records(), metric="timer_resolution") or 0.0 for run, _, _ in members
-            ),
+            step=max(common.first(run.measured(), "timer_resolution") or 0.0 for run, _, _ in members),
         )
         for name, members in groups.items()
     ]
@@ -119,7 +99,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     chosen = _chosen(found)
     p999 = derive.quantile(subject.buckets, 0.999)
     name = subject.name[:1].upper() + subject.name[1:]
-    timers = {common.value_of(run.records(), metric="timer_overhead") for run in runs} - {None}
+    timers = {common.first(run.measured(), "timer_overhead") for run in runs} - {None}
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(filter(None, timers), default=None))
     panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject, chosen)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from parsers.measurement import Cell
 from reports import derive, findings, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -12,9 +12,13 @@ from reports.charts._common import Curve
 from reports.frames import Results, Run
 from reports.model import Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import option_value, program_kind, program_name, stands_in
+from reports.readings import groups
+from reports.readings.stream import rates
 from reports.vega import Frame, Spec
 
-NAME = "STREAM"
+if TYPE_CHECKING:
+    import pandas as pd
+
 SECTION = "Memory"
 RANK = 0
 METHODS = (
@@ -26,33 +30,31 @@ KERNELS = ("triad", "add", "scale", "copy")
 """The kernel that is drawn: the first of these that was measured. All are in the numbers."""
 
 
-def headline(rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Return "triad 26.1 GB/s"."""
-    triad = common.value_of(rows, kernel="triad", metric="bandwidth")
-    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
-
-
-def leading(rows: Sequence[Mapping[str, Cell]]) -> tuple[str, float] | None:
-    triad = common.value_of(rows, kernel="triad", metric="bandwidth")
-    return None if triad is None else ("B/s", triad)
-
-
 def chapter(results: Results, tool: str = "stream") -> Chapter:
     """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
     runs = results.good(tool)
     figures, key_numbers = [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
-        kernel = next(
-            (k for k in KERNELS if any(r.get("kernel") == k for run in members for r in run.records())), ""
-        )
+        found = _rates(members)
+        kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
         if not kernel:
             continue
-        panels = curves(members, kernel)
-        figures.append(_figure(sweep, members, kernel, panels, common.lost(results, tool, sweep, members)))
+        lost = common.lost(results, tool, sweep, members)
+        figures.append(_figure(sweep, members, found, kernel, lost))
         for same in common.group(members, program_kind).values():
-            key_numbers += _key_numbers(same, kernel, curves(same, kernel))
+            key_numbers += _key_numbers(same, kernel, curves(_rates(same), kernel))
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
+    )
+
+
+def _rates(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
+    names = common.facet_names(runs, within=("place", "threads"))
+    return rates.frame(runs).assign(
+        panel=lambda f: f["run"].map(lambda r: common.facet(r, names)),
+        place=lambda f: f["run"].map(lambda r: r.place or r.relation or "all"),
+        threads=lambda f: f["run"].map(threads),
     )
 
 
@@ -63,32 +65,18 @@ def threads(run: Run) -> int:
     return int(facts.get("threads") or run.options.get("threads") or placed or 1)
 
 
-def curves(runs: Sequence[Run], kernel: str) -> dict[common.Facet, list[Curve]]:
+def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
     """Return bandwidth (B/s) over threads, panel by panel, one curve a place; local first."""
-    names = common.facet_names(runs, within=("place", "threads"))
-    found: dict[common.Facet, dict[str, list[tuple[float, float]]]] = {}
-    for run in runs:
-        for record in run.records():
-            if record.get("kernel") == kernel and record["metric"] == "bandwidth":
-                place = run.place or run.relation or "all"
-                pairs = found.setdefault(common.facet(run, names), {}).setdefault(place, [])
-                pairs.append((float(threads(run)), float(str(record["value"]))))
     order = {"local": 0, "remote": 1}
-    return {
-        of: [
-            common.curve(place, by_place[place]) for place in sorted(by_place, key=lambda p: order.get(p, 2))
-        ]
-        for of, by_place in found.items()
-    }
+    panels: dict[common.Facet, list[Curve]] = {}
+    for (of, place), own in groups(found[found["kernel"] == kernel], ["panel", "place"]):
+        pairs = zip(own["threads"].astype(float), own["bandwidth"], strict=True)
+        panels.setdefault(of, []).append(common.curve(place, pairs))
+    return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 
-def _figure(
-    sweep: str,
-    runs: Sequence[Run],
-    kernel: str,
-    panels: dict[common.Facet, list[Curve]],
-    lost: Sequence[Run],
-) -> Figure:
+def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, lost: Sequence[Run]) -> Figure:
+    panels = curves(found, kernel)
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
     largest_median = max(y.median for c in everything for _, y in c.points)
@@ -126,7 +114,7 @@ def _figure(
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{common.greyed(first)}{rest}",
         panels=drawn,
         note=share,
-        numbers=(_numbers(runs, scale),),
+        numbers=(_numbers(found, scale),),
         half=len(panels) == 1,
     )
 
@@ -190,48 +178,34 @@ def _panel(
     return panel(title, f"{kernel.capitalize()} bandwidth by thread count. {described}", build)
 
 
-def _numbers(runs: Sequence[Run], scale: fmt.Scale) -> Table:
+def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     """Every kernel, place and thread count, with the ratio remote ÷ local where there are both."""
-    names = common.facet_names(runs, within=("place", "threads"))
-    cells: dict[tuple[common.Facet, str, int], dict[str, list[float]]] = {}
-    for run in runs:
-        for record in run.records():
-            if record["metric"] == "bandwidth" and record.get("kernel"):
-                key = (common.facet(run, names), str(record["kernel"]), threads(run))
-                place = run.place or run.relation or "all"
-                cells.setdefault(key, {}).setdefault(place, []).append(float(str(record["value"])))
-    places = sorted(
-        {place for by_place in cells.values() for place in by_place}, key=lambda p: (p != "local", p)
-    )
-    both = "local" in places and "remote" in places
-    order = {of: i for i, of in enumerate(dict.fromkeys(of for of, _, _ in cells))}
-    spreads_of = {
-        key: {place: derive.spread(values) for place, values in by_place.items()}
-        for key, by_place in cells.items()
-    }
-    medians: dict[tuple[common.Facet, str, str], dict[int, float]] = {}
-    for (of, kernel, count), by_spread in spreads_of.items():
-        for place, spread in by_spread.items():
-            medians.setdefault((of, kernel, place), {})[count] = spread.median
+    panels = list(dict.fromkeys(found["panel"]))
+    places = sorted(found["place"].unique(), key=lambda p: (p != "local", p))
+    both = {"local", "remote"} <= set(places)
+    named = any(panels)
     rows = []
-    for (of, kernel, count), spreads in sorted(
-        spreads_of.items(), key=lambda c: (order[c[0][0]], -_rank(c[0][1]), c[0][2])
+    for (of, kernel, count), own in sorted(
+        groups(found, ["panel", "kernel", "threads"]),
+        key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
     ):
-        across = derive.ratios(
-            medians.get((of, kernel, "remote"), {}), medians.get((of, kernel, "local"), {})
+        spreads = {place: derive.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]}
+        ratio = (
+            spreads["remote"].median / spreads["local"].median
+            if {"local", "remote"} <= set(spreads)
+            else None
         )
-        ratio = across.get(count)
         rows.append(
             (
-                kernel, *([common.facet_title(of, option_value)] if names else []), str(count),
+                kernel, *([common.facet_title(of, option_value)] if named else []), str(count),
                 *(common.spread_text(spreads[p], scale, 4) if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
-    first = 2 if names else 1
+    first = 2 if named else 1
     return Table(
         columns=(
-            "Kernel", *(["Panel"] if names else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
+            "Kernel", *(["Panel"] if named else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
             *(["remote ÷ local"] if both else []),
         ),
         rows=tuple(rows),

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator
 
 from orchestrator.tools.stream import last_level_bytes
+from parsers.measurement import number
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
@@ -22,6 +23,7 @@ from reports.checks._cells import (
     whole,
 )
 from reports.frames import Results, Run
+from reports.readings.stream import rates
 
 BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
 """What one element of 8 B counts for in each kernel: two or three arrays."""
@@ -34,14 +36,11 @@ _BINDS = re.compile(
 
 def _facts(run: Run, *names: str) -> list[float | None]:
     facts = run.parsed.facts if run.parsed else {}
-    return [float(str(facts[name])) if isinstance(facts.get(name), int | float) else None for name in names]
+    return [number(v) if isinstance(v := facts.get(name), int | float) else None for name in names]
 
 
 def _rate(run: Run, kernel: str = "triad") -> float | None:
-    for record in run.records():
-        if record.get("kernel") == kernel and record["metric"] == "bandwidth":
-            return float(str(record["value"]))
-    return None
+    return next((row.bandwidth for row in rates(run) if row.kernel == kernel), None)
 
 
 def _array_bytes(run: Run) -> float | None:

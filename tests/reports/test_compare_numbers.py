@@ -14,13 +14,12 @@ from reports import frames
 from reports.numbers import (
     Number,
     axis_value,
-    bin_width,
     common_step,
     curve_numbers,
     histograms,
     numbers,
-    resolution,
 )
+from reports.numbers.fio import bin_width
 
 
 def run_of(
@@ -31,56 +30,64 @@ def run_of(
 
 
 def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ...]], Number]:
-    return {(n.metric, n.part): n for n in found}
+    return {(n.name.quantity, n.name.part): n for n in found}
 
 
 def test_stream_gives_its_kernels(make: Any, tmp_path: Path) -> None:
     found = numbers(run_of(make, tmp_path, "stream", make.stream_text(20000.0, 4)))
 
-    assert [(n.part, n.metric, n.better) for n in found] == [
+    assert [(n.name.part, n.name.quantity, n.name.better) for n in found] == [
         ((("kernel", kernel),), "bandwidth", "higher") for kernel in ("copy", "scale", "add", "triad")
     ]
-    assert resolution(found[-1]) == pytest.approx(0.1 / 20000)
+    assert found[-1].resolution == pytest.approx(0.1 / 20000)
 
 
 def test_imb_gets_its_digits_back_from_the_bandwidth(make: Any, tmp_path: Path) -> None:
     text = make.imb_text({0: 0.19, 8: 0.1936, 64: 0.25, 1024: 0.4, 4096: 0.9, 65536: 8.0})
 
     found = {
-        dict(n.part).get("message_size"): n
+        dict(n.name.part).get("message_size"): n
         for n in numbers(run_of(make, tmp_path, "imb", text))
-        if not n.derived
+        if not n.name.derived
     }
 
-    assert resolution(found[0]) == pytest.approx(10 / 190)  # "0.19", and no bytes: nothing to get digits from
+    assert found[0].resolution == pytest.approx(10 / 190)  # "0.19", and no bytes: nothing to get digits from
     assert found[8].value == pytest.approx(193.6, rel=5e-4)  # printed as 0.19, beside 41.32 MB/s
-    assert resolution(found[8]) < 5e-4
+    assert found[8].resolution < 5e-4
 
 
 def test_a_bandwidth_that_counts_twice_is_left_alone(make: Any, tmp_path: Path) -> None:
     text = make.imb_text({8: 0.19, 64: 0.25}).replace("42.11", "84.21")
-    found = [n for n in numbers(run_of(make, tmp_path, "imb", text)) if dict(n.part)["message_size"] == 8]
+    found = [
+        n for n in numbers(run_of(make, tmp_path, "imb", text)) if dict(n.name.part)["message_size"] == 8
+    ]
 
-    assert (found[0].value, resolution(found[0])) == (190.0, pytest.approx(10 / 190))
+    assert (found[0].value, found[0].resolution) == (190.0, pytest.approx(10 / 190))
 
 
 def test_pingpong_offers_start_up_peak_and_half_size(make: Any, tmp_path: Path) -> None:
     times = {0: 0.3} | {2**p: 0.3 + 2**p / 10_000 for p in range(23)}  # 0.3 µs, 10 GB/s
-    found = {n.metric: n for n in numbers(run_of(make, tmp_path, "imb", make.imb_text(times))) if n.derived}
+    found = {
+        n.name.quantity: n
+        for n in numbers(run_of(make, tmp_path, "imb", make.imb_text(times)))
+        if n.name.derived
+    }
 
     assert found["α"].value == pytest.approx(300, rel=0.01)
     assert found["peak bandwidth"].value == pytest.approx(1e10, rel=0.01)
-    assert found["n½"].better == "neither"
+    assert found["n½"].name.better == "neither"
 
 
 def test_mlc_gives_rows_and_what_the_curve_offers(make: Any, tmp_path: Path) -> None:
     rows = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3), (9000, 80.2, 500.0)]
     found = numbers(run_of(make, tmp_path, "mlc", make.mlc_text(rows)))
 
-    latencies = {dict(n.part)["delay"]: n for n in found if n.metric == "latency" and not n.derived}
+    latencies = {
+        dict(n.name.part)["delay"]: n for n in found if n.name.quantity == "latency" and not n.name.derived
+    }
     assert {delay: n.value for delay, n in latencies.items()} == {d: lat for d, lat, _ in rows}
-    assert resolution(latencies[5000]) == pytest.approx(0.01 / 80)
-    derived = {n.metric: n.value for n in found if n.derived}
+    assert latencies[5000].resolution == pytest.approx(0.01 / 80)
+    derived = {n.name.quantity: n.value for n in found if n.name.derived}
     assert derived["peak bandwidth"] == 20e9
     assert derived["unloaded latency"] == 80.0
     assert 18e9 < derived["bandwidth at 2 × unloaded latency"] < 20e9
@@ -93,7 +100,7 @@ def test_fio_gives_quantiles_only_where_ten_lie_beyond(make: Any, tmp_path: Path
     many = make.fio_text({"read": (20000.0, 90.0)}, bs="4k", rw="randread", iodepth=1)
 
     names = [
-        {n.metric for n in numbers(run_of(make, tmp_path / word, "fio", text))}
+        {n.name.quantity for n in numbers(run_of(make, tmp_path / word, "fio", text))}
         for word, text in (("few", few), ("many", many))
     ]
 
@@ -110,10 +117,10 @@ def test_a_bin_is_as_wide_as_fio_makes_it(value: int) -> None:
 
 def test_poke_gives_quantiles_and_its_histogram(make: Any, tmp_path: Path) -> None:
     run = run_of(make, tmp_path, "poke", make.poke_text(make.sample(20000, 270.0)))
-    found = {n.metric: n for n in numbers(run)}
+    found = {n.name.quantity: n for n in numbers(run)}
 
     assert set(found) == {"latency p50", "latency p95", "latency p99", "latency p99.9"}
-    assert 0 < resolution(found["latency p50"]) < 0.02
+    assert 0 < found["latency p50"].resolution < 0.02
     ((part, buckets),) = histograms(run)
     assert part == (("target", "memory"), ("op", "read"))
     assert sum(b.n for b in buckets) == 20000
@@ -126,7 +133,9 @@ def test_a_program_of_the_user_s_has_the_metrics_with_a_direction(make: Any, tmp
     }
     run = run_of(make, tmp_path, "command", "seed 7\nrate 12.5\n", {"command": ["x"], "metrics": metrics})
 
-    assert [(n.metric, n.unit, n.value, n.step) for n in numbers(run)] == [("rate", "B/s", 12.5e6, None)]
+    assert [(n.name.quantity, n.name.unit, n.value, n.step) for n in numbers(run)] == [
+        ("rate", "B/s", 12.5e6, None)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +169,11 @@ def test_a_curve_over_threads_offers_its_peak_and_where_it_is_full(make: Any, tm
         for n, rate in rates.items()
     }
 
-    triad = {n.metric: n.value for n in curve_numbers("stream", curve) if n.part == (("kernel", "triad"),)}
+    triad = {
+        n.name.quantity: n.value
+        for n in curve_numbers("stream", curve)
+        if n.name.part == (("kernel", "triad"),)
+    }
 
     assert triad == {"peak bandwidth": 2e10, "threads for 95 % of the peak": 4.0}
     assert not curve_numbers("stream", {n: curve[n] for n in (1, 2)})
@@ -174,8 +187,10 @@ def test_a_curve_over_depth_offers_iops_at_a_latency(make: Any, tmp_path: Path) 
         assert axis_value(run) == depth
         curve[depth] = numbers(run)
 
-    found = {n.metric: n.value for n in curve_numbers("fio", curve, slo=190e3)}  # p99 is 1.9 × the mean
+    found = {
+        n.name.quantity: n.value for n in curve_numbers("fio", curve, slo=190e3)
+    }  # p99 is 1.9 × the mean
 
     assert found["peak IOPS"] == 60e3
     assert found["IOPS at the SLO"] == pytest.approx(40e3, rel=0.01)
-    assert "IOPS at the SLO" not in {n.metric for n in curve_numbers("fio", curve)}
+    assert "IOPS at the SLO" not in {n.name.quantity for n in curve_numbers("fio", curve)}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from parsers import get_parser
 from parsers.errors import UserError
-from reports import frames, terminal
+from reports import frames, numbers, terminal
 from reports.export import export
 from reports.files import write_whole
 
@@ -436,8 +436,8 @@ def test_headlines_of_real_outputs(tool: str, fixture: str, said: str) -> None:
 
     parsed = get_parser(tool).parse(path.read_text(), {})
 
-    assert said in terminal.headline(tool, parsed)
-    assert terminal.headline(tool, None) == "no numbers"
+    assert said in numbers.headline(tool, parsed)
+    assert numbers.headline(tool, None) == "no numbers"
 
 
 # --- files -------------------------------------------------------------------------------------------------

@@ -1,0 +1,97 @@
+"""A number and its name: the one by which compare, fleet, history, export and OpenMetrics know it. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from parsers.measurement import Cell, Direction, Measurement, Metric
+from reports.derive import Bucket
+
+Part = tuple[tuple[str, Cell], ...]
+"""What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
+
+Buckets = tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """What a number is, wherever and whenever it was measured. Two numbers of one name are of one quantity."""
+
+    metric: str  # "bandwidth", "latency"
+    unit: str  # a base unit
+    better: Direction
+    statistic: str = ""  # of the metric, within one run: "p99", "mean"; "": the run has one value
+    kind: str = ""  # which of the tool's benchmarks, where it has several: "latency matrix", "PingPong"
+    part: Part = ()
+    derived: bool = False  # computed from a curve, not read
+
+    @property
+    def quantity(self) -> str:
+        """Metric and statistic: "latency p99"."""
+        return f"{self.metric} {self.statistic}" if self.statistic else self.metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """One number of one run, or of the runs of one repeat (`curve_numbers`)."""
+
+    name: Name
+    value: float  # in the name's unit
+    step: float | None = None  # the last printed digit, or the width of its bin, in the unit; None: not known
+
+    @classmethod
+    def read(
+        cls, row: Measurement, metric: Metric, part: Part, step: float | None, *, kind: str = ""
+    ) -> Self:
+        """Return a measurement as it was printed, with the last digit that its program prints."""
+        name = Name(metric=row.metric, unit=row.unit, better=metric.better, kind=kind, part=part)
+        return cls(name=name, value=row.value, step=step)
+
+    @classmethod
+    def derived(
+        cls, metric: str, unit: str, better: Direction, value: float, part: Part, step: float | None = None
+    ) -> Self:
+        """Return what a curve offers."""
+        return cls(
+            name=Name(metric=metric, unit=unit, better=better, part=part, derived=True),
+            value=value,
+            step=step,
+        )
+
+    @property
+    def resolution(self) -> float:
+        """ρ, the last digit through the value: IMB's `0.19` µs gives 0.053. 0 where it is not known."""
+        return self.step / abs(self.value) if self.step and self.value else 0.0
+
+    def printed_to(self, step: float | None) -> Number:
+        """Return the number with this last digit."""
+        return replace(self, step=step)
+
+
+def part_of(row: Measurement, *labels: str) -> Part:
+    """Return those of the labels that a row has, in this order."""
+    return tuple((label, value) for label in labels if (value := row.get(label)) is not None)
+
+
+def several(rows: Iterable[Measurement], label: str) -> tuple[str, ...]:
+    """Return the label if the text has several of it: a run of a text that holds one needs no number."""
+    return (label,) if len({row.get(label) for row in rows}) > 1 else ()
+
+
+def common_step(values: Iterable[float]) -> float:
+    """Return the largest power of ten of which all values are whole multiples: the last digit of an unknown program.
+
+    0 where fewer than five different values tell, or where they have more than ten digits. Five values that all end in a 0 by
+    chance are one in 10⁵.
+    """
+    known = sorted({abs(v) for v in values if v})
+    if len(known) < 5:
+        return 0.0
+    for power in range(math.floor(math.log10(known[0])), math.floor(math.log10(known[-1])) - 11, -1):
+        step = 10.0**power
+        if all(abs(v / step - round(v / step)) <= 1e-6 for v in known):
+            return step
+    return 0.0

@@ -1,0 +1,51 @@
+"""STREAM: the best bandwidth of each kernel; over threads its peak, and the threads that reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from parsers import stream
+from parsers.measurement import Parsed
+from reports import derive
+from reports import format as fmt
+from reports.frames import Run
+from reports.numbers._curves import lines
+from reports.numbers.model import Name, Number, Part
+from reports.readings.stream import rates
+
+CURVE_AXIS = "threads"
+
+
+def numbers(run: Run) -> Iterator[Number]:
+    """Give the best bandwidth of each kernel."""
+    rows = rates(run)
+    several = len({row.turn for row in rows}) > 1  # a run of a text that holds one needs no number
+    for row in rows:
+        part: Part = ((("run", row.turn),) if several else ()) + (("kernel", row.kernel),)
+        name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
+        yield Number(name=name, value=row.bandwidth, step=stream.PRINTED["bandwidth"])
+
+
+def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> Iterator[Number]:
+    """Give the peak bandwidth of each kernel over threads, and the least threads with 95 % of it."""
+    for part, line in lines(curve, "bandwidth").items():
+        best = max(line.values(), key=lambda n: n.value)
+        yield Number.derived("peak bandwidth", "B/s", "higher", best.value, part, best.step)
+        full = derive.saturation({n: number.value for n, number in line.items()})
+        if full is not None:
+            yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
+
+
+def headline(parsed: Parsed) -> str:
+    """Return "triad 26.1 GB/s"."""
+    triad = _triad(parsed)
+    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    triad = _triad(parsed)
+    return None if triad is None else ("B/s", triad)
+
+
+def _triad(parsed: Parsed) -> float | None:
+    return next((row.bandwidth for row in rates(parsed) if row.kernel == "triad"), None)
