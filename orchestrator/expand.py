@@ -318,7 +318,10 @@ def program_condition(raw: str) -> tuple[str, str, str]:
     """Read `fio`, or `fio >= 3.20`, as (tool, comparison or "", version or ""). Raises QuantityError."""
     match = re.fullmatch(r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*(\d+(?:\.\d+)*))?\s*", raw)
     if match is None:
-        raise QuantityError(f"{raw!r} is not a tool with a version", "fio, or fio >= 3.20")
+        raise QuantityError(
+            f"{raw!r} is not a tool with a version",
+            "the name of a tool, alone or with a version: TOOL >= 3.20",
+        )
     return match[1], {None: "", "=": "=="}.get(match[2], match[2]), match[3] or ""
 
 

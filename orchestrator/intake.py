@@ -24,7 +24,7 @@ from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
 from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, dump_parsed
 from orchestrator.topology import topology_from_xml
-from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table
+from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Cell, Parsed, Table
 from parsers.text import decode
@@ -130,16 +130,8 @@ def _labels(tool: str, wishes: Wishes) -> dict[str, str | int | float]:
     labels: dict[str, str | int | float] = {
         name: number_value(value) for name, value in wishes.settings.items() if name in known
     }
-    if tool == "fio" and "direction" not in labels:
-        rw = wishes.settings.get("rw", "")
-        if rw.removeprefix("rand") in ("read", "write", "trim"):
-            labels["direction"] = rw.removeprefix("rand")
-    if tool == "mlc" and "traffic" not in labels and "W" in wishes.settings:
-        from parsers.mlc import traffic_of
-
-        if traffic := traffic_of({"W": wishes.settings["W"]}):
-            labels["traffic"] = traffic
-    return labels
+    follow = taken(tool).labels(wishes.settings)
+    return {**{name: value for name, value in follow.items() if value is not None}, **labels}
 
 
 def _is_hwloc(text: str) -> bool:
@@ -307,11 +299,11 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
     found = False
     for number, piece in enumerate(pieces, 1):
         whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(wishes.settings))
-        parts = text_of.parts(item.tool, whole)
+        parts = taken(item.tool).parts(whole)
         for reading in parts:
             parsed = parser.parse(decode(piece), {**wishes.settings, **reading}) if reading else whole
             label = item.name + (f", part {number}" if len(pieces) > 1 else "")
-            label += f", {text_of.jobs_of(parsed)}" if reading else ""
+            label += f", {taken(item.tool).part_name(parsed)}" if reading else ""
             if not parsed.measurements.rows:
                 if len(pieces) > 1 or len(parts) > 1:
                     notes[f"{label}: no figures in it"] = 1

@@ -20,8 +20,6 @@ from typing import Final
 
 from parsers.errors import UserError
 
-KERNELS: Final = ("stream", "memlat", "poke")
-
 COMPILERS: Final = ("cc", "gcc", "clang")
 """Names to look for on PATH, the preferred first."""
 
@@ -47,6 +45,11 @@ def sources_folder() -> Path:
     raise UserError(
         str(_HERE / "kernel_sources"), "the kernels' C sources are not there", "install pinsweep again"
     )
+
+
+def kernel_names() -> tuple[str, ...]:
+    """Return the names of all kernels, sorted: a source file each."""
+    return tuple(sorted(source.stem for source in sources_folder().glob("*.c")))
 
 
 def version(name: str) -> str:
@@ -173,5 +176,5 @@ def _user_cache() -> Path:
 
 
 def _check_name(name: str) -> None:
-    if name not in KERNELS:
-        raise UserError(name, "no kernel of that name", f"kernels: {', '.join(KERNELS)}")
+    if name not in kernel_names():
+        raise UserError(name, "no kernel of that name", f"kernels: {', '.join(kernel_names())}")

@@ -20,8 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator import mpi
-from orchestrator.tools import Program, get_tool
+from orchestrator.tools import Ask, Probed, Program, get_tool
 from parsers.errors import PinsweepError, UserError
 
 _ASK_TIMEOUT_S = 10.0
@@ -119,30 +118,29 @@ def _kernel(tool: str, elsewhere: bool) -> Program | str:
 
 def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
     module = get_tool(tool)
-    env: Mapping[str, str] = {}
-    helpers: dict[str, str] = {}
-    notes: dict[str, str] = {}
-    if tool == "imb":
-        found = mpi.find_mpi(path, os.environ.get("PINSWEEP_MPIRUN") or configured().get("mpirun", ""))
-        if isinstance(found, str) and not elsewhere:
+    found = module.probe(path, Ask(run=_ask, setting=_setting)) if hasattr(module, "probe") else Probed()
+    if isinstance(found, str):
+        if not elsewhere:
             return found
-        if isinstance(found, str):
-            helpers["mpirun"] = "mpirun"
-        else:
-            env, helpers, notes = found.env, {"mpirun": found.launcher}, {"mpi": found.name}
-    if tool == "fio":
-        notes["cmdhelp"] = " ".join(re.findall(r"^ *(\w+) *:", _ask((path, "--cmdhelp=all")), re.MULTILINE))
-    argv = module.version_argv(path)
-    version = "" if tool in ("mlc", "stream") else module.version(_ask(argv, env) if argv else _texts(path))
+        found = Probed()
+    version = ""  # where a kernel may stand in, `version_argv` is the kernel's: the tool itself says its version when it runs
+    if not (module.PROGRAMS and module.KERNEL):
+        argv = module.version_argv(path)
+        version = module.version(_ask(argv, found.env) if argv else _texts(path))
     return Program(
         name=Path(path).name,
         path=path,
         version=version,
         sha256=checksum(path),
-        env=env,
-        helpers=helpers,
-        notes=notes,
+        env=found.env,
+        helpers=found.helpers,
+        notes=found.notes,
     )
+
+
+def _setting(name: str) -> str:
+    """Return PINSWEEP_<NAME> of the environment, else `name:` of tools.yaml, else ""."""
+    return os.environ.get(f"PINSWEEP_{name.upper()}") or configured().get(name, "")
 
 
 @functools.cache
@@ -164,7 +162,7 @@ def configured() -> Mapping[str, str]:
     except yaml.YAMLError as error:
         raise UserError(str(path), f"not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-        raise UserError(str(path), "must map tools to paths", "mlc: /opt/mlc/Linux/mlc")
+        raise UserError(str(path), "must map tools to paths", "TOOL: /path/to/its/program")
     return {str(k): str(Path(v).expanduser()) for k, v in found.items()}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 from parsers.errors import ParseError, UserError
-from parsers.measurement import Metric, Parsed
+from parsers.measurement import Metric, Parsed, Taken
 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
@@ -46,6 +46,12 @@ def get_parser(name: str) -> Parser:
     if name not in parser_names():
         raise UserError(name, "no parser of that name", f"parsers: {', '.join(parser_names())}")
     return cast("Parser", importlib.import_module(f"{__name__}.{name}"))
+
+
+def taken(name: str) -> Taken:
+    """Return how captured texts of a tool are taken in. Raises UserError if there is no parser of that name."""
+    found: Taken = getattr(get_parser(name), "TAKEN", Taken())
+    return found
 
 
 def guess_parser(text: str) -> str:

@@ -45,7 +45,7 @@ from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
-from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, measurements
+from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
 VERSION: Final = 1
@@ -303,3 +303,32 @@ def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Cell, ...], str, 
 
 def _disk_name(name: str, host: str | None) -> str:
     return f"{host}:{name}" if host else name
+
+
+def _direction(settings: Mapping[str, str]) -> Mapping[str, Cell]:
+    """Return the direction that `rw` says all I/O has."""
+    word = settings.get("rw", "").removeprefix("rand")
+    return {"direction": word} if word in ("read", "write", "trim") else {}
+
+
+def _groups(parsed: Parsed) -> list[dict[str, int]]:
+    """The groups of a job file ran one after the other: each is a cell."""
+    jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
+    found = dict.fromkeys((whole(j.get("document")) or 0, whole(j.get("group")) or 0) for j in jobs)
+    return [{"document": d, "group": g} for d, g in found] if len(found) > 1 else [{}]
+
+
+def _job_names(parsed: Parsed) -> str:
+    """Return the names of the jobs in a text: "job qd-32"."""
+    names = dict.fromkeys(str(j["name"]) for j in parsed.tables["jobs"].records() if j.get("name"))
+    return f"job {' '.join(names)}" if names else "a job"
+
+
+TAKEN: Final = Taken(
+    begins=(r"^\{", r"^\S[^\n]*: \(g=0\): rw=", r"^fio-\d"),
+    program=r"\bfio\b",
+    table_labels={"": {"name": "table"}},
+    labels=_direction,
+    parts=_groups,
+    part_name=_job_names,
+)

@@ -30,13 +30,14 @@ release, runs, megabyte, complete (was the last line printed? absent where that 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "Intel MPI Benchmarks"
 VERSION: Final = 1
@@ -504,3 +505,21 @@ def _program(run: _Run) -> str | None:
 
 def _int(value: float | None) -> int | None:
     return None if value is None else int(value)
+
+
+def _runs(parsed: Parsed) -> int:
+    """Return how many runs a text holds. One run prints many tables: only the same table again is another run."""
+    heads = {row.get("run") for row in parsed.tables["benchmarks"].records()}
+    rows = [
+        tuple((k, v) for k, v in row.items() if k not in ("table", "value", "repetitions"))
+        for row in parsed.measurements.records()
+    ]
+    return max(len(heads), *(n for _, n in Counter(rows).most_common(1)), 1)
+
+
+TAKEN: Final = Taken(
+    begins=(r"^#-+\s*\n#\s+Intel[^\n]*MPI Benchmark", r"^#-+\s*\n# Benchmarking "),
+    program=r"\bIMB-\w+",
+    tells={"benchmark": "benchmark", "np": "nprocs"},
+    runs=_runs,
+)

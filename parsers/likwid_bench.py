@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "likwid_bench"
 VERSION: Final = 1
@@ -93,6 +93,9 @@ class _Run:
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
     unfinished: bool = False
     not_finite: bool = False
+
+
+TAKEN: Final = Taken(program=r"\blikwid-bench\b", tells={"test": "test", "threads": "threads"})
 
 
 def recognise(text: str) -> bool:

@@ -11,6 +11,8 @@ A parser is a module of this package, named after its tool, with
     recognise(text) -> bool            does this look like the tool's output? cheap, used to guess the tool
     parse(text, context) -> Parsed     text in, tables out; raises ParseError; no I/O
 
+and, where texts of it are taken in that somebody captured, `TAKEN`, a `Taken`.
+
 `context` holds what is known from elsewhere (the options of the run that printed the text); what the text says wins.
 Modules and packages whose name starts with an underscore, and the four of the vocabulary, are not parsers.
 """
@@ -119,6 +121,40 @@ class Measurement(NamedTuple):
     def get(self, label: str) -> Cell:
         """Return a label; None where the row has none of that name."""
         return self.labels.get(label)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """How texts of a tool are taken in that somebody captured by hand. All of it may be left out."""
+
+    begins: tuple[str, ...] = ()
+    """Where a run may begin (regular expressions, multi-line), the surest sign first. A cut is kept only if nothing is lost by it."""
+
+    program: str = ""
+    """How the program is called in a command line (a regular expression)."""
+
+    tells: Mapping[str, str] = field(default_factory=dict)
+    """Option → the fact that tells it, or the label that does where all rows have the same."""
+
+    table_labels: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
+    """What a plain table of the tool's numbers means if nobody says otherwise: with this column ("": always) → these labels."""
+
+    labels: Callable[[Mapping[str, str]], Mapping[str, Cell]] = lambda _: {}
+    """Settings of a cell, as they were typed → the labels that follow from them."""
+
+    runs: Callable[[Parsed], int] | None = None
+    """How many runs a text holds, where the labels `document` and `run` do not tell."""
+
+    parts: Callable[[Parsed], list[dict[str, int]]] = lambda _: [{}]
+    """Which parts of a text are cells of their own: what `parse` is to be told in its context to read one of them."""
+
+    part_name: Callable[[Parsed], str] = lambda _: "a part"
+    """What one such part is called."""
+
+    command: Callable[[Parsed], Cell] = lambda parsed: (
+        parsed.facts.get("command_line") or parsed.facts.get("command")
+    )
+    """The command line that the text itself tells; None where it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

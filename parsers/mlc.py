@@ -33,7 +33,7 @@ from parsers._mlc_words import is_index
 from parsers._mlc_words import traffic_of as traffic_of
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
@@ -164,3 +164,28 @@ def _run_row(index: int, run: Run) -> tuple[Cell, ...]:
         "flags": " ".join(flag for flag in _FLAGS if flag in run.flags) or None,
     }
     return tuple(values.get(column) for column in _RUN_COLUMNS)
+
+
+def _traffic(settings: Mapping[str, str]) -> Mapping[str, Cell]:
+    """Return the traffic that `W` asks for, in the words of the table."""
+    traffic = traffic_of({"W": settings["W"]}) if "W" in settings else None
+    return {"traffic": traffic} if traffic else {}
+
+
+def _command(parsed: Parsed) -> str | None:
+    """Return the command line with the program, which the text leaves out."""
+    options = parsed.facts.get("command_line")
+    return f"mlc {options}" if options else None
+
+
+TAKEN: Final = Taken(
+    begins=(
+        r"^[^\w\n]*(?:Intel ?\S{0,3} +Memory Latency Checker|(?:pinsweep[ -])?memlat(?= v?\d))",
+        r"^(?=[^\n]*\bmlc(?:_\w+)?(?:\.exe)?[\"']? +--[a-z])[^\n]*$",
+    ),
+    program=r"\bmlc(?:_\w+)?(?:\.exe)?\b|\bmemlat\b",
+    tells={"mode": "mode"},
+    table_labels={"delay": {"section": "loaded_latency"}},
+    labels=_traffic,
+    command=_command,
+)

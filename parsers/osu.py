@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "osu"
 VERSION: Final = 1
@@ -97,6 +97,9 @@ def _lines(text: str) -> list[str]:
     """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
     flush = "\n".join(line.strip() for line in texts.lines(text))
     return [line.strip() for line in texts.lines(flush, ranks=True)]
+
+
+TAKEN: Final = Taken(program=r"\bosu_\w+")
 
 
 def recognise(text: str) -> bool:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean
 
 NAME: Final = "pinsweep poke"
@@ -56,6 +56,14 @@ _PER_BYTE: Final = (
 )
 
 _Row = tuple[tuple[Cell, ...], str, float]
+
+TAKEN: Final = Taken(
+    program=r"\bpoke\b",
+    tells={
+        name: name
+        for name in ("bytes", "block", "count", "direct", "fsync", "pages", "files", "target", "op")
+    },
+)
 
 
 def recognise(text: str) -> bool:

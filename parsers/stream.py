@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.units import to_base
 
@@ -142,6 +142,14 @@ class _Run:
     validation: str | None = None
     failed: list[str] = field(default_factory=list)
     flags: set[str] = field(default_factory=set)
+
+
+TAKEN: Final = Taken(
+    begins=(r"^-{20,}\s*\n(?=(?:STREAM version|pinsweep stream))", r"^Function +(?:Best )?Rate"),
+    program=r"\bstream\w*\b",
+    tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages")},
+    table_labels={"": {"kernel": "triad"}},
+)
 
 
 def recognise(text: str) -> bool:

@@ -267,12 +267,11 @@ def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Cell]:
     """Return the labels that a table of the tool has if nobody says otherwise."""
     labels = _parser(tool).LABELS
     usual: dict[str, Cell] = {name: value for name, value in _COUNTED.items() if name in labels}
-    if tool == "stream":
-        usual["kernel"] = "triad"
-    if tool == "fio":
-        usual["name"] = "table"
-    if tool == "mlc" and any(c.name == "delay" for c in columns):
-        usual["section"] = "loaded_latency"
+    from parsers import taken
+
+    named = {"", *(column.name for column in columns)}
+    for column, labels_of_it in taken(tool).table_labels.items():
+        usual |= labels_of_it if column in named else {}
     return usual
 
 

@@ -74,7 +74,7 @@ def check(name: str, text: str) -> None:
     """Let one parser read a text, and what is made of it for a result file. Raises whatever should not have been raised."""
     from orchestrator import captured
     from orchestrator.store import dump_parsed
-    from parsers import get_parser
+    from parsers import get_parser, taken
     from parsers.errors import ParseError
 
     parser = get_parser(name)
@@ -101,7 +101,7 @@ def check(name: str, text: str) -> None:
     data = text.encode("utf-8", "replace")
     pieces = captured.cut(name, data, parsed)
     assert b"".join(pieces) == data
-    for reading in captured.parts(name, parsed):
+    for reading in taken(name).parts(parsed):
         parser.parse(text, reading)
 
 

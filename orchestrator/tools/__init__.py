@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, cast
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.topology import Topology
 from parsers.errors import UserError
-from parsers.measurement import Parsed
+from parsers.measurement import Cell, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
 
@@ -91,6 +91,23 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What a program needs beside its path, and what is worth recording of it: fields of its `Program`."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """How a tool finds out about its program: `run` returns what a command prints, `setting` what the user has set."""
+
+    run: Callable[[tuple[str, ...]], str]
+    setting: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """Everything a tool may know about where its command will run."""
 
@@ -127,7 +144,7 @@ class Refused(Exception):
 
 
 class ToolModule(Protocol):
-    """What every module of this package provides."""
+    """What every module of this package provides. STARTER, `probe` and `told` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -146,6 +163,17 @@ class ToolModule(Protocol):
 
     INSTALL: str
     """One line: how to get the tool where it is missing."""
+
+    STARTER: str
+    """A sweep, in YAML, that `pinsweep init` begins with; else the options that are required."""
+
+    def probe(self, path: str, ask: Ask) -> Probed | str:
+        """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
+        ...
+
+    def told(self, given: Mapping[str, Cell], parsed: Parsed) -> Mapping[str, Any]:
+        """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
+        ...
 
     def options(self) -> Mapping[str, Option]:
         """Return every option an experiment may set."""

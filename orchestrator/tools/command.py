@@ -10,7 +10,7 @@ import re
 import shlex
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point
 from orchestrator.place import numactl
@@ -24,6 +24,16 @@ READS_STDERR = True
 FATAL: tuple[str, ...] = ()
 SIGNATURE = b""
 INSTALL = "the program is the first word of `command`"
+STARTER: Final = """\
+fixed:
+  command: dd if=/dev/zero of=/dev/null bs={bs} count={count}
+  count: 10000
+  metrics:
+    bandwidth: {regex: "([0-9.]+) GB/s", unit: GB/s, better: higher}
+matrix:
+  bs: [4k, 64k]
+"""
+"""What `init` writes below the head of an experiment."""
 OPEN = True
 """Any other option is an axis of the user's own, for the placeholders."""
 

@@ -16,13 +16,14 @@ import json
 import re
 from collections.abc import Mapping
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.place import numactl
-from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.quantities import number_value, size_value
+from orchestrator.tools import Ask, Command, Option, Probed, Refused, Site
 from parsers.errors import UserError
-from parsers.measurement import Parsed
+from parsers.measurement import Cell, Parsed, whole
 from parsers.units import size_bytes
 
 PROGRAMS = ("fio",)
@@ -31,6 +32,17 @@ READS_STDERR = False
 FATAL = ("job_error", "no_io")
 SIGNATURE = b"fio-"
 INSTALL = "apt-get install fio, or dnf install fio"
+STARTER: Final = """\
+fixed:
+  ioengine: libaio
+  direct: true             # past the page cache; libaio is asynchronous only so
+  size: 256M               # a scratch file that pinsweep makes and removes (--scratch says where)
+  runtime: 10
+matrix:                    # every combination is a cell
+  rw: [randread, randwrite]
+  iodepth: [1, 8, 32]
+"""
+"""What `init` writes below the head of an experiment."""
 
 READS = frozenset({"read", "randread"})
 """The only values of `rw` that write nothing. Everything else, mixes and trims included, counts as a write."""
@@ -351,5 +363,43 @@ def version(text: str) -> str:
     return text.strip().removeprefix("fio-")
 
 
+def probe(path: str, ask: Ask) -> Probed:
+    """Ask for the options that this fio knows."""
+    names = re.findall(r"^ *(\w+) *:", ask.run((path, "--cmdhelp=all")), re.MULTILINE)
+    return Probed(notes={"cmdhelp": " ".join(names)})
+
+
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
     return ""
+
+
+_ALIASES: Final = {"readwrite": "rw", "blocksize": "bs", "timeout": "runtime"}
+_NOT_THE_CELL: Final = frozenset(
+    {"name", "description", "directory", "filename_format", "opendir", "exec_prerun", "exec_postrun", "group_reporting",
+     "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "log_avg_msec", "log_hist_msec", "thread",
+     "stonewall", "wait_for_previous", "new_group"}
+)  # fmt: skip
+"""Options that name files, or say how fio reports: they do not tell one cell from another."""
+
+
+def told(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
+    """Return the options of a captured run as an experiment writes them."""
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        name = _ALIASES.get(name, name)
+        if name not in _NOT_THE_CELL:
+            out[name] = _size(str(value)) if name in ("bs", "size", "io_size") else number_value(str(value))
+    if parsed.facts.get("format") == "normal" and "numjobs" not in out:
+        jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
+        processes = sum(whole(job.get("processes")) or 1 for job in jobs)
+        if processes > 1:
+            out["numjobs"] = processes
+    return out
+
+
+def _size(text: str) -> int | str:
+    """Return a size as pinsweep's own cells have it: `4096B`, `4K` and `4KiB` are "4k". A list or a range stays as it is."""
+    try:
+        return size_value(size_bytes(text))
+    except ValueError:
+        return text

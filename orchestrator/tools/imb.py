@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from orchestrator import mpi
 from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
-from orchestrator.tools import Command, Option, Site
+from orchestrator.tools import Ask, Command, Option, Probed, Site
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
@@ -30,6 +31,14 @@ FATAL = (
 )
 SIGNATURE = b"MPI Benchmarks"
 INSTALL = "pip install 'pinsweep[mpi]' on x86-64, or build Intel MPI Benchmarks with your MPI and set PINSWEEP_IMB=/path/to/IMB-MPI1"
+STARTER: Final = """\
+fixed:
+  benchmark: PingPong
+  msglog: "0:22"           # in quotes: YAML reads 0:22 as a time
+matrix:
+  place: [smt siblings, same cache, same package, other package]
+"""
+"""What `init` writes below the head of an experiment."""
 
 BENCHMARKS = (
     "PingPong", "PingPing", "Sendrecv", "Exchange", "Uniband", "Biband", "Bcast", "Allgather", "Allgatherv", "Gather",
@@ -162,6 +171,14 @@ def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001
 def version(text: str) -> str:
     match = re.search(r"Benchmarks?(?: Suite)? V?(\d[\w.]*(?: Update \d+)?)", text)
     return match[1] if match else ""
+
+
+def probe(path: str, ask: Ask) -> Probed | str:
+    """Find the launcher that belongs to the program's MPI library, and what they need to start."""
+    found = mpi.find_mpi(path, ask.setting("mpirun"))
+    if isinstance(found, str):
+        return found
+    return Probed(env=found.env, helpers={"mpirun": found.launcher}, notes={"mpi": found.name})
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001

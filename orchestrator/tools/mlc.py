@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.cpulist import format_cpulist
 from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
+from orchestrator.quantities import number_value
 from orchestrator.tools import Command, Option, Refused, Site
-from parsers.measurement import Parsed
+from parsers.measurement import Cell, Parsed
+from parsers.mlc import command_options
 from parsers.units import size_bytes
 
 PROGRAMS = ("mlc",)
@@ -24,6 +26,15 @@ READS_STDERR = False
 FATAL = ("invalid_argument", "hugepages_missing", "no_figures", "truncated", "non_finite")
 SIGNATURE = b"Memory Latency Checker"
 INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"
+STARTER: Final = """\
+fixed:
+  mode: loaded_latency
+  place: {name: local, cpus: numa_node 0, memory: local}
+  delays: [0, 100, 300, 1000, 5000]   # one process measures them all
+matrix:
+  W: [R, 9, 8]             # R reads only; 9 and 8: 3 and 1 reads for each non-temporal write
+"""
+"""What `init` writes below the head of an experiment."""
 
 MODES = (
     "loaded_latency", "idle_latency", "latency_matrix", "bandwidth_matrix",
@@ -276,3 +287,21 @@ def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  #
     if asked is not None and got != tuple(asked):
         return f"asked for {len(asked)} delays, got {len(got)} rows"
     return ""
+
+
+def told(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
+    """Return the options of a captured run, read off its command line."""
+    command = command_options(str(parsed.facts.get("command_line") or ""))
+    out: dict[str, Any] = dict(given)
+    for name in ("l", "d"):
+        if command.get(name, "").isdigit():
+            out[name] = int(command[name])
+    for name in ("W", "b"):
+        if command.get(name):
+            out[name] = command[name]
+    if "R" in command:
+        out["W"] = "R"
+    if command.get("t"):
+        out["t"] = number_value(command["t"])
+    out |= {name: True for name in ("e", "r", "X", "L") if name in command}
+    return out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.place import numactl
@@ -17,6 +17,13 @@ READS_STDERR = False
 FATAL = ("truncated",)
 SIGNATURE = b""
 INSTALL = "comes with pinsweep; it needs a C compiler"
+STARTER: Final = """\
+fixed: {target: memory, count: 100000}
+matrix:
+  op: [read, write]
+  bytes: [0, 1kB, 1MB, 0.5 x LLC, 4 x LLC]
+"""
+"""What `init` writes below the head of an experiment."""
 
 TARGETS = ("null", "memory", "file", "compute", "files")
 FILE_BLOCK = 4096

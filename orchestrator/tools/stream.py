@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point
 from orchestrator.place import numactl
@@ -18,6 +18,14 @@ READS_STDERR = False
 FATAL = ("validation_failed", "no_figures", "kernels_missing", "truncated", "non_finite", "threads_differ")
 SIGNATURE = b"STREAM version"
 INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
+STARTER: Final = """\
+matrix:
+  threads: 1..cores_per_numa_node     # also [1, 2, 25%, all]
+  place:
+    - {name: local, cpus: numa_node 0, memory: local}
+    - {name: remote, cpus: numa_node 0, memory: remote}   # skipped where there is one node
+"""
+"""What `init` writes below the head of an experiment."""
 
 ARRAYS = 3
 BYTES_PER_ELEMENT = {"double": 8, "float": 4}

@@ -181,7 +181,7 @@ def test_default_place_is_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert os.access(path, os.X_OK)
 
 
-@pytest.mark.parametrize("name", kernels.KERNELS)
+@pytest.mark.parametrize("name", kernels.kernel_names())
 def test_version_is_the_programs_own(name: str, kernel_cache: Path) -> None:
     done = subprocess.run(
         [kernels.build(name, kernel_cache), "--version"], capture_output=True, text=True, check=True
@@ -190,7 +190,7 @@ def test_version_is_the_programs_own(name: str, kernel_cache: Path) -> None:
     assert done.stdout.splitlines()[0] == f"pinsweep {name} {kernels.version(name)}"
 
 
-@pytest.mark.parametrize("name", kernels.KERNELS)
+@pytest.mark.parametrize("name", kernels.kernel_names())
 def test_help_names_the_exit_statuses(name: str, kernel_cache: Path) -> None:
     done = subprocess.run(
         [kernels.build(name, kernel_cache), "--help"], capture_output=True, text=True, check=True

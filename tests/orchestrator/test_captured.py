@@ -11,7 +11,8 @@ import pytest
 
 from orchestrator import captured, intake
 from orchestrator.store import open_result
-from parsers import get_parser
+from orchestrator.tools import fio
+from parsers import get_parser, taken
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -110,7 +111,7 @@ def test_the_groups_of_a_job_file_are_cells() -> None:
     parser = get_parser("fio")
     whole = parser.parse(decode(data), {})
 
-    readings = captured.parts("fio", whole)
+    readings = taken("fio").parts(whole)
     parsed = [parser.parse(decode(data), reading) for reading in readings]
 
     assert readings == [{"document": 0, "group": 0}, {"document": 0, "group": 1}]
@@ -135,7 +136,7 @@ def test_the_groups_of_a_job_file_are_cells() -> None:
     ],
 )
 def test_sizes_are_written_as_in_cells_of_experiments(written: str, value: str | int) -> None:
-    assert captured._size(written) == value
+    assert fio._size(written) == value
 
 
 def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None:
