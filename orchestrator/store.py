@@ -496,6 +496,9 @@ def create_result(path: Path) -> ResultFile:
         ) from error
     try:
         database = sqlite3.connect(path, timeout=30)
+        # FULL would leave the removal of the journal, which ends a commit, to the file system: after a power cut within
+        # its next seconds the journal is there again, and takes the commit back
+        database.execute("PRAGMA synchronous = EXTRA")
         if fresh:
             database.executescript(
                 f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
@@ -503,7 +506,6 @@ def create_result(path: Path) -> ResultFile:
         _check(path, database)
         # no write-ahead log: one file at any moment, which can be copied while a run goes on
         database.execute("PRAGMA journal_mode = DELETE")
-        database.execute("PRAGMA synchronous = FULL")  # a committed run survives a power cut
     except (sqlite3.Error, UserError) as error:
         if fresh:
             path.unlink(missing_ok=True)
