@@ -22,7 +22,14 @@ from orchestrator import captured as text_of
 from orchestrator.model import Place, PlannedRun, Point, RunRecord
 from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
-from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, dump_parsed
+from orchestrator.store import (
+    ResultFile,
+    StoredExperiment,
+    StoredPoint,
+    create_result,
+    dump_parsed,
+    open_begun,
+)
 from orchestrator.topology import topology_from_xml
 from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -241,6 +248,8 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
 
     Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
     """
+    if begun := open_begun(path):  # raises what would be raised after an hour of reading
+        begun.close()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notes: dict[str, int] = {}
     runs, machine, left = _taken(items, wishes, notes)

@@ -27,7 +27,7 @@ from orchestrator.store import (
     StoredExperiment,
     StoredPoint,
     create_result,
-    open_result,
+    open_begun,
 )
 from orchestrator.survey import LONGEST_NAME
 from orchestrator.tools import Program
@@ -66,7 +66,7 @@ def run_experiments(
         seed = secrets.randbelow(2**31)
     prepared = prepare(paths, wishes, seed=seed)
     path = wishes.output or Path(default_name(prepared.experiments))
-    with Stop() as stop, open_scratch(prepared.scratch) as scratch, create_result(path) as result:
+    with Stop() as stop, create_result(path) as result, open_scratch(prepared.scratch) as scratch:
         on_begin(path, prepared)
         _refuse_mixing(path, result.sessions(), prepared)
         session = begin(result, prepared, version=version, argv=argv, seed=seed)
@@ -150,9 +150,10 @@ def plan_experiments(
     if seed is None:
         seed = _seed_of(wishes.output) or 0
     prepared = prepare(paths, wishes, seed=seed)
-    if wishes.output is None or not _holds_something(wishes.output):
+    begun = open_begun(wishes.output) if wishes.output else None
+    if begun is None:
         return prepared, 0
-    with open_result(wishes.output) as known:
+    with begun as known:
         todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
     left = {run.point.point_id for run in todo}
     plan = dataclasses.replace(
@@ -163,18 +164,12 @@ def plan_experiments(
 
 def _seed_of(path: Path | None) -> int | None:
     """Return the seed of the first session of a result file; None if there is no file, or nothing in it."""
-    if path is None or not _holds_something(path):
+    begun = open_begun(path) if path else None
+    if begun is None:
         return None
-    with open_result(path) as known:
+    with begun as known:
         sessions = known.sessions()
     return sessions[0].seed if sessions else None
-
-
-def _holds_something(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except OSError:  # not there, or not ours to see: opening it will say
-        return False
 
 
 def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:

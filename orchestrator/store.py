@@ -35,6 +35,9 @@ from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
+MAGIC = b"SQLite format 3\0"
+"""What every SQLite database begins with."""
+
 _PARSED_AT_ONCE = 500  # rows of the cache in one commit; few enough that a sweep that runs waits for none
 
 _SCHEMA = """
@@ -126,10 +129,10 @@ class StoredExperiment:
 class ResultFile:
     """A result file, open. Use as a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: tuple[Path, int] | None) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, claim: lockfile.Claim | None) -> None:
         self.path = path
         self._db = connection
-        self._lock = lock
+        self._claim = claim  # None: it is only read
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
 
     def __enter__(self) -> Self:
@@ -141,13 +144,19 @@ class ResultFile:
         self.close()
 
     def close(self) -> None:
+        """Close it; one that was made and in which nothing was begun is removed again."""
         self._save_parsed()
+        claim, self._claim = self._claim, None
+        unused = claim is not None and claim.made and self._is_unused()
         self._db.close()
-        if self._lock is not None:
-            guard, descriptor = self._lock
-            guard.unlink(missing_ok=True)
-            os.close(descriptor)
-            self._lock = None
+        if claim is not None:
+            claim.end(unused=unused)
+
+    def _is_unused(self) -> bool:
+        try:
+            return self._db.execute("SELECT 1 FROM session").fetchone() is None
+        except sqlite3.Error:  # damaged meanwhile: nothing to remove it for
+            return False
 
     # --- writing -----------------------------------------------------------------------------------------
 
@@ -158,11 +167,28 @@ class ResultFile:
             with self._db:
                 yield self._db
         except sqlite3.DatabaseError as error:
-            raise PinsweepError(
+            raise self._moved() or PinsweepError(
                 str(self.path),
                 f"cannot be written: {error}",
                 "see that the file is whole and that there is space, then run the same command again",
             ) from error
+
+    def _moved(self) -> PinsweepError | None:
+        """Return what to say where the file was taken away under the run; SQLite says "readonly" or "disk I/O error"."""
+        if self._claim is None or self._claim.stands():
+            return None
+        now = str(Path(f"/proc/self/fd/{self._claim.descriptor}").readlink())
+        if now.endswith(" (deleted)"):
+            return PinsweepError(
+                str(self.path),
+                "was deleted while the run wrote into it",
+                "its runs are gone with it; the same command starts again",
+            )
+        return PinsweepError(
+            str(self.path),
+            f"was moved to {now} while the run wrote into it",
+            "move it back, then run the same command again: it goes on",
+        )
 
     def begin_session(
         self,
@@ -449,72 +475,138 @@ def open_result(path: Path) -> ResultFile:
         raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
     if not path.is_file():
         raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    try:
-        database = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={'rw' if writable else 'ro'}", uri=True, timeout=30
+    result = _opened(path)
+    if result is None:
+        raise UserError(
+            str(path),
+            "not a pinsweep result file: nothing is in it",
+            "`pinsweep run EXPERIMENT -o FILE` fills it",
         )
-    except sqlite3.Error as error:
-        raise _unusable(path, error) from error
+    return result
+
+
+def open_begun(path: Path) -> ResultFile | None:
+    """Open a file that is to be continued, for reading; None where it is still to be made, or its making was cut short.
+
+    Raises UserError if it is something else.
+    """
     try:
-        _check(path, database)
-        (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
-        if verdict != "ok":
-            raise _damaged(path, ValueError(verdict))
-    except sqlite3.Error as error:
-        database.close()
-        raise _unusable(path, error) from error
-    except PinsweepError:
-        database.close()
-        raise
-    return ResultFile(path, database, None)
+        if path.stat().st_size == 0:
+            return None
+    except OSError:  # not there, or not ours to see: `create_result` will say
+        return None
+    return _opened(path) if path.is_file() else open_result(path)
 
 
 def create_result(path: Path) -> ResultFile:
-    """Open a result file for a run, make it if it is not there, and keep others from running into it.
+    """Open a result file for runs, make it if it is not there, and keep others from running into it.
 
-    The lock is a file beside it: a lock on the database itself would be SQLite's own on NFS, where locks of whole
-    files and of byte ranges are one. Raises UserError if it is another kind of file, or if another `pinsweep run`
-    is at work on it.
+    What a creation that was cut short has left counts as not there. Raises UserError if it is another kind of file, or
+    if another pinsweep is at work on it.
     """
-    guard = path.with_name(f".{path.name}.lock")
     try:
         if path.exists() and not path.is_file():
             raise UserError(str(path), "is not a file", "name a file with -o")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = lockfile.acquire(guard)
-        if lock is None:
+        folder = Path(os.path.realpath(path)).parent
+        _make_folder(folder)
+        if not os.access(folder, os.W_OK):
             raise UserError(
-                str(path),
-                "another pinsweep is running into this file",
-                "wait for it, or name another file with -o",
-            )
-        fresh = not path.exists() or path.stat().st_size == 0
+                str(path), "SQLite's journal goes beside it, and its folder cannot be written", "name another file with -o"
+            )  # fmt: skip
+        claim = lockfile.claim(path)
+    except lockfile.Taken as taken:
+        raise UserError(
+            str(path),
+            f"another pinsweep (pid {taken.pid}) is running into this file",
+            "wait for it, or name another file with -o",
+        ) from None
     except OSError as error:
         raise UserError(
             str(path), f"cannot be written: {error.strerror}", "name another file with -o"
         ) from error
+    database = None
     try:
-        database = sqlite3.connect(path, timeout=30)
-        # FULL would leave the removal of the journal, which ends a commit, to the file system: after a power cut within
-        # its next seconds the journal is there again, and takes the commit back
-        database.execute("PRAGMA synchronous = EXTRA")
-        if fresh:
+        database = _connect(claim.path, "rw")
+        if _is_blank(claim.path, database):
             database.executescript(
                 f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
         _check(path, database)
-        # no write-ahead log: one file at any moment, which can be copied while a run goes on
-        database.execute("PRAGMA journal_mode = DELETE")
-    except (sqlite3.Error, UserError) as error:
-        if fresh:
-            path.unlink(missing_ok=True)
-        guard.unlink(missing_ok=True)
-        os.close(lock)
-        if isinstance(error, UserError):
+        database.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
+    except BaseException as error:
+        if database is not None:
+            database.close()
+        claim.end(unused=True)
+        if isinstance(error, sqlite3.Error):
+            raise _unusable(path, error) from error
+        raise
+    return ResultFile(path, database, claim)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and its parents; their entries are on the disk before a run is said to be."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)
+
+
+def _opened(path: Path) -> ResultFile | None:
+    """Open a file that is there, for reading (and for the cache); None if nothing is in it."""
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    database = None
+    try:
+        database = _connect(path, "rw" if writable else "ro")
+        blank = _is_blank(path, database)
+        if not blank:
+            _check(path, database)
+            (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise _damaged(path, ValueError(verdict))
+    except (sqlite3.Error, PinsweepError) as error:
+        if database is not None:
+            database.close()
+        if isinstance(error, PinsweepError):
             raise
         raise _unusable(path, error) from error
-    return ResultFile(path, database, (guard, lock))
+    if blank:
+        database.close()
+        return None
+    return ResultFile(path, database, None)
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a database that is there, so that what it commits is on the disk when the commit returns.
+
+    A commit ends with the removal of the rollback journal. FULL, SQLite's default, leaves that removal to the file
+    system: after a power cut within its next seconds the journal is there again, and takes the commit back. EXTRA
+    syncs the folder, too.
+    """
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
+    try:
+        database.execute("PRAGMA synchronous = EXTRA")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _is_blank(path: Path, database: sqlite3.Connection) -> bool:
+    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file.
+
+    The first question to SQLite rolls a journal back that such a creation may have left, often to a file of 0 bytes.
+    """
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application or tables:
+        return False
+    with path.open("rb") as stream:  # SQLite takes a text of a few letters for an empty database
+        return stream.read(len(MAGIC)) in (b"", MAGIC)
 
 
 def _damaged(path: Path, error: Exception) -> PinsweepError:
@@ -542,6 +634,8 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
         raise UserError(str(path), "not a pinsweep result file", "name another file")
+    if version < 1:
+        raise _damaged(path, ValueError(f"schema {version}, which no pinsweep writes"))
     if version > SCHEMA_VERSION:
         raise UserError(
             str(path),
@@ -598,5 +692,6 @@ __all__ = [
     "StoredExperiment",
     "StoredPoint",
     "create_result",
+    "open_begun",
     "open_result",
 ]

@@ -234,7 +234,83 @@ def test_two_runs_into_one_file_are_refused(pinsweep: Cli, tmp_path: Path, home:
     process.communicate(timeout=20)
 
     assert second.returncode == 2
-    assert "another pinsweep is running into this file" in second.stderr
+    assert f"another pinsweep (pid {process.pid}) is running into this file" in second.stderr
+
+
+def test_one_experiment_twice_into_one_file_by_another_name_is_refused_until_kill_9(
+    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    """It is not the scratch folder that another is said to be using, after a wait of 15 s."""
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "1"))
+    (tmp_path / "other.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
+    (tmp_path / "link.db").symlink_to("echo.db")
+    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+    wait_for_runs(tmp_path / "echo.db", 1)
+    refused = pinsweep("run", "echo.yaml", "-o", "link.db")
+    process.kill()
+    process.communicate()
+    taken_up = pinsweep("run", "other.yaml", "-o", "link.db")
+
+    assert refused.returncode == 2
+    assert f"link.db: another pinsweep (pid {process.pid}) is running into this file" in refused.stderr
+    assert taken_up.returncode == 0, taken_up.stderr
+
+
+def test_a_refused_run_leaves_nothing_behind(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    (tmp_path / "wrong.yaml").write_text(ECHO.replace("fixed", "fixde"))
+    (tmp_path / "pinsweep-scratch" / "echo").mkdir(parents=True)
+    (tmp_path / "pinsweep-scratch" / "echo" / "thesis").write_text("years of work")
+    before = sorted(tmp_path.rglob("*"))
+
+    scratch = pinsweep("run", "echo.yaml", "-o", "echo.db")
+    wrong = pinsweep("run", "wrong.yaml", "-o", "echo.db")
+
+    assert scratch.returncode == wrong.returncode == 2
+    assert "this folder was not made by pinsweep" in scratch.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_creation_that_was_cut_goes_on_with_the_same_command(
+    pinsweep: Cli, tmp_path: Path, command: str
+) -> None:
+    """What is left of one are pages and a journal that takes them back: the file is empty once SQLite has seen it."""
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
+    code = """
+import os, signal, sqlite3
+db = sqlite3.connect("echo.db")
+db.execute("PRAGMA cache_size = 2")
+db.execute("BEGIN")
+for n in range(30):
+    db.execute(f"CREATE TABLE t{n} (a)")
+    db.execute(f"INSERT INTO t{n} VALUES (zeroblob(8192))")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
+    assert (tmp_path / "echo.db-journal").exists()
+
+    done = pinsweep(command, "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 0, done.stderr
+    if command == "run":
+        assert len(statuses(tmp_path / "echo.db")) == 4
+
+
+def test_a_file_that_is_deleted_under_a_run_is_named(
+    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+    wait_for_runs(tmp_path / "echo.db", 1)
+    (tmp_path / "echo.db").unlink()
+    _, stderr = process.communicate(timeout=20)
+
+    assert process.returncode == 1
+    assert "error: echo.db: was deleted while the run wrote into it" in stderr
+    assert "the same command starts again" in stderr
+    assert nothing_is_left(home)
+    assert [path.name for path in tmp_path.iterdir()] == ["echo.yaml"]
 
 
 def test_a_result_file_that_is_none_is_never_touched(pinsweep: Cli, tmp_path: Path) -> None:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped, Status
-from orchestrator.store import ResultFile, StoredExperiment, StoredPoint, create_result, open_result
-from parsers.errors import UserError
+from orchestrator.store import (
+    ResultFile,
+    StoredExperiment,
+    StoredPoint,
+    create_result,
+    open_begun,
+    open_result,
+)
+from parsers.errors import PinsweepError, UserError
 
 METRICS = {"reply": {"regex": "reply ([0-9.]+)", "unit": "ms", "better": "lower"}}
 POINT = Point(
@@ -127,6 +138,27 @@ def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> Non
         assert result.skipped() == ()
 
 
+def test_nothing_but_the_file_is_there_between_two_runs_and_after_the_last(tmp_path: Path) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        add(result, begin(result), b"reply 2.5\n")
+        assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+WRITER = f"""
+import os, sys
+from pathlib import Path
+sys.path[:0] = [{str(Path(__file__).parents[2])!r}, {str(Path(__file__).parent)!r}]
+from test_store import add, begin
+from orchestrator.store import create_result
+with create_result(Path(sys.argv[1])) as result:
+    session = begin(result)
+    print("begun", flush=True)
+    for repeat in range(1, 10**6):
+        add(result, session, os.urandom(2 << 20), repeat=repeat)
+"""
+
+
 def test_one_file_at_any_moment(tmp_path: Path) -> None:
     """A copy taken while a run goes on is a whole result file."""
     with create_result(tmp_path / "r.db") as result:
@@ -134,6 +166,181 @@ def test_one_file_at_any_moment(tmp_path: Path) -> None:
         (tmp_path / "copy.db").write_bytes((tmp_path / "r.db").read_bytes())
     with open_result(tmp_path / "copy.db") as copy:
         assert len(copy.runs()) == 1
+
+
+# --- the lock ----------------------------------------------------------------------------------------------
+
+
+def other_names(path: Path) -> list[Path]:
+    """Return names of the same file: beside it, in another folder, through a linked folder."""
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    names = [path.parent / "link.db", elsewhere / "link.db", path.parent / "hard.db", elsewhere / "hard.db"]
+    for name in names:
+        name.symlink_to(path) if name.stem == "link" else name.hardlink_to(path)
+    (path.parent / "folder").symlink_to(path.parent)
+    return [path, *names, path.parent / "folder" / path.name]
+
+
+def test_a_file_is_locked_by_whatever_name_and_the_holder_is_named(tmp_path: Path) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        add(result, begin(result), b"")
+        for name in other_names(tmp_path / "r.db"):
+            with pytest.raises(UserError, match=rf"another pinsweep \(pid {os.getpid()}\) is running into"):
+                create_result(name)
+        add(result, 1, b"", repeat=2)  # SQLite's own locks are as they were
+    for name in (tmp_path / "link.db", tmp_path / "elsewhere" / "hard.db"):
+        with create_result(name) as again:
+            assert len(again.runs()) == 2
+
+
+def test_a_file_that_is_just_being_made_is_locked(tmp_path: Path) -> None:
+    """Before the first table is in it: who finds it empty is not the one who fills it."""
+    (tmp_path / "link.db").symlink_to(tmp_path / "r.db")
+    with create_result(tmp_path / "r.db"):
+        with pytest.raises(UserError, match="another pinsweep"):
+            create_result(tmp_path / "link.db")
+        assert (tmp_path / "r.db").exists()  # the one that is refused removes nothing
+
+
+def test_kill_9_frees_the_lock(tmp_path: Path) -> None:
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "r.db"], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    with pytest.raises(UserError, match=rf"pid {writer.pid}\)"):
+        create_result(tmp_path / "r.db")
+    writer.kill()
+    writer.communicate()
+    create_result(tmp_path / "r.db").close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_file_is_locked_through_a_bind_mount(tmp_path: Path) -> None:
+    (tmp_path / "bound.db").touch()
+    code = "import sys; from pathlib import Path; from orchestrator.store import create_result; create_result(Path(sys.argv[1]))"
+    with create_result(tmp_path / "r.db") as result:
+        begin(result)
+        second = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", 'mount --bind r.db bound.db || exit 77; exec "$@"', "-",
+             sys.executable, "-c", code, "bound.db"],
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    if second.returncode == 77:
+        pytest.skip(f"no bind mounts here: {second.stderr}")
+    assert f"another pinsweep (pid {os.getpid()}) is running into" in second.stderr
+
+
+# --- creations that were cut, files that go ----------------------------------------------------------------
+
+CUT = """
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA cache_size = 2")
+db.execute("BEGIN")
+for n in range(30):
+    db.execute(f"CREATE TABLE t{n} (a)")
+    db.execute(f"INSERT INTO t{n} VALUES (zeroblob(8192))")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def cut_creation(path: Path) -> None:
+    """Leave what a kill -9 leaves in the middle of the first commit: some pages, and a journal that takes them back."""
+    subprocess.run([sys.executable, "-c", CUT, path], check=False)
+    assert path.stat().st_size > 0
+    assert path.with_name(f"{path.name}-journal").stat().st_size > 0
+
+
+def emptied(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE t (a)")
+        db.execute("DROP TABLE t")
+    assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("leave", [Path.touch, cut_creation, emptied])
+def test_a_creation_that_was_cut_is_taken_up(tmp_path: Path, leave: Callable[[Path], None]) -> None:
+    leave(tmp_path / "r.db")
+    assert open_begun(tmp_path / "r.db") is None
+    with pytest.raises(UserError, match="nothing is in it"):
+        open_result(tmp_path / "r.db")
+    with create_result(tmp_path / "r.db") as result:
+        add(result, begin(result), b"")
+        assert len(result.runs()) == 1
+
+
+def test_a_creation_that_was_cut_is_taken_up_without_a_look_before(tmp_path: Path) -> None:
+    cut_creation(tmp_path / "r.db")
+    with create_result(tmp_path / "r.db") as result:
+        add(result, begin(result), b"")
+
+
+@pytest.mark.parametrize("pragma", ["application_id = 7", "user_version = 7"])
+def test_databases_of_others_are_not_taken(tmp_path: Path, pragma: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "r.db")) as db:
+        db.execute(f"PRAGMA {pragma}")
+        if pragma.startswith("user"):
+            db.execute("CREATE TABLE t (a)")
+    before = (tmp_path / "r.db").read_bytes()
+    for take in (create_result, open_begun, open_result):
+        with pytest.raises(UserError, match="not a pinsweep result file"):
+            take(tmp_path / "r.db")
+    assert (tmp_path / "r.db").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("content", [b"x", b"text\n" * 40, b"SQLite format 3\0" + b"\0" * 100])
+def test_a_file_that_is_no_database_is_not_taken(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "r.db").write_bytes(content)
+    with pytest.raises(UserError, match="not a pinsweep result file"):
+        create_result(tmp_path / "r.db")
+    assert (tmp_path / "r.db").read_bytes() == content
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_that_was_made_for_nothing_goes(tmp_path: Path) -> None:
+    create_result(tmp_path / "new" / "r.db").close()
+    assert not list((tmp_path / "new").iterdir())
+    (tmp_path / "there.db").touch()
+    create_result(tmp_path / "there.db").close()
+    assert (tmp_path / "there.db").exists()  # somebody's own, empty as it is
+
+
+def test_a_dangling_link_is_where_the_file_is_made(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "r.db")
+    with create_result(tmp_path / "link.db") as result:
+        begin(result)
+    assert (tmp_path / "r.db").is_file()
+    assert (tmp_path / "link.db").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("take", "cause"),
+    [
+        (lambda path: path.unlink(), "was deleted while the run wrote into it"),
+        (lambda path: path.rename(path.with_name("moved.db")), "was moved to .*/moved.db while the run wrote into it"),
+        (lambda path: path.with_name("other").replace(path), "was deleted while the run wrote into it"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_taken_away_is_named(
+    tmp_path: Path, take: Callable[[Path], object], cause: str
+) -> None:
+    (tmp_path / "other").write_text("mine")
+    result = create_result(tmp_path / "r.db")
+    session = begin(result)
+    take(tmp_path / "r.db")
+    with pytest.raises(PinsweepError, match=cause) as error:
+        add(result, session, b"")
+    assert "again" in error.value.hint
+    result.close()
+    assert "mine" in [path.read_text() for path in (tmp_path / "other", tmp_path / "r.db") if path.is_file()]
+
+
+def test_what_a_commit_promises_is_on_the_disk(tmp_path: Path) -> None:
+    """EXTRA, in a file without a write-ahead log; scripts/powercut.py cuts the power."""
+    with create_result(tmp_path / "r.db") as result:
+        assert result._db.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert result._db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_another_program_can_read_it(tmp_path: Path) -> None:
@@ -163,13 +370,25 @@ def test_a_folder_and_a_few_letters_are_called_what_they_are(tmp_path: Path) -> 
 
 
 def test_a_file_of_a_newer_pinsweep_is_refused(tmp_path: Path) -> None:
-    with create_result(tmp_path / "r.db"):
-        pass
+    with create_result(tmp_path / "r.db") as result:
+        begin(result)
     with sqlite3.connect(tmp_path / "r.db") as db:
         db.execute("PRAGMA user_version = 99")
 
     with pytest.raises(UserError, match="newer pinsweep"):
         open_result(tmp_path / "r.db")
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_schema_that_never_was_is_not_read_as_the_first(tmp_path: Path, version: int) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        begin(result)
+    with sqlite3.connect(tmp_path / "r.db") as db:
+        db.execute(f"PRAGMA user_version = {version}")
+
+    for take in (open_result, open_begun, create_result):
+        with pytest.raises(PinsweepError, match=f"is damaged: schema {version}"):
+            take(tmp_path / "r.db")
 
 
 def test_a_missing_run_is_named_with_those_that_are_there(tmp_path: Path) -> None:
