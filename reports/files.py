@@ -1,44 +1,97 @@
-"""Writing files whole: a reader sees the old file or the new one, never a part. I/O."""
+"""Writing files whole: a reader sees the old file or the new one, never a part. No result file is ever replaced. I/O."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from orchestrator.store import MAGIC
 from parsers.errors import UserError
+from reports.inputs import is_result_file
+
+_BESIDE = ("-journal", "-wal", "-shm")
+"""SQLite's own files beside a database: half of a commit may be in them."""
 
 
-def refuse_inputs(output: Path, inputs: Iterable[Path]) -> None:
-    """Raise UserError if the output would replace one of the files that it is made of."""
+def refuse_output(output: Path, inputs: Iterable[Path] = ()) -> None:
+    """Raise UserError if the output would replace what it is made of, a result file or any other SQLite database.
+
+    For commands to call before long work; `write_whole` looks once more.
+    """
     if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
         raise UserError(str(output), "is what is read: it would be replaced", "name another file with -o")
+    _refuse_database(output)
+
+
+def _refuse_database(path: Path) -> None:
+    hint = "name another file with -o"
+    real = os.path.realpath(path)
+    if _is_database(Path(real)):
+        kind = "a result file" if is_result_file(path) else "an SQLite database"
+        raise UserError(str(path), f"is {kind}: it would be replaced", hint)
+    for suffix in _BESIDE:
+        database = Path(real.removesuffix(suffix))
+        if real.endswith(suffix) and _is_database(database):
+            raise UserError(str(path), f"is where SQLite keeps a part of {database.name}", hint)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:  # writing it will say
+        return False
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write text (UTF-8) or bytes to `path`, replacing what is there in one step. Raises UserError if it cannot be written."""
+    """Write text (UTF-8) or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
+
+    Raises UserError if it cannot be written, and for a result file.
+    """
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
     try:
-        if path.is_block_device():
-            raise UserError(str(path), "is a block device", "name a file with -o")
-        if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to replace
-            path.write_bytes(raw)
+        if path.exists() and not path.is_file() and not path.is_block_device():
+            path.write_bytes(raw)  # /dev/stdout, a pipe: nothing to replace
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    _refuse_database(path)
+    with _replacing(path) as temporary:
+        temporary.write_bytes(raw)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give an empty file beside `path`, which takes its place at the end, what it holds being whole. Raises UserError if that cannot be."""
+    real = Path(
+        os.path.realpath(path)
+    )  # as a shell's > does; and /dev/stdout is a link to what it was opened as
+    try:
+        if real.is_block_device():
+            raise UserError(str(path), "is a block device", "name a file with -o")
+        if real.exists() and not real.is_file():
+            raise UserError(str(path), "is not a file", "name a file with -o")
+        real.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        os.close(handle)
         temporary = Path(name)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(raw)
+            yield temporary
             mask = os.umask(0)
             os.umask(mask)
             temporary.chmod(0o666 & ~mask)
-            temporary.replace(path)
+            temporary.replace(real)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise UserError(
-            str(path), f"cannot be written: {error.strerror}", "name another file with -o"
-        ) from error
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> UserError:
+    return UserError(str(path), f"cannot be written: {error.strerror}", "name another file with -o")

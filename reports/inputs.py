@@ -7,10 +7,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator.store import APPLICATION_ID
+from orchestrator.store import APPLICATION_ID, MAGIC
 from parsers.errors import UserError
 
-_SQLITE = b"SQLite format 3\0"
 _ID_AT = 68  # of a database's first 100 bytes: https://www.sqlite.org/fileformat.html#application_id
 
 
@@ -45,7 +44,7 @@ def is_result_file(path: Path) -> bool:
             head = stream.read(_ID_AT + 4)
     except OSError:
         return False
-    return head.startswith(_SQLITE) and int.from_bytes(head[_ID_AT:], "big") == APPLICATION_ID
+    return head.startswith(MAGIC) and int.from_bytes(head[_ID_AT:], "big") == APPLICATION_ID
 
 
 def _below(folder: str) -> Iterable[Path]:

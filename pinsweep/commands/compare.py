@@ -110,7 +110,7 @@ def command(
     """
     from reports import comparison_formats, comparison_text
     from reports.comparison import Ask, compare
-    from reports.files import refuse_inputs
+    from reports.files import refuse_output
 
     default, named = _thresholds(thresholds)
     ask = Ask(
@@ -118,9 +118,11 @@ def command(
     )
     verdicts = _fails(fail_on)
     _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write})
+    if output is not None:
+        refuse_output(output)
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
     if output is not None:
-        refuse_inputs(output, files)
+        refuse_output(output, files)
     first = found = compare(a, b, ask, by=axis)
     if again:
         from pinsweep.commands._confirm import confirm

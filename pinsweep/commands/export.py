@@ -41,12 +41,12 @@ from pinsweep.commands import _options
 def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, output: Path | None) -> None:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
     from reports.export import export
-    from reports.files import refuse_inputs, write_whole
+    from reports.files import refuse_output, write_whole
     from reports.inputs import result_files
 
     paths = result_files(results)
     if output is not None:
-        refuse_inputs(output, paths)
+        refuse_output(output, paths)
     data = export(paths, form=form, shape=shape, tool=tool)
     if output is None:
         if form == "parquet":

@@ -69,13 +69,13 @@ def command(
     from reports import baselines, fleet, fleet_text, frames
     from reports import rules as site_rules
     from reports.columns import printable
-    from reports.files import refuse_inputs
+    from reports.files import refuse_output
     from reports.inputs import result_files
 
     paths = result_files(results)
     good = [] if baseline is None else baselines.resolve_any(baseline)
     if output is not None:
-        refuse_inputs(output, [*paths, *good, *([rules] if rules else [])])
+        refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = frames.load(good) if good else None
     loaded = frames.load(paths)

@@ -50,12 +50,12 @@ def command(
     whole sessions, not odd days. Needs the extra `history`.
     """
     from reports import frames, history, history_text
-    from reports.files import refuse_inputs
+    from reports.files import refuse_output
     from reports.inputs import result_files
 
     paths = result_files(results)
     if output is not None:
-        refuse_inputs(output, paths)
+        refuse_output(output, paths)
     loaded = frames.load(paths)
     report = history.build(loaded, threshold=threshold)
     click.echo(

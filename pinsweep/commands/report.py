@@ -37,14 +37,14 @@ def command(
     results: tuple[Path, ...], output: Path | None, lab: Path | None, template: Path | None, static: bool
 ) -> None:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
-    from reports.files import refuse_inputs
+    from reports.files import refuse_output
     from reports.inputs import result_files
     from reports.render import render_report
 
     paths = result_files(results)
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
-        refuse_inputs(page, paths)
+        refuse_output(page, paths)
         path = render_report(paths, page, static=static, template=template)
         click.echo(f"report  {path}", err=True)
     if lab:

@@ -1,0 +1,167 @@
+"""What the commands write for the user: never over a result file."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ECHO = """\
+schema: 1
+title: Echo
+tool: command
+fixed:
+  command: echo "value {n} ms"
+  metrics: {reply: {regex: "value ([0-9.]+) ms", unit: ms, better: lower}}
+matrix: {n: [1, 2]}
+repeats: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result file of four runs."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "echo.yaml").write_text(ECHO)
+    subprocess.run(
+        [sys.executable, "-m", "pinsweep", "run", "echo.yaml", "-o", "a.db"],
+        cwd=folder, check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "a.db"
+
+
+@pytest.fixture
+def here(sweep: Path, tmp_path: Path) -> Path:
+    """A folder with the result files a.db and b.db (of other sessions), a database of another program, and names of b.db."""
+    for name in ("a.db", "b.db"):
+        (tmp_path / name).write_bytes(sweep.read_bytes())
+    with sqlite3.connect(tmp_path / "b.db") as db:
+        db.execute("UPDATE session SET started_utc = '2026-01-01T00:00:00+00:00', seed = 1")
+    with sqlite3.connect(tmp_path / "other.sqlite") as db:
+        db.execute("CREATE TABLE thesis (text)")
+    (tmp_path / "echo.yaml").write_text(ECHO)
+    (tmp_path / "log.txt").write_text("value 1 ms\n")
+    (tmp_path / "link.html").symlink_to("b.db")
+    (tmp_path / "hard.html").hardlink_to(tmp_path / "b.db")
+    (tmp_path / "b.db-journal").write_bytes(b"")
+    return tmp_path
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("target", ["b.db", "other.sqlite", "link.html", "hard.html", "b.db-journal"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "report a.db -o",
+        "export a.db --format csv -o",
+        "compare a.db b.db -o",
+        "compare a.db b.db --format json -o",
+        "fleet a.db -o",
+        "history a.db -o",
+        "init command -o",
+    ],
+)
+def test_no_output_replaces_a_database(called: Cli, here: Path, words: str, target: str) -> None:
+    before = state(here)
+
+    done = called(*words.split(), target)
+
+    assert done.returncode == 2
+    assert f"error: {target}: " in done.stderr
+    assert "name another file" in done.stderr
+    assert state(here) == before
+
+
+def test_the_refusal_says_what_it_is(called: Cli, here: Path) -> None:
+    assert "b.db: is a result file: it would be replaced" in called("report", "a.db", "-o", "b.db").stderr
+    assert "is an SQLite database" in called("report", "a.db", "-o", "other.sqlite").stderr
+    assert "is where SQLite keeps a part of b.db" in called("report", "a.db", "-o", "b.db-journal").stderr
+    assert "is what is read" in called("report", "a.db", "-o", "a.db").stderr
+
+
+def test_it_is_refused_before_anything_is_read(called: Cli, here: Path) -> None:
+    """Reading two large files takes a minute."""
+    (here / "a.db").write_bytes(b"no database")
+    for words in (
+        "report a.db -o",
+        "export a.db -o",
+        "compare a.db b.db -o",
+        "fleet a.db -o",
+        "history a.db -o",
+    ):
+        assert "it would be replaced" in called(*words.split(), "b.db").stderr, words
+
+
+def test_the_default_name_of_a_page_may_be_a_result_file(called: Cli, here: Path) -> None:
+    shutil.move(here / "a.db", here / "a")
+    shutil.move(here / "b.db", here / "a.html")
+    before = state(here)
+
+    done = called("report", "a")
+
+    assert done.returncode == 2
+    assert "a.html: is a result file: it would be replaced" in done.stderr
+    assert state(here) == before
+
+
+@pytest.mark.parametrize("name", ["report.md", ".pinsweep.json"])
+def test_no_file_of_a_lab_folder_replaces_a_database(called: Cli, here: Path, name: str) -> None:
+    (here / "lab").mkdir()
+    shutil.copy(here / "b.db", here / "lab" / name)
+
+    called("report", "a.db", "--lab", "lab")
+
+    assert (here / "lab" / name).read_bytes() == (here / "b.db").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["topology.json", "facts.json"])
+def test_no_file_of_a_capture_replaces_a_database(called: Cli, here: Path, name: str) -> None:
+    (here / "node").mkdir()
+    shutil.copy(here / "b.db", here / "node" / name)
+
+    done = called("doctor", "--capture", "node")
+
+    assert done.returncode == 2
+    assert (here / "node" / name).read_bytes() == (here / "b.db").read_bytes()
+
+
+def test_captured_texts_go_into_no_other_database(called: Cli, here: Path) -> None:
+    before = state(here)
+    for words in (
+        "parse log.txt -o other.sqlite",
+        "run echo.yaml -o other.sqlite",
+        "plan echo.yaml -o other.sqlite",
+    ):
+        done = called(*words.split())
+        assert done.returncode == 2
+        assert "other.sqlite: not a pinsweep result file" in done.stderr
+    assert state(here) == before
+
+
+def test_a_link_keeps_to_its_target(called: Cli, here: Path) -> None:
+    (here / "latest.csv").symlink_to("today.csv")
+    for _ in range(2):  # first it dangles
+        assert called("export", "a.db", "-o", "latest.csv").returncode == 0
+        assert (here / "latest.csv").is_symlink()
+        assert (here / "today.csv").read_text().startswith("tool,")
+
+
+def test_standard_output_that_is_a_file_stays_standard_output(here: Path) -> None:
+    """/dev/stdout is a symbolic link to the file then, and root could replace the link itself."""
+    (here / "stdout").symlink_to("/proc/self/fd/1")
+    with (here / "out.csv").open("w") as out:
+        subprocess.run(
+            [sys.executable, "-m", "pinsweep", "export", "a.db", "-o", "stdout"], cwd=here, stdout=out, check=True
+        )  # fmt: skip
+    assert (here / "stdout").is_symlink()
+    assert (here / "out.csv").read_text().startswith("tool,")
