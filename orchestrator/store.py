@@ -20,7 +20,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -283,6 +283,16 @@ class ResultFile:
                 _insert_parsed(db, run_id, _how(record, run.point)[0], dumped)
                 count += 1
         return count
+
+    def copy(self, target: Path) -> None:
+        """Copy all that is committed into a database that is empty, at one moment, though runs go on.
+
+        Their commits wait meanwhile: so the target is not synced here. Raises sqlite3.Error where it cannot be written.
+        """
+        with closing(sqlite3.connect(target)) as new:
+            new.execute("PRAGMA synchronous = OFF")
+            new.execute("PRAGMA journal_mode = OFF")
+            self._db.backup(new)
 
     # --- reading -----------------------------------------------------------------------------------------
 

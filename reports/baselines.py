@@ -12,10 +12,7 @@ import hashlib
 import os
 import re
 import shutil
-import sqlite3
-import tempfile
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +21,7 @@ from orchestrator.store import Session, open_result
 from orchestrator.yaml_nodes import nearest
 from parsers.errors import UserError
 from reports import format as fmt
+from reports.files import copy_result
 from reports.inputs import result_files
 from reports.nodes import folded
 
@@ -143,10 +141,10 @@ def add(name: str, paths: Sequence[Path]) -> Baseline:
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path, copy in copies:
-            _copy(path, target / copy)
-    except (OSError, sqlite3.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(str(target), f"cannot be written: {reason}", _ELSEWHERE) from error
+            copy_result(path, target / copy)
+    except (OSError, UserError) as error:
+        cause = error.cause if isinstance(error, UserError) else f"cannot be written: {error.strerror}"
+        raise UserError(str(target), cause, _ELSEWHERE) from error
     return load(name)
 
 
@@ -177,19 +175,3 @@ def _copy_name(path: Path) -> str:
     start = re.sub(r"[^0-9T]", "", first.started_utc[:19])
     host = re.sub(r"[^A-Za-z0-9._-]", "_", first.host)[:40]
     return f"{start}-{host}-{digest.hexdigest()[:8]}.db"
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a database whole, even one that is being written to, and put it in place in one step."""
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    try:
-        with (
-            closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as old,
-            closing(sqlite3.connect(name)) as new,
-        ):
-            old.backup(new)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

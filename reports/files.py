@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.store import MAGIC
+from orchestrator.store import MAGIC, open_result
 from parsers.errors import UserError
 from reports.inputs import is_result_file
 
@@ -65,6 +66,20 @@ def write_whole(path: Path, data: str | bytes) -> None:
         temporary.write_bytes(raw)
 
 
+def copy_result(source: Path, target: Path) -> None:
+    """Copy a result file whole, even one that is being written to, and put it in place in one step.
+
+    The copy is on the disk when this returns. Raises UserError if it cannot be written.
+    """
+    with open_result(source) as result, _replacing(target) as temporary:
+        try:
+            result.copy(temporary)
+        except sqlite3.Error as error:
+            raise UserError(str(target), f"cannot be written: {error}", "name another file") from error
+        _sync(temporary)
+    _sync(Path(os.path.realpath(target)).parent)
+
+
 @contextmanager
 def _replacing(path: Path) -> Iterator[Path]:
     """Give an empty file beside `path`, which takes its place at the end, what it holds being whole. Raises UserError if that cannot be."""
@@ -91,6 +106,14 @@ def _replacing(path: Path) -> Iterator[Path]:
             raise
     except OSError as error:
         raise _not_written(path, error) from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _not_written(path: Path, error: OSError) -> UserError:

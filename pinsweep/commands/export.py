@@ -38,13 +38,32 @@ from pinsweep.commands import _options
     metavar="FILE",
     help="[default: standard output, except for parquet]",
 )
-def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, output: Path | None) -> None:
+@click.option(
+    "--copy",
+    "copy",
+    type=_options.FILE,
+    metavar="FILE",
+    help="Copy the one RESULT to FILE instead, whole, even while `pinsweep run` writes into it.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    results: tuple[Path, ...],
+    form: str,
+    shape: str,
+    tool: str | None,
+    output: Path | None,
+    copy: Path | None,
+) -> None:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
     from reports.export import export
     from reports.files import refuse_output, write_whole
     from reports.inputs import result_files
 
     paths = result_files(results)
+    if copy is not None:
+        _copy(context, paths, copy)
+        return
     if output is not None:
         refuse_output(output, paths)
     data = export(paths, form=form, shape=shape, tool=tool)
@@ -55,3 +74,24 @@ def command(results: tuple[Path, ...], form: str, shape: str, tool: str | None, 
     else:
         write_whole(output, data)
         click.echo(f"wrote  {output}", err=True)
+
+
+def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
+    from click.core import ParameterSource
+
+    from reports.files import copy_result, refuse_output
+
+    given = [
+        name
+        for name in context.params
+        if name not in ("results", "copy")
+        and context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        option = {"form": "format"}.get(given[0], given[0])
+        raise click.UsageError(f"--copy copies the whole file: leave --{option} out")
+    if len(paths) != 1:
+        raise click.UsageError(f"--copy copies one RESULT, {len(paths)} given")
+    refuse_output(target, paths)
+    copy_result(paths[0], target)
+    click.echo(f"wrote  {target}", err=True)

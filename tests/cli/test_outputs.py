@@ -1,7 +1,8 @@
-"""What the commands write for the user: never over a result file."""
+"""What the commands write for the user: never over a result file, and copies of one that are whole."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -64,6 +65,7 @@ def state(folder: Path) -> dict[str, bytes]:
     [
         "report a.db -o",
         "export a.db --format csv -o",
+        "export a.db --copy",
         "compare a.db b.db -o",
         "compare a.db b.db --format json -o",
         "fleet a.db -o",
@@ -165,3 +167,62 @@ def test_standard_output_that_is_a_file_stays_standard_output(here: Path) -> Non
         )  # fmt: skip
     assert (here / "stdout").is_symlink()
     assert (here / "out.csv").read_text().startswith("tool,")
+
+
+# --- export --copy -----------------------------------------------------------------------------------------
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return db.execute("SELECT * FROM run").fetchall()
+
+
+def test_a_copy_is_a_result_file(called: Cli, here: Path) -> None:
+    done = called("export", "a.db", "--copy", "new/copy.db")
+
+    assert done.returncode == 0, done.stderr
+    assert rows(here / "new" / "copy.db") == rows(here / "a.db")
+    assert [path.name for path in (here / "new").iterdir()] == ["copy.db"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert (here / "new" / "copy.db").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert called("show", "new/copy.db").returncode == 0
+
+
+def test_a_copy_replaces_what_is_no_result_file(called: Cli, here: Path) -> None:
+    (here / "copy.db").write_text("half a copy, by cp")
+    assert called("export", "a.db", "--copy", "copy.db").returncode == 0
+    assert len(rows(here / "copy.db")) == 4
+
+
+def test_a_copy_holds_nothing_of_a_commit_that_is_under_way(called: Cli, here: Path) -> None:
+    with sqlite3.connect(here / "a.db") as writer:
+        writer.execute("DELETE FROM run")
+        assert called("export", "a.db", "--copy", "copy.db").returncode == 0
+        writer.rollback()
+    assert len(rows(here / "copy.db")) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("export a.db b.db --copy c.db", "copies one RESULT, 2 given"),
+        ("export a.db --copy c.db -o d.csv", "leave --output out"),
+        ("export a.db --copy c.db --format json", "leave --format out"),
+        ("export a.db --copy c.db --shape long", "leave --shape out"),
+        ("export a.db --copy a.db", "is what is read"),
+        ("export log.txt --copy c.db", "not a pinsweep result file"),
+        ("export none.db --copy c.db", "no such file"),
+        ("export a.db --copy .", "is not a file"),
+        ("export a.db --copy /dev/null", "is not a file"),
+        ("export a.db --copy log.txt/c.db", "cannot be written"),
+    ],
+)
+def test_what_cannot_be_copied_is_refused(called: Cli, here: Path, words: str, says: str) -> None:
+    done = called(*words.split())
+
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not (here / "c.db").exists()
+    assert not list(here.glob(".c.db*"))

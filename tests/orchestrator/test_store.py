@@ -159,13 +159,26 @@ with create_result(Path(sys.argv[1])) as result:
 """
 
 
-def test_one_file_at_any_moment(tmp_path: Path) -> None:
-    """A copy taken while a run goes on is a whole result file."""
-    with create_result(tmp_path / "r.db") as result:
-        add(result, begin(result), b"reply 2.5\n")
-        (tmp_path / "copy.db").write_bytes((tmp_path / "r.db").read_bytes())
-    with open_result(tmp_path / "copy.db") as copy:
-        assert len(copy.runs()) == 1
+def test_a_copy_is_sound_while_another_process_commits_large_outputs(tmp_path: Path) -> None:
+    """SQLite writes a commit into the file in place, over several writes: `cp` may copy half of it."""
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path / "r.db"], stdout=subprocess.PIPE)
+    try:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        found: list[int] = []
+        while len(found) < 15 or found[-1] == found[0]:  # until the writer has gone on meanwhile
+            with open_result(tmp_path / "r.db") as result:
+                result.copy(tmp_path / "copy.db")
+            with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+                assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+                (runs,) = copy.execute("SELECT count(*) FROM run JOIN output USING (run_id)").fetchone()
+            found.append(runs)
+            (tmp_path / "copy.db").unlink()
+            assert writer.poll() is None
+    finally:
+        writer.kill()
+        writer.communicate()
+    assert found == sorted(found)
 
 
 # --- the lock ----------------------------------------------------------------------------------------------
