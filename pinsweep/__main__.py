@@ -7,31 +7,39 @@ import sys
 
 def main() -> None:
     """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 130 Ctrl-C."""
+    try:
+        status = _run()
+    except KeyboardInterrupt:  # while our own modules or the message of an error were on their way
+        status = 130
+    sys.exit(status)
+
+
+def _run() -> int:
     import click
 
     from parsers.errors import PinsweepError
     from pinsweep.cli import cli
 
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        return cli.main(standalone_mode=False) or 0
     except PinsweepError as error:
         for line in error.lines():
             print(line, file=sys.stderr)
-        sys.exit(error.exit_status)
+        return error.exit_status
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        return 2
+    except click.Abort:
+        return 130
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; nothing is left to say
-        sys.exit(1)
+        return 1
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
         print(f"error: {what}", file=sys.stderr)
-        sys.exit(1)
+        return 1
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
-        sys.exit(_bug())
+        return _bug()
 
 
 def _bug() -> int:
