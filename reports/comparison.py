@@ -8,6 +8,7 @@ The verdicts are those of `reports.verdicts`; here is decided what is compared w
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import statistics
 from collections import Counter
@@ -26,7 +27,7 @@ from reports import naming, numbers
 from reports.fingerprint import Fingerprint
 from reports.frames import LEFT_OUT, Results, Run, natural
 from reports.matching import CellOfSide, Matching, Pair, Unmatched, absence, cells, match
-from reports.numbers import Buckets, Number
+from reports.numbers import QUANTILES, Buckets, Name, Number
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
@@ -69,34 +70,43 @@ class Ask:
 class Row:
     """One number of one cell, on both sides."""
 
-    sweep: str
-    tool: str
-    cell: str  # "threads=4 place=remote"; "" of a sweep with one cell
+    pair: Pair  # of a number of a curve, without the axis that the curve goes over
+    number: Name
     labels: Mapping[str, str]  # axis → level, those of the inner rows and the metric's name among them
-    metric: str  # "triad bandwidth", "read latency p99", "PingPong time"
-    inner: str  # which row of the run's table: "8 B", "delay 100"; "" where the run has one
-    unit: str
-    better: Direction
-    derived: bool
     a: tuple[float, ...]  # per run, base units
     b: tuple[float, ...]
     decision: Decision
-    matched: str  # how, where the cells were not as written; else ""
+
+    @property
+    def sweep(self) -> str:
+        return self.pair.a.sweep
+
+    @property
+    def cell(self) -> str:
+        """`threads=4 place=remote`; "" of a sweep with one cell."""
+        return self.pair.a.name
+
+    @property
+    def unit(self) -> str:
+        return self.number.unit
+
+    @property
+    def better(self) -> Direction:
+        return self.number.better
+
+    @property
+    def derived(self) -> bool:
+        return self.number.derived
 
     @property
     def name(self) -> str:
         """`scaling, threads=4 place=remote: triad bandwidth`."""
-        return f"{self.place}: {self.quantity}"
+        return f"{self.place}: {self.number.words}"
 
     @property
     def place(self) -> str:
         """`scaling, threads=4 place=remote`."""
         return f"{self.sweep}, {self.cell}" if self.cell else self.sweep
-
-    @property
-    def quantity(self) -> str:
-        """`PingPong time, 8 B`."""
-        return f"{self.metric}, {self.inner}" if self.inner else self.metric
 
     @property
     def verdict(self) -> Verdict:
@@ -398,32 +408,25 @@ class _Draft:
     """A number of a pair before its verdict."""
 
     pair: Pair
-    number: Number  # one of A's: what it is called
+    number: Number  # one of A's: its name, and whether its last digit is known
     a: tuple[tuple[float, Hashable], ...]  # value, session
     b: tuple[tuple[float, Hashable], ...]
     resolution: float
+    family: str = ""
     curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
 
+    @property
+    def name(self) -> Name:
+        return self.number.name
 
-_Key = tuple[str, str, numbers.Part, bool]
-_Found = dict[_Key, list[tuple[Number, Hashable]]]
 
-
-class _Reader:
-    """The numbers of each run, read once: a curve over cells needs them again."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, list[Number]] = {}
-
-    def __call__(self, run: Run) -> list[Number]:
-        if id(run) not in self._known:
-            self._known[id(run)] = numbers.numbers(run)
-        return self._known[id(run)]
+_Found = dict[Name, list[tuple[Number, Hashable]]]
+_Read = Callable[[Run], Sequence[Number]]
 
 
 def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]]:
     """Return every number that both cells of a pair have, and say which only one has."""
-    read = _Reader()
+    read = functools.cache(numbers.numbers)  # a curve over cells needs them again
     drafts: list[_Draft] = []
     missing: list[Unmatched] = []
     for pair in matching.pairs:
@@ -432,19 +435,15 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
     drafts += _curves(matching.pairs, read, ask.slo_ns)
-    return _with_steps(drafts), missing
+    return _with_steps(_with_families(drafts)), missing
 
 
-def _found(cell: CellOfSide, read: _Reader) -> _Found:
+def _found(cell: CellOfSide, read: _Read) -> _Found:
     found: _Found = {}
     for run in cell.runs:
         for number in read(run):
-            found.setdefault(_key(number), []).append((number, _session(run)))
+            found.setdefault(number.name, []).append((number, _session(run)))
     return found
-
-
-def _key(number: Number) -> _Key:
-    return number.name.kind, number.name.quantity, number.name.part, number.name.derived
 
 
 def _session(run: Run) -> tuple[str, int]:
@@ -465,27 +464,42 @@ def _draft(
 
 
 def _missing(
-    own: SideName, other: SideName, cell: CellOfSide, has: Mapping[_Key, object], lacks: Mapping[_Key, object]
+    own: SideName, other: SideName, cell: CellOfSide, has: Collection[Name], lacks: Collection[Name]
 ) -> list[Unmatched]:
-    """Say of the rows that only one side of a pair has which they are, in one line a cell."""
-    left = [key for key in has if key not in lacks]
-    out = []
-    for few in (False, True):  # a quantile is given where ten operations lie beyond it
-        names = [
-            ", ".join(filter(None, _words_of(*key[:3])))
-            for key in left
-            if key[1].startswith("latency p") == few
-        ]
-        listed = (
-            fmt.words(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    """Say of the rows that only one side of a pair has which they are, in one line a cell and reason."""
+    measured = {_unmeasured(name): name for name in lacks}
+    reasons: dict[str, list[str]] = {}
+    for name in has:
+        if name in lacks:
+            continue
+        if there := measured.get(_unmeasured(name)):
+            reason = f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
+        elif name.metric == "latency" and name.statistic in dict(QUANTILES):
+            reason = f"{other} has too few operations for a "
+        else:
+            reason = f"{other} has no "
+        reasons.setdefault(reason, []).append(name.words)
+    return [
+        Unmatched(
+            side=own,
+            sweep=cell.sweep,
+            cell=cell.name,
+            reason=reason + (fmt.words(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"),
         )
-        reason = f"{other} has too few operations for a {listed}" if few else f"{other} has no {listed}"
-        if names:
-            out.append(Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=reason))
-    return out
+        for reason, names in reasons.items()
+    ]  # fmt: skip
 
 
-def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[_Draft]:
+def _unmeasured(name: Name) -> Name:
+    return dataclasses.replace(name, unit="", better="neither")
+
+
+def _measure(name: Name) -> str:
+    """Return "ns, lower is better"."""
+    return f"{name.unit if name.unit not in ('', '1') else 'no unit'}, {name.better} is better"
+
+
+def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> list[_Draft]:
     """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells."""
     groups: dict[tuple[str, str, str, Hashable], list[Pair]] = {}
     for pair in pairs:
@@ -508,7 +522,7 @@ def _curves(pairs: Sequence[Pair], read: _Reader, slo_ns: float | None) -> list[
     return out
 
 
-def _of_curves(cells: Sequence[CellOfSide], read: _Reader, slo_ns: float | None) -> _Found:
+def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> _Found:
     curves: dict[tuple[Hashable, int], dict[int, Sequence[Number]]] = {}
     for cell in cells:
         for run in cell.runs:
@@ -519,7 +533,7 @@ def _of_curves(cells: Sequence[CellOfSide], read: _Reader, slo_ns: float | None)
     for (session, _), curve in curves.items():
         if len(curve) == whole:  # a repeat that lacks a cell has another curve
             for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns):
-                found.setdefault(_key(number), []).append((number, session))
+                found.setdefault(number.name, []).append((number, session))
     return found
 
 
@@ -537,12 +551,12 @@ def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
     unknown: dict[Hashable, list[float]] = {}
     for draft in drafts:
         if _is_unknown(draft):
-            values = unknown.setdefault(_family(draft), [])
+            values = unknown.setdefault(draft.family, [])
             values += [value for value, _ in (*draft.a, *draft.b)]
     steps = {family: numbers.common_step(values) for family, values in unknown.items()}
 
     def stepped(draft: _Draft) -> _Draft:
-        step = steps[_family(draft)] if _is_unknown(draft) else 0.0
+        step = steps[draft.family] if _is_unknown(draft) else 0.0
         middle = statistics.median(abs(value) for value, _ in (*draft.a, *draft.b)) if step else 0.0
         return dataclasses.replace(draft, resolution=step / middle) if middle else draft
 
@@ -553,22 +567,35 @@ def _is_unknown(draft: _Draft) -> bool:
     return numbers.digits_unknown(draft.pair.a.tool, draft.number)
 
 
-def _family(draft: _Draft) -> str:
-    """Benchmark kind and metric; derived numbers of a tool have a family of their own, as they repeat what its cells say."""
-    number = draft.number
-    if number.name.derived:
-        return f"{draft.pair.a.tool}, derived"
-    return " ".join(filter(None, (draft.pair.a.tool, number.name.kind, number.name.quantity)))
+def _with_families(drafts: Sequence[_Draft]) -> list[_Draft]:
+    """Name the families: tool, kind and metric, and the unit where there are several.
+
+    Derived numbers of a tool have a family of their own, as they repeat what its cells say.
+    """
+
+    def title(draft: _Draft) -> str:
+        tool, name = draft.pair.a.tool, draft.name
+        return (
+            f"{tool}, derived" if name.derived else " ".join(filter(None, (tool, name.kind, name.quantity)))
+        )
+
+    units: dict[str, set[str]] = {}
+    for draft in drafts:
+        units.setdefault(title(draft), set()).add("" if draft.name.derived else draft.name.unit)
+    return [
+        dataclasses.replace(d, family=title(d) + (f", {d.name.unit}" if len(units[title(d)]) > 1 else ""))
+        for d in drafts
+    ]
 
 
 def _samples(drafts: Sequence[_Draft]) -> list[Sample]:
     return [
         Sample(
             key=key,
-            family=_family(draft),
+            family=draft.family,
             a=tuple(value for value, _ in draft.a),
             b=tuple(value for value, _ in draft.b),
-            better=draft.number.name.better,
+            better=draft.name.better,
             session_a=tuple(session for _, session in draft.a),
             session_b=tuple(session for _, session in draft.b),
             resolution=draft.resolution,
@@ -586,7 +613,7 @@ def _took_turns(draft: _Draft) -> bool:
 
 def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
     """Turn thresholds named by a word of the metric into those of families. Raises UserError for a word that no metric has."""
-    families = {_family(draft): _words(draft) for draft in drafts}
+    families = {draft.family: _words(draft.pair.a.tool, draft.name) for draft in drafts}
     known = sorted({word for words in families.values() for word in words})
     thresholds: dict[str, float] = {}
     for name, value in ask.thresholds.items():
@@ -599,18 +626,11 @@ def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
     return Rules(threshold=ask.threshold, thresholds=thresholds)
 
 
-def _words(draft: _Draft) -> frozenset[str]:
-    if draft.number.name.derived:
+def _words(tool: str, name: Name) -> frozenset[str]:
+    if name.derived:
         return frozenset({"derived"})
-    metric = draft.number.name.quantity.lower()
-    return frozenset(
-        {
-            metric,
-            *metric.split(),
-            draft.pair.a.tool,
-            *([draft.number.name.kind.lower()] if draft.number.name.kind else []),
-        }
-    )
+    metric = name.quantity.lower()
+    return frozenset({metric, *metric.split(), tool, name.kind.lower()} - {""})
 
 
 def _sessions(of: Side) -> list[Any]:
@@ -622,51 +642,16 @@ def _sessions(of: Side) -> list[Any]:
 
 
 def _row(draft: _Draft, decision: Decision) -> Row:
-    number, cell = draft.number, draft.pair.a
-    inner = {name: str(value) for name, value in number.name.part}
-    metric, inner_text = _words_of(number.name.kind, number.name.quantity, number.name.part)
+    cell, name = draft.pair.a, draft.name
+    inner = {label: str(value) for label, value in name.part}
     return Row(
-        sweep=cell.sweep,
-        tool=cell.tool,
-        cell=cell.name,
-        labels={
-            **cell.labels,
-            **inner,
-            "metric": number.name.quantity,
-            "sweep": cell.sweep,
-            "tool": cell.tool,
-        },
-        metric=metric,
-        inner=inner_text,
-        unit=number.name.unit,
-        better=number.name.better,
-        derived=number.name.derived,
+        pair=draft.pair,
+        number=name,
+        labels={**cell.labels, **inner, "metric": name.quantity, "sweep": cell.sweep, "tool": cell.tool},
         a=tuple(value for value, _ in draft.a),
         b=tuple(value for value, _ in draft.b),
         decision=decision,
-        matched=draft.pair.said,
     )
-
-
-_BEFORE: Final = ("kernel", "direction", "target", "op", "test", "operation")
-"""Labels that stand before the metric without their own name."""
-
-
-def _words_of(kind: str, metric: str, part: numbers.Part) -> tuple[str, str]:
-    """Return ("triad bandwidth", ""), ("PingPong time", "8 B"), ("loaded latency", "2:1, delay 100"), ("latency matrix", "from 0, to 1")."""
-    before = [str(value) for name, value in part if name in _BEFORE]
-    two = kind.startswith("Ping")  # of two processes by its nature
-    inner = [
-        fmt.size(float(str(value)))
-        if name == "message_size"
-        else str(value)
-        if name == "traffic"
-        else f"{name} {value}"
-        for name, value in part
-        if name not in _BEFORE and not (two and name == "nprocs")
-    ]
-    said = kind.endswith(f" {metric}") or kind in (f"{metric} matrix", f"max {metric}")
-    return " ".join([*before, kind if said else f"{kind} {metric}".strip()]), ", ".join(inner)
 
 
 _RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same": 2, "improved": 3}
@@ -733,8 +718,8 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
         for part, (left, right) in by_part.items():
             if left and right:
                 key = len(names)
-                metric, _ = _words_of("", "latency", part)
-                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {metric}"
+                name = Name(metric="latency", unit="ns", better="lower", part=part)
+                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
                 shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
     for shape in distribution.judge_shapes(shapes):
         likely = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)

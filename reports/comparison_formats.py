@@ -86,14 +86,14 @@ def _side(side: Side) -> dict[str, Any]:
 def _row(row: Row) -> dict[str, Any]:
     d = row.decision
     return {
-        "sweep": row.sweep, "tool": row.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.metric,
-        "row": row.inner, "unit": row.unit, "better": row.better, "derived": row.derived,
+        "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.number.title,
+        "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict,
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a},
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
-        "need_sessions": d.need_sessions, "advice": d.advice, "matched": row.matched,
+        "need_sessions": d.need_sessions, "advice": d.advice, "matched": row.pair.said,
     }  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def as_junit(comparison: Comparison) -> str:
         ]:  # fmt: skip
             ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
-            case = _case(suite, row.place, row.quantity)
+            case = _case(suite, row.place, row.number.words)
             said = f"{texts.from_to(row)}, {texts.change(row.change)}"
             if row.interval:
                 said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}"

@@ -54,7 +54,7 @@ def _percent(value: float) -> str:
 
 def unit_of(row: Row) -> str:
     """Return the unit as people call it: "IOPS" for fio's operations per second."""
-    if row.unit == "1/s" and "IOPS" in row.metric:
+    if row.unit == "1/s" and "IOPS" in row.number.metric:
         return "IOPS"
     return "" if row.unit == "1" else row.unit
 
@@ -305,16 +305,16 @@ def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterabl
 
 
 def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
-    """Yield the rows, those of one sweep and metric under one head, on one scale; groups in the order of their first row."""
+    """Yield the rows, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
     if not rows:
         return
     shown = rows if most is None else rows[:most]
     yield ""
     yield f"{title} ({fmt.count(len(rows))})"
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in shown:
-        groups.setdefault((row.sweep, row.metric), []).append(row)
-    for (sweep, metric), members in groups.items():
+        groups.setdefault((row.sweep, row.number.title, row.unit), []).append(row)
+    for (sweep, metric, _), members in groups.items():
         unit = unit_of(members[0])
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
@@ -326,7 +326,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
                 (
                     change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
                     scale.number(row.median_b, 4),
-                    " ".join(filter(None, (row.cell, row.inner, "" if common else f"({runs(row)})"))),
+                    " ".join(filter(None, (row.cell, row.number.row, "" if common else f"({runs(row)})"))),
                 )
                 for row in members
             ],

@@ -33,12 +33,12 @@ class Asked:
 def asked(found: Comparison) -> Asked:
     """Return the cells of the numbers that look changed: two thirds of the threshold off, to either side."""
     screened = screen(found.families)
-    repeats: dict[int, int] = {}
-    cells: dict[int, Pair] = {}
+    repeats: dict[Hashable, int] = {}
+    cells: dict[Hashable, Pair] = {}
     for decision in screened:
         for pair in found.behind[decision.key]:
-            cells[id(pair)] = pair
-            repeats[id(pair)] = max(repeats.get(id(pair), 0), fresh_repeats(decision))
+            cells[pair.key] = pair
+            repeats[pair.key] = max(repeats.get(pair.key, 0), fresh_repeats(decision))
     return Asked(
         keys=frozenset(d.key for d in screened),
         numbers=len(found.rows),
@@ -72,17 +72,18 @@ def confirmed(
     in_turns = side("A", found.a.title, a) if a is not None else None
     left = dataclasses.replace(in_turns or found.a, runs=(*(in_turns.runs if in_turns else ()), *stored))
     right = side("B", found.b.title, b)
-    names = {_name(row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
+    names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
+    twins = {wanted.cells[index].key for index in rerun.twins}
     fresh: dict[Hashable, tuple[Row, Sample]] = {}
     if left.runs and right.runs:
         # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
         again = compare(left, right, dataclasses.replace(ask, thresholds={}), by=found.by)
         for row in again.rows:
-            key = names.get(_name(row))
+            key = names.get(_name(again, row))
             if key is not None:
                 sample = again.samples[_index(row.decision)]
-                twins = all(_is_twin(pair, wanted, rerun) for pair in found.behind[key])
-                fresh[key] = row, dataclasses.replace(sample, key=key, interleaved=twins)
+                both = all(pair.key in twins for pair in found.behind[key])
+                fresh[key] = row, dataclasses.replace(sample, key=key, interleaved=both)
     families = settle(found.families, [s for _, s in fresh.values()], found.rules, asked=wanted.keys)
     decisions = {d.key: d for family in families for d in family.decisions}
     rows = tuple(
@@ -99,17 +100,14 @@ def confirmed(
     )
 
 
-def _name(row: Row) -> tuple[object, ...]:
-    return row.sweep, row.tool, row.cell, row.metric, row.inner, row.derived
+def _name(of: Comparison, row: Row) -> Hashable:
+    """Return what a row is in this comparison and in the one of the fresh runs: the cells of both sides, and the number."""
+    return frozenset(pair.key for pair in of.behind[row.decision.key]), row.number
 
 
 def _index(decision: Decision) -> int:
     assert isinstance(decision.key, int)  # samples have their place in the comparison as key
     return decision.key
-
-
-def _is_twin(pair: Pair, wanted: Asked, rerun: Rerun) -> bool:
-    return next(i for i, cell in enumerate(wanted.cells) if cell is pair) in rerun.twins
 
 
 def _row(row: Row, fresh: dict[Hashable, tuple[Row, Sample]], decision: Decision) -> Row:

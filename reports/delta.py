@@ -6,8 +6,9 @@ better, A / B where less is. What is written is the change in the metric's own s
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -85,16 +86,16 @@ class Delta:
 
 def delta(comparison: Comparison) -> Delta:
     """Return the section of a comparison."""
-    shown: set[int] = set()
+    shown: set[Hashable] = set()
     for verdict, most in _MOST.items():
         rows = [row for row in comparison.rows if row.verdict == verdict and not row.once]
         rows = rows[::-1] if verdict == "improved" else rows
         if verdict == "same" and len(comparison.rows) > 60:
             continue
-        shown |= {id(row) for row in rows[:most]}
-    shown |= {id(row) for row in comparison.once[:40]}
-    open_ = sorted((row for row in comparison.rows if id(row) in shown), key=lambda row: -_worse(row))
-    closed = [row for row in comparison.rows if id(row) not in shown]
+        shown |= {row.decision.key for row in rows[:most]}
+    shown |= {row.decision.key for row in comparison.once[:40]}
+    open_ = sorted((row for row in comparison.rows if row.decision.key in shown), key=lambda r: -_worse(r))
+    closed = [row for row in comparison.rows if row.decision.key not in shown]
     clip = _clip(open_)
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
@@ -161,7 +162,7 @@ def _line(row: Row, clip: float) -> Line:
     verdict = "one run" if row.once else texts.WORDS[row.verdict]
     return Line(
         place=row.place,
-        metric=row.quantity,
+        metric=row.number.words,
         sub=", ".join(filter(None, (unit, texts.direction(row)))),
         a=a,
         b=b,
@@ -258,9 +259,10 @@ _AXES: Final = {
 """Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
 
 _HEADLINES: Final = (
-    "triad bandwidth", "loaded latency", "PingPong time", "IOPS", "latency p50", "latency mean", "bandwidth",
+    ("loaded latency", "latency"), ("PingPong", "time"), ("", "IOPS"), ("", "latency p50"), ("", "latency mean"),
+    ("", "bandwidth"),
 )  # fmt: skip
-"""Metrics whose curves are drawn, by how their name ends, in this order; of a program of the user's, its first."""
+"""Kind ("": any) and metric of the numbers whose curves are drawn, in this order; of a program of the user's, its first."""
 
 _MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
 
@@ -269,27 +271,32 @@ def curves(comparison: Comparison) -> list[Figure]:
     """Return the figures of the main metrics that have a curve, A solid, B dashed in the same hue: sweeps with the worst change
     first."""
     rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
-    sweeps = common.group(rows, lambda row: (row.tool, row.sweep))
+    sweeps = common.group(rows, lambda row: (row.pair.a.tool, row.sweep))
     found: list[Figure] = []
     for (_, sweep), members in sorted(sweeps.items(), key=lambda s: -max(map(_worse, s[1]))):
-        by_metric = common.group(members, lambda row: row.metric)
-        drawn = [_figure(sweep, metric, by_metric[metric]) for metric in _main(list(by_metric))]
+        by_metric = common.group(members, lambda row: (row.number.title, row.unit))
+        drawn = [_figure(sweep, rows) for rows in _main(list(by_metric.values()))]
         found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
     return found[:_MOST_FIGURES]
 
 
-def _main(metrics: Sequence[str]) -> list[str]:
+def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
     """Return the metrics to draw: of STREAM's kernels the triad, of a latency the median rather than the mean."""
-    if triad := [m for m in metrics if m.endswith(_HEADLINES[0])]:
+    if triad := [rows for rows in metrics if ("kernel", "triad") in rows[0].number.part]:
         return triad
-    medians = {m.removesuffix("p50") for m in metrics if m.endswith("p50")}
-    ranked = [
-        (rank, m)
-        for m in metrics
-        if (rank := next((i for i, end in enumerate(_HEADLINES) if m.endswith(end)), None)) is not None
-        and m.removesuffix("mean") not in medians
-    ]
-    return [m for _, m in sorted(ranked)] or list(metrics)[:1]
+    names = {rows[0].number for rows in metrics}
+    ranked = []
+    for rows in metrics:
+        name = rows[0].number
+        at = [
+            i
+            for i, head in enumerate(_HEADLINES)
+            if head in ((name.kind, name.quantity), ("", name.quantity))
+        ]
+        beside = name.statistic == "mean" and dataclasses.replace(name, statistic="p50") in names
+        if at and not beside and "to" not in dict(name.part):  # a matrix is no curve
+            ranked.append((at[0], name.title, rows))
+    return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
 
 
 def _axis(rows: Sequence[Row]) -> str | None:
@@ -310,8 +317,8 @@ def _number(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _figure(sweep: str, metric: str, rows: Sequence[Row]) -> Figure | None:
-    axis = _axis(rows)
+def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
+    axis, metric = _axis(rows), rows[0].number.title
     if axis is None:
         return None
     if axis in ("message_size", "delay"):

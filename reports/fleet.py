@@ -258,22 +258,15 @@ def _missing(
     of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
 ) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Return the numbers that some nodes of a group lack, a whole cell as one, and one that most lack as theirs who have it."""
-    lacking: dict[str, dict[tuple[str, ...], int]] = {}
+    lacking: dict[str, dict[tuple[str, ...], list[Series]]] = {}
     for one, metric in zip(of, metrics, strict=True):
         without = tuple(name for name in members if name not in metric.values)
-        lacking.setdefault(one.cell, Counter())[without] += 1
-    names = {(one.cell, tuple(n for n in members if n not in m.values)): one for one, m in zip(of, metrics, strict=True)}  # fmt: skip
+        lacking.setdefault(one.cell, {}).setdefault(without, []).append(one)
     for cell, found in lacking.items():
-        for without, numbers in found.items():
+        for without, (first, *rest) in found.items():
             if without:
-                whole = len(found) == 1
-                name = cell if whole else names[cell, without].name
-                more = (
-                    ""
-                    if whole or numbers == 1
-                    else f" and {fmt.plural(numbers - 1, 'more number', 'more numbers')}"
-                )
-                yield f"{name}{more}", without
+                more = f" and {fmt.plural(len(rest), 'more number', 'more numbers')}" if rest else ""
+                yield cell if len(found) == 1 else f"{first.name}{more}", without
 
 
 def _programs(collected: Iterable[Series]) -> list[str]:

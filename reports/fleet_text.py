@@ -166,22 +166,17 @@ def _group_json(group: Group) -> dict[str, Any]:
         "hardware": dict(group.hardware.facts), "nodes": list(group.nodes), "differs": group.apart or None,
         "judged": group.judged, "baseline_sessions": group.baseline,
         "numbers": [
-            {
-                "number": one.name, "unit": one.unit, "better": one.better, "median": strip.middle, "spread": strip.spread,
-                "nodes": len(strip.nodes),
-            }
+            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.nodes)}
             for one, strip in group.strips
         ],
     }  # fmt: skip
 
 
 def _odd_json(odd: Odd) -> dict[str, Any]:
-    key, found = odd.series.key, odd.found
+    found = odd.found
     return {
-        "node": odd.node, "verdict": found.status, "tool": key.tool, "sweep": key.sweep, "cell": odd.series.cell,
-        "metric": key.metric, "labels": dict(key.part), "number": odd.series.name, "unit": odd.series.unit,
-        "value": found.value, "median": odd.strip.middle, "change": odd.change, "worse": found.worse, "z": found.z,
-        "sessions": found.runs, "reason": found.reason or None,
+        "node": odd.node, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
+        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": found.reason or None,
     }  # fmt: skip
 
 

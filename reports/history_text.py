@@ -96,11 +96,8 @@ def _step_json(step: Step) -> dict[str, Any]:
 
 
 def _series_json(history: History) -> dict[str, Any]:
-    one = history.series
     return {
-        "host": history.host, "tool": one.key.tool, "sweep": one.key.sweep, "cell": one.cell, "metric": one.key.metric,
-        "labels": dict(one.key.part), "number": one.name, "unit": one.unit, "better": one.better,
-        "sessions": list(_sessions_json(history)),
+        "host": history.host, **history.series.fields(), "sessions": list(_sessions_json(history)),
         "changes": [
             {
                 "started_utc": history.moments[c.index].session.started_utc, "session": c.index, "word": c.word,

@@ -38,6 +38,7 @@ READING: Final = frozenset({"metrics"})
 class CellOfSide:
     """One cell of one side, with its runs that count: repeats, perhaps of several sessions and hosts."""
 
+    key: Hashable  # what makes its runs one cell: the same in every set of results
     sweep: str
     title: str
     tool: str
@@ -65,6 +66,11 @@ class Pair:
     a: CellOfSide
     b: CellOfSide
     how: How
+
+    @property
+    def key(self) -> Hashable:
+        """Which cells they are, in every comparison of the same sides."""
+        return self.a.key, self.b.key
 
     @property
     def said(self) -> str:
@@ -141,7 +147,7 @@ def cells(runs: Iterable[Run], ignore: Collection[str] = ()) -> list[CellOfSide]
         relation = "" if "place" in ignore else run.relation
         key = (run.record.point_id, relation) if not ignore else (_point_key(run, ignore), relation)
         found.setdefault(key, []).append(run)
-    return [_cell(members, ignore) for members in found.values()]
+    return [_cell(key, members, ignore) for key, members in found.items()]
 
 
 def _point_key(run: Run, ignore: Collection[str]) -> str:
@@ -150,11 +156,12 @@ def _point_key(run: Run, ignore: Collection[str]) -> str:
     return canonical_json({k: v for k, v in canonical.items() if k not in ignore})
 
 
-def _cell(runs: Sequence[Run], ignore: Collection[str]) -> CellOfSide:
+def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOfSide:
     first = runs[0]
     dropped = {*ignore, *READING}
     placed = "place" not in ignore
     return CellOfSide(
+        key=key,
         sweep=first.point.sweep,
         title=first.sweep_title,
         tool=first.tool,

@@ -26,6 +26,7 @@ from typing import Final
 from orchestrator.model import STATUSES
 from reports import naming, series
 from reports.frames import Results, Run
+from reports.numbers import Name
 from reports.series import Series
 
 _UNITS: Final[Mapping[str, tuple[str, float]]] = {
@@ -37,7 +38,8 @@ _UNITS: Final[Mapping[str, tuple[str, float]]] = {
 _NAMES: Final[Mapping[str, str]] = {"IOPS": "operations", "α": "startup_time", "n½": "half_peak_size"}
 """Numbers that are called otherwise here: "iops_per_second" would be one "per second" too many."""
 
-_STATISTIC: Final = re.compile(r"(?P<name>.+) (?P<statistic>mean|p[0-9.]+)")
+_REPEATS: Final = "repeats"
+"""How the family of a tool is called that counts the runs behind each median."""
 
 _TAKEN: Final = frozenset({"job", "instance", "le", "quantile"})
 """Labels that Prometheus sets itself, or that mean something to it."""
@@ -82,7 +84,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
         for values in by_host.values():
             cell = _cell_labels(values[0].run)
             labels = _distinct(
-                _merged(cell, _own_labels(one)), one.key.point_id, samples.setdefault(name, {})
+                _merged(cell, _own_labels(one, unit)), one.key.point_id, samples.setdefault(name, {})
             )
             samples[name][labels] = statistics.median(v.value for v in values) * factor
             of_tool = repeats.setdefault(_fit(one.key.tool), {})
@@ -93,7 +95,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
     ]
     out += [
         Family(
-            name=f"pinsweep_{of}_repeats",
+            name=f"pinsweep_{of}_{_REPEATS}",
             unit="",
             text=f"Runs of a cell of {of} behind each median.",
             samples=tuple(found.items()),
@@ -153,23 +155,17 @@ def _seconds(started_utc: str) -> float | None:
 def _named(one: Series) -> tuple[str, str, float, str]:
     """Return (name, unit, factor to it, help) of a number's family."""
     unit, factor = _UNITS.get(one.unit, (_fit(one.unit).strip("_").lower(), 1.0))
-    metric = _split(one)[0]
-    stem = _fit(_NAMES.get(metric, metric.replace("×", "x"))).strip("_").lower()
+    name = "_".join(filter(None, ("pinsweep", _fit(one.key.tool), _stem(one.key.name, unit), unit)))
+    text = f"{naming.tool_name(one.key.tool)}: {one.key.name.metric}, the median over the repeats of a cell."
+    return name, unit, factor, text
+
+
+def _stem(name: Name, unit: str) -> str:
+    """Return the metric as a part of a family's name, which `unit` ends: "latency" of a program's "latency_seconds"."""
+    stem = _fit(_NAMES.get(name.metric, name.metric.replace("×", "x"))).strip("_").lower()
     if unit and (stem == unit or stem.endswith(f"_{unit}")):
         stem = stem.removesuffix(unit).rstrip("_")
-    name = "_".join(filter(None, ("pinsweep", _fit(one.key.tool), stem, unit)))
-    return (
-        name,
-        unit,
-        factor,
-        f"{naming.tool_name(one.key.tool)}: {metric}, the median over the repeats of a cell.",
-    )
-
-
-def _split(one: Series) -> tuple[str, str]:
-    """Return (metric, statistic): "latency p99" is a latency with the label statistic="p99"."""
-    found = _STATISTIC.fullmatch(one.key.metric)
-    return (found["name"], found["statistic"]) if found else (one.key.metric, "")
+    return f"value_{stem}".rstrip("_") if stem + unit == _REPEATS else stem
 
 
 def _cell_labels(run: Run) -> Labels:
@@ -179,11 +175,11 @@ def _cell_labels(run: Run) -> Labels:
     return _labels((*found.items(), *(i for i in run.point.labels().items() if i[0] != "place")))
 
 
-def _own_labels(one: Series) -> Labels:
-    metric, statistic = _split(one)
-    # "a-b" and "a.b" would be one name
-    unfit = metric if one.key.tool == "command" and _fit(metric) != metric else ""
-    return _labels([("kind", one.key.kind), *one.key.part, ("statistic", statistic), ("metric", unfit)])
+def _own_labels(one: Series, unit: str) -> Labels:
+    name = one.key.name
+    # a user may call two numbers "a-b" and "a.b", "rate" and "Rate": one name here
+    changed = name.metric if one.key.tool == "command" and _stem(name, unit) != name.metric else ""
+    return _labels([("kind", name.kind), *name.part, ("statistic", name.statistic), ("metric", changed)])
 
 
 def _labels(pairs: Iterable[tuple[str, object]]) -> Labels:

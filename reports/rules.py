@@ -1,7 +1,7 @@
 """Floors and tolerances of a fleet, from YAML: what a site asks of a node beside being like the others. Pure but for `load`.
 
     rules:
-      - metric: bandwidth            # the number, as the table prints it; * and ? stand for anything
+      - metric: bandwidth            # metric and statistic, or as the table prints it; * and ? stand for anything
         sweep: scaling               # of this sweep only
         where: {kernel: triad, threads: 8, place: local}
         floor: 180 GB/s              # a node worse than this is slow, whatever the others do
@@ -51,9 +51,10 @@ class Rule:
     tolerance: float | None  # relative: 0.08
 
     def fits(self, series: Series) -> bool:
-        labels = labels_of(series)
+        labels, name = labels_of(series), series.key.name
+        called = (name.quantity, name.statistic, name.title, name.words)
         return (
-            fnmatchcase(series.key.metric, self.metric or "*")
+            any(fnmatchcase(text, self.metric or "*") for text in called)
             and fnmatchcase(series.key.tool, self.tool or "*")
             and fnmatchcase(series.key.sweep, self.sweep or "*")
             and all(fnmatchcase(labels.get(name, ""), value) for name, value in self.where)
@@ -63,8 +64,9 @@ class Rule:
 def labels_of(series: Series) -> dict[str, str]:
     """Return what `where` may ask of a number: the axes of its cell, what tells it in its run, "place" and "relation"."""
     run = series.values[0].run
-    own: dict[str, Any] = {"place": run.place, "relation": run.relation, "kind": series.key.kind}
-    return {k: _text(v) for k, v in {**own, **run.point.labels(), **dict(series.key.part)}.items()}
+    name = series.key.name
+    own: dict[str, Any] = {"place": run.place, "relation": run.relation, "kind": name.kind}
+    return {k: _text(v) for k, v in {**own, **run.point.labels(), **dict(name.part)}.items()}
 
 
 def _text(value: Any) -> str:  # noqa: ANN401

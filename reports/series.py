@@ -8,15 +8,14 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from parsers.errors import UserError
 from parsers.measurement import Direction
 from reports import naming, numbers
 from reports.frames import Results, Run
-from reports.numbers import Number, Part
+from reports.numbers import Name, Number
 
 SessionKey = tuple[str, int]
 """A session: its file, its number there."""
@@ -30,9 +29,7 @@ class Key:
     program: str  # what must not be mixed: the tool's name, or its stand-in's
     sweep: str
     point_id: str
-    kind: str
-    part: Part
-    metric: str
+    name: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +54,28 @@ class Series:
 
     key: Key
     cell: str  # "scaling, place=local threads=4", for people
-    quantity: str  # "triad bandwidth"
-    unit: str
-    better: Direction
     values: tuple[Value, ...]
+
+    @property
+    def unit(self) -> str:
+        return self.key.name.unit
+
+    @property
+    def better(self) -> Direction:
+        return self.key.name.better
 
     @property
     def name(self) -> str:
         """`scaling, place=local threads=4: triad bandwidth`, for people."""
-        return f"{self.cell}: {self.quantity}"
+        return f"{self.cell}: {self.key.name.words}"
+
+    def fields(self) -> dict[str, object]:
+        """Return what the number is, for programs, ready for JSON."""
+        key, name = self.key, self.key.name
+        return {
+            "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "metric": name.quantity,
+            "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
+        }  # fmt: skip
 
     @property
     def resolution(self) -> float:
@@ -103,23 +113,18 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
     `undirected`: also those of which neither is better.
     """
     values: dict[Key, list[Value]] = {}
-    heads: dict[Key, tuple[Run, Number]] = {}
     for run, key, number in _each(results):
         if number.name.better != "neither" or undirected:
             values.setdefault(key, []).append(Value(run=run, number=number))
-            heads.setdefault(key, (run, number))
     return _with_steps(
-        Series(
-            key=key, cell=_cell(run), quantity=quantity(number), unit=number.name.unit, better=number.name.better, values=tuple(values[key])
-        )
-        for key, (run, number) in heads.items()
-    )  # fmt: skip
+        Series(key=key, cell=_cell(own[0].run), values=tuple(own)) for key, own in values.items()
+    )
 
 
 def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
     """Give numbers of programs whose format nobody knows the last digit that the values of all their cells show."""
     listed = tuple(found)
-    unknown: dict[tuple[str, str, str], list[float]] = {}
+    unknown: dict[Hashable, list[float]] = {}
     for one in listed:
         if _is_unknown(one):
             unknown.setdefault(_family(one), []).extend(v.value for v in one.values)
@@ -131,8 +136,8 @@ def _is_unknown(one: Series) -> bool:
     return numbers.digits_unknown(one.key.tool, one.values[0].number)
 
 
-def _family(one: Series) -> tuple[str, str, str]:
-    return one.key.program, one.key.kind, one.key.metric
+def _family(one: Series) -> Hashable:
+    return one.key.program, one.key.name.family
 
 
 def _stepped(one: Series, step: float) -> Series:
@@ -143,33 +148,11 @@ def _stepped(one: Series, step: float) -> Series:
 def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
     for tool in results.tools:
         for run in results.good(tool):
-            program = naming.program_kind(run)
+            program, sweep, point_id = naming.program_kind(run), run.point.sweep, run.record.point_id
             for number in numbers.numbers(run):
-                yield (
-                    run,
-                    Key(
-                        tool=tool, program=program, sweep=run.point.sweep, point_id=run.record.point_id,
-                        kind=number.name.kind, part=number.name.part, metric=number.name.quantity,
-                    ),
-                    number,
-                )  # fmt: skip
+                key = Key(tool=tool, program=program, sweep=sweep, point_id=point_id, name=number.name)
+                yield run, key, number
 
 
 def _cell(run: Run) -> str:
     return f"{run.point.sweep}, {run.point.describe()}" if run.point.labels() else run.point.sweep
-
-
-_SAID_FIRST: Final = ("kernel", "benchmark", "direction", "target", "op")
-_NOT_SAID: Final = frozenset({"nprocs", *_SAID_FIRST})
-
-
-def quantity(number: Number) -> str:
-    """Return "triad bandwidth", "read latency p99", "loaded latency at delay 100, traffic 2:1"."""
-    labels = dict(number.name.part)
-    first = [str(labels[name]) for name in _SAID_FIRST if name in labels]
-    rest = [f"{name.replace('_', ' ')} {value}" for name, value in number.name.part if name not in _NOT_SAID]
-    kind = [number.name.kind] if number.name.kind and number.name.kind not in first else []
-    metric = number.name.quantity.replace("_", " ")
-    if kind and kind[0].endswith(metric):  # "idle latency" is a latency
-        kind, metric = [], kind[0]
-    return " ".join([*kind, *first, metric]) + (f" at {', '.join(rest)}" if rest else "")

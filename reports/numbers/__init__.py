@@ -19,6 +19,7 @@ from parsers import get_parser
 from parsers.measurement import Parsed
 from reports import format as fmt
 from reports.frames import Run
+from reports.numbers._quantiles import QUANTILES
 from reports.numbers.model import Buckets, Name, Number, Part, common_step
 
 
@@ -114,6 +115,6 @@ def leading(tool: str, parsed: Parsed) -> tuple[str, float] | None:
 
 
 __all__ = [
-    "Buckets", "Name", "Number", "NumbersModule", "Part",
+    "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
     "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "headline", "histograms", "leading", "numbers",
 ]  # fmt: skip

@@ -1,13 +1,14 @@
-"""A number and its name: the one by which compare, fleet, history, export and OpenMetrics know it. Pure."""
+"""A number and its name: the one by which compare, fleet, history, export and OpenMetrics know and say it. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Final, Self
 
 from parsers.measurement import Cell, Direction, Measurement, Metric
+from reports import format as fmt
 from reports.derive import Bucket
 
 Part = tuple[tuple[str, Cell], ...]
@@ -15,10 +16,16 @@ Part = tuple[tuple[str, Cell], ...]
 
 Buckets = tuple[Bucket, ...]
 
+_FIRST: Final = ("kernel", "benchmark", "direction", "target", "op", "test", "operation")
+"""Labels that stand before the metric, their values alone."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """What a number is, wherever and whenever it was measured. Two numbers of one name are of one quantity."""
+    """What a number is, wherever and whenever it was measured: its whole identity within a run.
+
+    Two numbers of one name are of one quantity; of another unit or direction they are of another, and never compared.
+    """
 
     metric: str  # "bandwidth", "latency"
     unit: str  # a base unit
@@ -32,6 +39,54 @@ class Name:
     def quantity(self) -> str:
         """Metric and statistic: "latency p99"."""
         return f"{self.metric} {self.statistic}" if self.statistic else self.metric
+
+    @property
+    def family(self) -> Name:
+        """The name that all rows of a table share."""
+        return replace(self, part=())
+
+    @property
+    def title(self) -> str:
+        """What all rows of a table are: "triad bandwidth", "read latency p99", "PingPong time", "latency matrix"."""
+        quantity = self.quantity.replace("_", " ")
+        # an idle latency is a latency
+        said = self.kind.endswith(f" {quantity}") or self.kind == f"{quantity} matrix"
+        labels = dict(self.part)
+        first = [str(labels[label]) for label in _FIRST if label in labels]
+        return " ".join(filter(None, (*first, self.kind, "" if said else quantity)))
+
+    @property
+    def row(self) -> str:
+        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100"; "" where the run has one.
+
+        That PingPong and PingPing are of two processes goes without saying.
+        """
+        two = self.kind.startswith("Ping")
+        return ", ".join(
+            _size(value)
+            if label == "message_size" and isinstance(value, int | float)
+            else f"{label.replace('_', ' ')} {value}"
+            for label, value in self.part
+            if label not in _FIRST and not (two and (label, value) == ("nprocs", 2))
+        )
+
+    @property
+    def words(self) -> str:
+        """The name as every table, chart and file says it: "triad bandwidth", "PingPong time at 8 B"."""
+        return f"{self.title} at {self.row}" if self.row else self.title
+
+    def fields(self) -> dict[str, Any]:
+        """Return the name for programs, ready for JSON; the labels as they are."""
+        return {
+            "metric": self.metric, "statistic": self.statistic or None, "unit": self.unit, "better": self.better,
+            "kind": self.kind or None, "labels": dict(self.part), "derived": self.derived,
+        }  # fmt: skip
+
+
+def _size(value: float) -> str:
+    """`_size(4096)` is "4 KiB", `_size(4097)` is "4097 B": sizes are told apart to the byte."""
+    exact = value % fmt.scale_for([value], "B").factor == 0
+    return fmt.size(value) if exact else f"{value} B"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,7 @@ def test_what_differs_is_said_first(slow_remote: Comparison) -> None:
 
 
 def test_derived_numbers_have_a_family_of_their_own(slow_remote: Comparison) -> None:
-    derived = {(r.metric, r.labels["place"]): r for r in slow_remote.rows if r.derived}
+    derived = {(r.number.title, r.labels["place"]): r for r in slow_remote.rows if r.derived}
 
     assert {r.decision.family for r in derived.values()} == {"stream, derived"}
     assert derived["triad peak bandwidth", "remote"].verdict == "regressed"
@@ -233,8 +233,14 @@ def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> N
     found = compare(*sides)
 
     assert [(u.side, u.reason) for u in found.unmatched] == [
-        ("A", "B has no loaded latency, read, delay 900 and loaded latency bandwidth, read, delay 900"),
-        ("B", "A has no loaded latency, read, delay 700 and loaded latency bandwidth, read, delay 700"),
+        (
+            "A",
+            "B has no loaded latency at traffic read, delay 900 and loaded latency bandwidth at traffic read, delay 900",
+        ),
+        (
+            "B",
+            "A has no loaded latency at traffic read, delay 700 and loaded latency bandwidth at traffic read, delay 700",
+        ),
     ]
 
 
@@ -360,7 +366,7 @@ def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path:
 
     found = compare(*sides)
 
-    medians = [row for row in found.rows if row.metric.endswith("p50")]
+    medians = [row for row in found.rows if row.number.statistic == "p50"]
     assert all(abs(row.change or 0) < 0.02 for row in medians)
     assert [(round(m.share_a, 2), round(m.share_b, 2)) for m in found.modes] == [(0.9, 0.7), (0.1, 0.3)]
     assert "the mode at 95 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
@@ -463,6 +469,12 @@ def test_json_holds_everything_in_base_units(slow_remote: Comparison) -> None:
     assert len(found["cells"]) == len(slow_remote.rows)
     first = found["cells"][0]
     assert (first["verdict"], first["unit"], first["better"]) == ("regressed", "B/s", "higher")
+    kernel = first["labels"]["kernel"]
+    assert first["name"] == {
+        "metric": "bandwidth", "statistic": None, "unit": "B/s", "better": "higher", "kind": None,
+        "labels": {"kernel": kernel}, "derived": False,
+    }  # fmt: skip
+    assert (first["metric"], first["row"]) == (f"{kernel} bandwidth", "")
     assert first["ratio"] == pytest.approx(first["b"]["median"] / first["a"]["median"], rel=0.01)
     assert len(first["a"]["runs"]) == 5
     assert found["fingerprint"]["differs"] == [
@@ -484,6 +496,56 @@ def test_wild_numbers_are_no_bad_json(make: Any, tmp_path: Path) -> None:
     (cell,) = json.loads(formats.as_json(found), parse_constant=lambda w: pytest.fail(w))["cells"]
     assert cell["high"] is None
     assert "∞" in texts.table(found)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ({"better": "lower"}, {"better": "lower", "unit": "ms"}, "(A: no unit, lower is better; B: ns, lower is better): took"),
+        ({"better": "lower"}, {"better": "higher"}, "(A: no unit, lower is better; B: no unit, higher is better): took"),
+    ],
+)  # fmt: skip
+def test_numbers_of_other_units_or_directions_are_not_compared(
+    make: Any, tmp_path: Path, a: dict[str, str], b: dict[str, str], said: str
+) -> None:
+    """The program prints the same; the experiment's text has been given a unit since."""
+    sides = []
+    for name, spec in (("A", a), ("B", b)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        metrics = {
+            "took": {"regex": r"took ([\d.]+)", **spec},
+            "rate": {"regex": r"rate ([\d.]+)", "better": "higher"},
+        }
+        for took in ("12.1", "12.2", "12.4"):
+            options = {"command": "x", "metrics": metrics, "n": 1}
+            maker.add("s", "command", options, f"took {took}\nrate 5{took}\n", axes=("n",))
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [row.name for row in found.rows] == ["s, n=1: rate"]
+    assert [(u.side, u.cell) for u in found.unmatched] == [("A", "n=1"), ("B", "n=1")]
+    assert found.unmatched[0].reason == f"not the same unit or direction {said}"
+
+
+def test_two_units_of_one_metric_are_two_families(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name in ("A", "B"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for unit, value in (("MB/s", 12), ("IOPS", 99)):
+            metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": unit, "better": "higher"}}
+            for i in range(3):
+                maker.add(
+                    f"in {unit}", "command", {"command": "x", "metrics": metrics}, f"rate {value}.{i}\n"
+                )
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert {row.decision.family: row.unit for row in found.rows} == {
+        "command rate, B/s": "B/s",
+        "command rate, 1/s": "1/s",
+    }
 
 
 def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Comparison) -> None:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers._fio_report import bucket
+from parsers.text import decode
 from reports import frames
 from reports.numbers import (
+    Name,
     Number,
     axis_value,
     common_step,
@@ -20,6 +22,8 @@ from reports.numbers import (
     numbers,
 )
 from reports.numbers.fio import bin_width
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def run_of(
@@ -31,6 +35,38 @@ def run_of(
 
 def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ...]], Number]:
     return {(n.name.quantity, n.name.part): n for n in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ({"metric": "bandwidth", "part": {"kernel": "triad"}}, "triad bandwidth"),
+        ({"metric": "latency", "statistic": "p99", "part": {"direction": "read"}}, "read latency p99"),
+        ({"metric": "latency", "kind": "idle latency"}, "idle latency"),
+        ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix at from 0, to 1"),
+        ({"metric": "bandwidth", "kind": "loaded latency", "part": {"traffic": "2:1", "delay": 100}}, "loaded latency bandwidth at traffic 2:1, delay 100"),
+        ({"metric": "time", "kind": "PingPong", "part": {"nprocs": 2, "message_size": 4096}}, "PingPong time at 4 KiB"),
+        ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at nprocs 4, 8 B"),
+        ({"metric": "time_max", "kind": "PingPongMT", "part": {"nprocs": 4}}, "PingPongMT time max at nprocs 4"),
+        ({"metric": "latency", "part": {"message_size": 10444}}, "latency at 10444 B"),
+    ],
+)  # fmt: skip
+def test_a_name_in_words(name: dict[str, Any], said: str) -> None:
+    part = tuple(name.pop("part", {}).items())
+    assert Name(unit="ns", better="lower", part=part, **name).words == said
+
+
+@pytest.mark.parametrize("tool", ["fio", "imb", "likwid_bench", "mlc", "osu", "poke", "stream"])
+def test_words_tell_the_numbers_of_a_run_apart(make: Any, tmp_path: Path, tool: str) -> None:
+    """A number is one of its run by its name, and by what is said of it: those of 2 and of 4 ranks of one text are two."""
+    maker = make.Maker(tmp_path / "a.db")
+    for n, path in enumerate(sorted((FIXTURES / tool).glob("*.out"))):
+        maker.add("s", tool, {"n": n}, decode(path.read_bytes()))
+    runs = frames.load([maker.write()]).good(tool)
+    assert runs
+    for run in runs:
+        names = [number.name for number in numbers(run)]
+        assert len({name.words for name in names}) == len(set(names)) == len(names)
 
 
 def test_stream_gives_its_kernels(make: Any, tmp_path: Path) -> None:

@@ -95,6 +95,35 @@ def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Compariso
     assert "B, against A's stored runs" in settled.confirmed
 
 
+def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path: Path) -> None:
+    """One cell of the experiment on two machines of a side: their "disk" is local on one, remote on the other."""
+
+    def written(name: str, rates: dict[str, float]) -> Path:
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for relation, rate in rates.items():
+            for i in range(5):
+                text = make.stream_text(rate + i, 1)
+                maker.add(
+                    "s", "stream", {"ntimes": 3}, text, axes=("place",), place="disk", relation=relation
+                )
+        path: Path = maker.write()
+        return path
+
+    first = compared(
+        written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400})
+    )
+    wanted = asked(first)
+    fresh = frames.load([written("f", {"local": 5000})])
+
+    settled = confirmed(
+        first, wanted, rerun(wanted, twins=True), frames.load([written("g", {"local": 5000})]), fresh, Ask()
+    )
+
+    assert len({row.name for row in first.rows}) == len(first.rows) / 2
+    verdicts = {(first.behind[row.decision.key][0].a.relation, row.verdict) for row in settled.rows}
+    assert verdicts == {("local", "same"), ("remote", "inconclusive")}
+
+
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
     nothing = rerun(wanted, twins=False, lost=True)

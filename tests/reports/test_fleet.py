@@ -194,6 +194,22 @@ def test_the_last_digit_of_a_program_that_nobody_knows_counts(make: Any, tmp_pat
 # --- rules -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [("bandwidth", 4), ("triad bandwidth", 1), ("*bandwidth", 4), ("triad*", 1), ("p99", 1), ("latency p99", 1),
+     ("latency", 0), ("read latency p*", 2), ("read IOPS", 1)],
+)  # fmt: skip
+def test_a_rule_names_a_number_as_the_table_does(make: Any, tmp_path: Path, pattern: str, fits: int) -> None:
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {"threads": 4}, make.stream_text(2e4, 4))
+    text = make.fio_text(
+        {"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (90.0, 0.2)}
+    )
+    maker.add("disk", "fio", {"rw": "randread"}, text)
+    (rule,) = parse(f"rules:\n  - {{metric: '{pattern}', tolerance: 8 %}}\n", "r.yaml")
+
+    assert sum(map(rule.fits, series.collect(frames.load([maker.write()])))) == fits
+
+
 def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
     some.nodes(range(1, 10), sessions=3)
     rules = parse(

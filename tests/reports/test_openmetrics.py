@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,10 @@ def test_what_the_textfile_collector_refuses_is_not_there(text: str) -> None:
     assert {kind for _, kind in types} == {"gauge"}
     assert len(types) == len({name for name, _ in types})
     assert not re.search(r"^[^#].*} \S+ \S", text, re.MULTILINE)
+    lines = [line.split()[2] if line[0] == "#" else line.split("{")[0] for line in text.splitlines()[:-1]]
+    assert len([name for name, _ in itertools.groupby(lines)]) == len(
+        types
+    )  # a family's lines stand together
     units = re.findall(r"^# UNIT (\S+) (\S+)$", text, re.MULTILINE)
     assert units
     assert all(name.endswith(f"_{unit}") for name, unit in units)
@@ -118,6 +123,39 @@ def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: 
     assert value == 7e6
     assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a.b") == 7e-3
     assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a-b") == 7e-3
+
+
+def test_a_users_number_bears_no_name_of_ours(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    names = ("repeats", "Repeats", "latency", "latency_seconds")
+    metrics = {
+        name: {"regex": r"took (\d+)", "better": "lower", **({"unit": "s"} if "latency" in name else {})}
+        for name in names
+    }
+    metrics["rest"] = {"regex": r"took (\d+)", "unit": "repeats", "better": "lower"}
+    for _ in range(3):
+        maker.add("s", "command", {"command": "x", "metrics": metrics}, "took 7\n")
+    text = openmetrics.text(frames.load([maker.write()]))
+    got = read(text)
+
+    assert found(got, "pinsweep_command_repeats") == 3
+    assert found(got, "pinsweep_command_value_repeats", metric="repeats") == 7
+    assert found(got, "pinsweep_command_value_repeats", metric="Repeats") == 7
+    assert found(got, "pinsweep_command_rest_repeats") == 7
+    assert found(got, "pinsweep_command_latency_seconds", metric="latency_seconds") == 7
+    assert len(got["pinsweep_command_latency_seconds"]) == 2
+
+
+def test_a_number_of_two_ranks_and_one_of_four_are_two_samples(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    two = make.imb_text({0: 0.5, 8: 0.5})
+    maker.add("p", "imb", {}, two + two.replace("#processes = 2", "#processes = 4").replace("0.50", "0.80"))
+    got = read(openmetrics.text(frames.load([maker.write()])))
+
+    for nprocs, value in (("2", 0.5e-6), ("4", 0.8e-6)):
+        assert found(
+            got, "pinsweep_imb_time_seconds", nprocs=nprocs, message_size="0", kind="PingPong"
+        ) == pytest.approx(value)
 
 
 def test_of_two_files_of_a_host_the_later_one_counts(
