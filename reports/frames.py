@@ -226,10 +226,15 @@ class Results:
         return pd.DataFrame.from_records(self.rows(tool), columns=[*_KEYS, *options, *labels, *_TAIL])
 
     def wide(self, tool: str) -> pd.DataFrame:
-        """Return one row per number's labels, one column per metric (in base units; `units` in the frame's attrs)."""
+        """Return one row per number's labels, one column per metric and unit, in base units.
+
+        A metric of several units is called with each: "rate [B/s]", "rate [1/s]". `units` in the frame's attrs has the others'.
+        """
         frame = self.tidy(tool)
         keys = [c for c in frame.columns if c not in _TAIL and frame[c].notna().any()]
-        units = dict(zip(frame["metric"], frame["unit"], strict=True))
+        one = frame.groupby("metric")["unit"].transform("nunique") == 1
+        units = dict(zip(frame["metric"][one], frame["unit"][one], strict=True))
+        frame["metric"] = frame["metric"].where(one, frame["metric"] + " [" + frame["unit"] + "]")
         if frame.empty:
             wide = frame[keys]
         else:  # groupby, since pivot_table drops rows whose labels are not all there

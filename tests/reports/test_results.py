@@ -101,6 +101,25 @@ def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> No
     assert loaded[["latency", "bandwidth"]].notna().all(axis=None)
 
 
+def test_wide_has_one_unit_a_column(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for sweep, unit, value in (("s1", "MB/s", 12), ("s2", "IOPS", 99)):
+        metrics = {
+            "rate": {"regex": r"rate (\d+)", "unit": unit},
+            "took": {"regex": r"took (\d+)", "unit": "s"},
+        }
+        maker.add(sweep, "command", {"command": "x", "metrics": metrics}, f"rate {value}\ntook 2\n")
+    path = maker.write()
+
+    wide = frames.load([path]).wide("command")
+    exported = export([path], "csv", "wide")
+
+    assert wide[["rate [B/s]", "rate [1/s]", "took"]].max().tolist() == [12e6, 99, 2e9]
+    assert wide[["rate [B/s]", "rate [1/s]"]].count().tolist() == [1, 1]
+    assert isinstance(exported, str)
+    assert sorted(exported.splitlines()[0].split(",")[-3:]) == ["rate [1/s]", "rate [B/s]", "took [ns]"]
+
+
 def test_histogram_rows_carry_their_run(full_result: Path) -> None:
     frame = frames.load([full_result]).histogram("poke")
 
