@@ -177,9 +177,7 @@ class Comparison:
     matched: tuple[str, ...]  # how cells were matched that are not as written, once each
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
-    behind: Mapping[
-        Hashable, tuple[Pair, ...]
-    ]  # key of a sample → the cells it came from; of a curve all of them
+    behind: Mapping[Hashable, tuple[Pair, ...]]  # key of a sample → its cells; of a curve all of them
     by: str = ""  # the axis whose levels are compared, "" of files
     confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
 
@@ -307,6 +305,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     samples, rules = tuple(_samples(drafts)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
+    facts = prints.fingerprint(_sessions(a), _sessions(b)) | prints.programs(a.runs, b.runs)
     rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=worst_first))
     return Comparison(
         a=a,
@@ -314,12 +313,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         rows=rows,
         families=families,
         unmatched=(*matching.unmatched, *missing),
-        fingerprint=prints.compared(
-            {
-                **prints.fingerprint(_sessions(a), _sessions(b)),
-                **prints.programs(a.runs, b.runs),
-            }
-        ),
+        fingerprint=prints.compared(facts),
         across=across,
         modes=tuple(_mode_shifts(matching.pairs)),
         shared=shared(rows),

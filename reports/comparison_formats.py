@@ -139,15 +139,10 @@ def as_markdown(comparison: Comparison) -> str:
         out.append(f"| {' | '.join(cells)} |")
     if len(rows) > _MOST_ROWS:
         out.append(f"\nand {fmt.count(len(rows) - _MOST_ROWS)} more")
-    out += [
-        f"\n- {_md(text)}" if i == 0 else f"- {_md(text)}"
-        for i, text in enumerate(map(texts.mode_shift, comparison.modes))
-    ]
     groups = texts.absent(comparison.unmatched)
-    out += [
-        f"\n- Not compared: {_md(g.text)}" if i == 0 else f"- Not compared: {_md(g.text)}"
-        for i, g in enumerate(groups[:20])
-    ]
+    moved = [f"- {_md(texts.mode_shift(shift))}" for shift in comparison.modes]
+    for lines in (moved, [f"- Not compared: {_md(group.text)}" for group in groups[:20]]):
+        out += ["", *lines] if lines else []
     if len(groups) > 20:
         out.append(f"- and {len(groups) - 20} more reasons")
     out += ["", _md(texts.noise(comparison))]

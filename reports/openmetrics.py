@@ -83,9 +83,8 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
                 by_host.setdefault(value.run.host, []).append(value)
         for values in by_host.values():
             cell = _cell_labels(values[0].run)
-            labels = _distinct(
-                _merged(cell, _own_labels(one, unit)), one.key.point_id, samples.setdefault(name, {})
-            )
+            own = _merged(cell, _own_labels(one, unit))
+            labels = _distinct(own, one.key.point_id, samples.setdefault(name, {}))
             samples[name][labels] = statistics.median(v.value for v in values) * factor
             of_tool = repeats.setdefault(_fit(one.key.tool), {})
             of_tool[cell] = max(of_tool.get(cell, 0), len(values))
