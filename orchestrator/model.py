@@ -178,8 +178,10 @@ class Write:
     """Something a run will write to, besides its own output."""
 
     path: str
-    kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a block device of the user
+    kind: Literal["scratch", "device"]  # a file pinsweep makes and removes; a device that the user named
     size_bytes: int = 0
+    identity: Mapping[str, str] = field(default_factory=dict)
+    """Of a device: what it was when the user allowed the write (`devices.identity`). The node may lead to another later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ def prepare_again(
     """Plan the fresh runs of some cells. `folder`: where the fresh files will lie.
 
     Raises UserError where B cannot be measured here: it is of another host, or of this one in another state; and where a
-    cell writes to a block device that `allow_write` does not name.
+    cell writes to a device that `allow_write` does not name.
     """
     if scratch is not None and not scratch.is_dir():
         raise UserError(

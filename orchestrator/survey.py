@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import shutil
@@ -10,14 +9,13 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator import machine
+from orchestrator import machine, write_guard
 from orchestrator.model import Experiment
 from orchestrator.plan import Machine
 from orchestrator.programs import find_programs
 from orchestrator.scratch import free_bytes
 from orchestrator.tools import Program, Site
 from orchestrator.topology import Topology
-from parsers.errors import UserError
 
 SCRATCH_ROOT = "pinsweep-scratch"
 LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
@@ -40,7 +38,7 @@ def survey(
         numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),
         scratch=str(scratch),
         root=os.geteuid() == 0,
-        allow_write=tuple(real_device(path) for path in allow_write),
+        allow_write=dict(write_guard.allow(path) for path in allow_write),
         path_kind=path_kind,
         real_path=os.path.realpath,
         find=(lambda name: name) if elsewhere else (lambda name: shutil.which(name) or ""),
@@ -72,36 +70,6 @@ def path_kind(path: str) -> str:
         (stat.S_ISCHR, "char"),
     )
     return next((kind for test, kind in kinds if test(mode)), "other")
-
-
-def real_device(path: str) -> str:
-    """Return the real path of a device named with --allow-write. Raises UserError if it is none, or is in use."""
-    real = os.path.realpath(path)
-    if path_kind(real) not in ("block", "char"):
-        raise UserError(
-            "--allow-write",
-            f"{path} is not a device",
-            "name the block device whose data may be lost, e.g. /dev/nvme1n1",
-        )
-    if is_in_use(real):
-        raise UserError(
-            "--allow-write",
-            f"{path} is in use: it, or a part of it, is mounted, swap space, or part of a RAID or LVM",
-            "unmount it first; what a file system holds is not overwritten below it",
-        )
-    return real
-
-
-def is_in_use(device: str) -> bool:
-    """Say whether the kernel has given a block device to somebody: a mount of it or of a partition, swap, RAID, LVM.
-
-    fio's own check reads /etc/mtab, and where there is none (containers, small systems) it writes to a mounted device.
-    """
-    try:
-        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC))
-    except OSError as error:  # of others, such as no permission, the tool itself will say more
-        return error.errno == errno.EBUSY
-    return False
 
 
 def available_memory_bytes() -> int | None:

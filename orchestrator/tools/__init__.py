@@ -116,7 +116,8 @@ class Site:
     numactl: str  # path; empty where numactl is absent and no placement can be given
     scratch: str  # folder that pinsweep makes, owns and removes
     root: bool = False
-    allow_write: tuple[str, ...] = ()  # block devices the user named on the command line, real paths
+    allow_write: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The devices that the user named on the command line: real path → identity (`Write.identity`)."""
     path_kind: Callable[[str], str] = lambda _: "missing"
     """Tells what a path is: missing, file, directory, block, char or other."""
     real_path: Callable[[str], str] = lambda path: path

@@ -4,7 +4,7 @@ What may be written to is decided here and nowhere else:
 
 - without `filename`, fio works on a scratch file that pinsweep makes, fills and removes;
 - a file of the user's is read only, never written;
-- a block device is read only unless the user named it with --allow-write on this very command line.
+- a device is read only unless the user named it with --allow-write on this very command line.
 
 Every job on something that is not ours gets `--readonly`, so that fio itself refuses what we have overlooked.
 """
@@ -337,7 +337,7 @@ def _target(
         return (
             (f"--filename={_escape(real)}",),
             (),
-            (Write(path=real, kind="device"),),
+            (Write(path=real, kind="device", identity=site.allow_write[real]),),
             (f"OVERWRITES {real}",),
         )
     raise UserError(

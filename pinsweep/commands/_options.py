@@ -33,7 +33,7 @@ scratch: Decorator = click.option(
 )  # fmt: skip
 allow_write: Decorator = click.option(
     "--allow-write", "allow_write", multiple=True, metavar="DEVICE",
-    help="A block device whose data may be overwritten; give it each time, once per device.",
+    help="A device whose data may be overwritten, if nothing uses it; give it each time, once per device.",
 )  # fmt: skip
 table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"

@@ -72,7 +72,7 @@ repeats: 1
             )
             (tmp_path / "f.yaml").write_text(text)
 
-            done = pinsweep("run", "f.yaml", "-o", "f.db", "--allow-write", "/dev/null")
+            done = pinsweep("run", "f.yaml", "-o", "f.db")
 
             assert done.returncode == 2, rw
             assert "pinsweep did not make it" in done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Place, Point
+from orchestrator.model import Place, Point, Write
 from orchestrator.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
 from orchestrator.topology import topology_from_synthetic
@@ -222,9 +222,9 @@ class TestFio:
         with pytest.raises(UserError, match="nothing allows it"):
             build("fio", options, **device)
         with pytest.raises(UserError, match="nothing allows it"):
-            build("fio", options, allow_write=("/dev/nvme8n1",), **device)
-        allowed = build("fio", options, allow_write=("/dev/nvme9n1",), **device)
-        assert [(write.path, write.kind) for write in allowed.writes] == [("/dev/nvme9n1", "device")]
+            build("fio", options, allow_write={"/dev/nvme8n1": {}}, **device)
+        allowed = build("fio", options, allow_write={"/dev/nvme9n1": {"serial": "A"}}, **device)
+        assert allowed.writes == (Write(path="/dev/nvme9n1", kind="device", identity={"serial": "A"}),)
 
     def test_reading_a_device_is_read_only(self) -> None:
         command = build("fio", {"rw": "randread", "filename": "/dev/nvme9n1"}, path_kind=lambda _: "block")
@@ -238,7 +238,7 @@ class TestFio:
                 "fio",
                 {"rw": "randrw", "filename": "/home/me/thesis"},
                 path_kind=lambda _: "file",
-                allow_write=("/home/me/thesis",),
+                allow_write={"/home/me/thesis": {}},
             )
         with pytest.raises(Refused, match="does not exist"):
             build("fio", {"rw": "read", "filename": "/home/me/typo"})
@@ -298,7 +298,7 @@ class TestFio:
     def test_a_link_is_followed_once_and_for_all(self) -> None:
         command = build(
             "fio", {"rw": "randwrite", "filename": "/dev/disk/by-id/mine"}, path_kind=lambda _: "block",
-            real_path=lambda _: "/dev/nvme9n1", allow_write=("/dev/nvme9n1",),
+            real_path=lambda _: "/dev/nvme9n1", allow_write={"/dev/nvme9n1": {}},
         )  # fmt: skip
 
         assert "--filename=/dev/nvme9n1" in command.argv
