@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
-from orchestrator import proof
+from orchestrator import proof, write_guard
 from orchestrator.aside import aside
 from orchestrator.cpulist import format_cpulist
 from orchestrator.judge import borne, judge, last_use, pending
@@ -117,6 +117,7 @@ def execute(
                 scratch.prepare(run.scratch, stop)
                 away = aside(topology, run.placement, mask) if run.placement else frozenset[int]()
                 keeper.keep_to(away or mask)
+                write_guard.check(run.writes)
                 keeper.watch(mark)
                 outcome = run_process(
                     run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd, aside=away,

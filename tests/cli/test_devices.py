@@ -12,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.execute import Ended, Event
 from orchestrator.prepare import Wishes, prepare
+from orchestrator.rerun import Cell, Pair, prepare_again, run_again
+from orchestrator.session import run_experiments
+from orchestrator.store import open_result
 from parsers.errors import UserError
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -233,6 +237,90 @@ def test_a_character_device_under_a_better_name_is_refused(
     make_node(node, stat.S_IFCHR, Path("/dev/null").stat().st_rdev)
 
     assert answer(str(node)) == f"{node} is a character device, and not one of an NVMe namespace"
+
+
+class TestBeforeEachRun:
+    """The node is ours, so that a name can be given to another device, as a new disk takes over /dev/sdb."""
+
+    def test_another_device_under_the_name_is_not_written_to(self, loop: Loop, tmp_path: Path) -> None:
+        allowed, other = loop(), loop()
+        node = tmp_path / "disk"
+        make_node(node, stat.S_IFBLK, Path(allowed).stat().st_rdev)
+
+        def exchange(event: Event) -> None:
+            if isinstance(event, Ended) and event.number == 1:
+                node.unlink()
+                make_node(node, stat.S_IFBLK, Path(other).stat().st_rdev)
+
+        records = swept(node, tmp_path, exchange)
+
+        assert [status for status, _ in records] == ["ok", "ok", "failed", "ok"]  # what only reads goes on
+        assert records[2][1] == (
+            f"not started: {node} is another device now: backing file {tmp_path}/disk0.img when it was allowed,"
+            f" backing file {tmp_path}/disk1.img now"
+        )
+        assert not any((tmp_path / "disk1.img").read_bytes())
+        assert any((tmp_path / "disk0.img").read_bytes())
+
+    def test_one_that_is_in_use_meanwhile_is_not_written_to(self, loop: Loop, tmp_path: Path) -> None:
+        device = loop()
+        stack = contextlib.ExitStack()
+
+        def use(event: Event) -> None:
+            if isinstance(event, Ended) and event.number == 1:
+                do("mkfs.ext4", "-q", "-F", device)
+                stack.enter_context(mounted(device, tmp_path / "mnt"))
+
+        with stack:
+            records = swept(Path(device), tmp_path, use)
+
+        assert [status for status, _ in records] == ["ok", "ok", "failed", "ok"]
+        assert (
+            records[2][1] == f"not started: {device} is in use: {name(device)} is mounted at {tmp_path}/mnt"
+        )
+
+    def test_a_confirmation_is_no_exception(self, loop: Loop, tmp_path: Path) -> None:
+        allowed, other = loop(), loop()
+        node = tmp_path / "disk"
+        make_node(node, stat.S_IFBLK, Path(allowed).stat().st_rdev)
+        swept(node, tmp_path, lambda _: None)
+        path = tmp_path / "d.db"
+        with open_result(path) as result:
+            cells = [Cell(path=path, point_id=stored.point.point_id) for stored in result.points()]
+        pairs = [Pair(a=cell, b=cell, repeats=1) for cell in cells]
+        rerun = prepare_again(pairs, folder=tmp_path, allow_write=(str(node),), seed=1)
+
+        node.unlink()
+        make_node(node, stat.S_IFBLK, Path(other).stat().st_rdev)
+        records: dict[str, str] = {}
+
+        def note(event: Event) -> None:
+            if isinstance(event, Ended):
+                records[str(event.run.point.options["rw"])] = event.record.reason
+
+        run_again(rerun, tmp_path, version="0", argv=[], on_event=note)
+
+        assert records["randread"] == ""
+        assert f"not started: {node} is another device now" in records["randwrite"]
+        assert not any((tmp_path / "disk1.img").read_bytes())
+
+
+def swept(device: Path, tmp_path: Path, on_event: Callable[[Event], None]) -> list[tuple[str, str]]:
+    """Write, read, write, read; return (status, reason) of each."""
+    (tmp_path / "d.yaml").write_text(TEXT.format(device=device, rw="randwrite, randread"))
+    records: list[tuple[str, str]] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, Ended):
+            records.append((event.record.status, event.record.reason))
+        on_event(event)
+
+    run_experiments(
+        [tmp_path / "d.yaml"],
+        Wishes(output=tmp_path / "d.db", allow_write=(str(device),)),
+        version="0", argv=[], seed=1, on_event=note,
+    )  # fmt: skip
+    return records
 
 
 def make_node(path: Path, kind: int, number: int) -> None:

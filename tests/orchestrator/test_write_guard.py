@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from orchestrator.write_guard import Kernel, allow
-from parsers.errors import UserError
+from orchestrator.model import Write
+from orchestrator.write_guard import Kernel, allow, check
+from parsers.errors import PinsweepError, UserError
 
 
 class Machine:
@@ -91,8 +93,11 @@ def machine(tmp_path: Path) -> Machine:
 
 class TestWhetherItIsFree:
     @pytest.mark.parametrize("path", ["/dev/sdy", "/dev/sdy1", "/dev/nvme7n1", "/dev/ng7n1"])
-    def test_a_free_device_is_allowed(self, machine: Machine, path: str) -> None:
-        assert allow(path, machine.kernel)[0] == path
+    def test_a_free_device_is_allowed_and_known_again(self, machine: Machine, path: str) -> None:
+        real, identity = allow(path, machine.kernel)
+
+        assert real == path
+        check([Write(path=path, kind="device", identity=identity)], machine.kernel)
 
     @pytest.mark.parametrize("number", [errno.EPERM, errno.EACCES, errno.ENXIO, errno.EIO, errno.ENOMEDIUM])
     @pytest.mark.parametrize("path", ["/dev/nvme7n1", "/dev/ng7n1"])
@@ -187,3 +192,72 @@ class TestCharacterDevices:
 
     def test_files_and_nothing_at_all_are_not_devices(self, machine: Machine) -> None:
         assert machine.refusal("/dev/sdq") == "/dev/sdq is not a device"
+
+
+class TestWhetherItIsStillTheSame:
+    def write(self, machine: Machine, path: str) -> Write:
+        return Write(path=path, kind="device", identity=allow(path, machine.kernel)[1])
+
+    def reason(self, machine: Machine, write: Write) -> str:
+        with pytest.raises(PinsweepError) as caught:
+            check([Write(path="/scratch/x", kind="scratch"), write], machine.kernel)
+        return str(caught.value)
+
+    def test_another_disk_under_the_name_is_told_by_its_serial_number(self, machine: Machine) -> None:
+        write = self.write(machine, "/dev/sdy")
+        machine.block("sdz", "8:144", device__serial="S2")
+        machine.nodes["/dev/sdy"] = machine.nodes["/dev/sdz"]
+
+        assert self.reason(machine, write) == (
+            "not started: /dev/sdy is another device now: serial S1 when it was allowed, serial S2 now"
+        )
+
+    def test_the_same_disk_may_come_back_under_another_number(self, machine: Machine) -> None:
+        write = self.write(machine, "/dev/sdy")
+        machine.block("sdz", "8:144", device__wwid="naa.5000", device__serial="S1")
+        machine.nodes["/dev/sdy"] = machine.nodes["/dev/sdz"]
+
+        check([write], machine.kernel)
+
+    def test_a_partition_that_was_moved_is_another(self, machine: Machine) -> None:
+        write = self.write(machine, "/dev/sdy1")
+        (machine.root / "sys" / "class" / "block" / "sdy1" / "start").write_text("128\n")
+
+        assert "start 32768 B when it was allowed, start 65536 B now" in self.reason(machine, write)
+
+    def test_a_disk_without_a_serial_number_is_told_by_its_number(self, machine: Machine) -> None:
+        machine.block("vdx", "254:16", diskseq="4")
+        write = self.write(machine, "/dev/vdx")
+        (machine.root / "sys" / "class" / "block" / "vdx" / "diskseq").write_text("5\n")
+
+        assert "disk sequence number 4 when it was allowed, disk sequence number 5 now" in self.reason(
+            machine, write
+        )
+        machine.nodes["/dev/vdx"] = machine.nodes["/dev/sdy"]
+        assert "device number 254:16 when it was allowed" in self.reason(machine, write)
+
+    @pytest.mark.parametrize("path", ["/dev/nvme7n1", "/dev/ng7n1"])
+    def test_a_device_that_was_mounted_since_is_refused(self, machine: Machine, path: str) -> None:
+        write = self.write(machine, path)
+        machine.mount("259:7", "/data")
+
+        assert self.reason(machine, write) == f"not started: {path} is in use: nvme7n1 is mounted at /data"
+
+    def test_a_device_that_cannot_be_opened_any_more_is_refused(self, machine: Machine) -> None:
+        write = self.write(machine, "/dev/sdy")
+        machine.claims["/dev/sdy"] = errno.ENXIO
+
+        assert "cannot be found out" in self.reason(machine, write)
+
+    def test_a_device_that_is_gone_is_refused(self, machine: Machine) -> None:
+        write = self.write(machine, "/dev/sdy")
+        del machine.nodes["/dev/sdy"]
+        assert self.reason(machine, write) == "not started: /dev/sdy is not a device"
+
+        machine.nodes["/dev/sdy"] = "block", "8:200"
+        assert "cannot be found out" in self.reason(machine, write)
+
+    def test_a_write_that_nobody_allowed_is_refused(self, machine: Machine) -> None:
+        write = dataclasses.replace(self.write(machine, "/dev/sdy"), identity={})
+
+        assert "unknown when it was allowed" in self.reason(machine, write)
