@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -188,12 +189,18 @@ def loaded_latency() -> Facts:
 
 
 def raw_device() -> Facts:
-    """Write to the NVMe disk without the word, with the word for another, with the word, and while it is mounted."""
+    """Write to the NVMe disk without the word, with the word for another, with the word, and while it is mounted.
+
+    As a block device, and past it: by the character device of its namespace, when mounted by a node of another name.
+    """
     text = (
         "tool: fio\nfixed: {filename: /dev/nvme0n1, ioengine: psync, direct: true, bs: 64k, size: 8M, runtime: 1}\n"
         "matrix: {rw: [%s], place: [near nvme0n1]}\n"
     )
     device, other = "/dev/nvme0n1", "/dev/vdc"
+    past = text.replace(device, "%s").replace("psync, direct: true", "io_uring_cmd, direct: false")
+    major, minor = map(int, Path("/sys/class/nvme-generic/ng0n1/dev").read_text().split(":"))
+    os.mknod("harmless", stat.S_IFCHR | 0o600, os.makedev(major, minor))
     digests = {"before": digest(device), "other before": digest(other)}
     facts: Facts = {"digests": digests, "read": sweep("fio-read", text % "randread")}
     facts["no word"] = sweep("fio-no-word", text % "randwrite")
@@ -201,11 +208,15 @@ def raw_device() -> Facts:
     digests["after refusals"] = digest(device)
     facts["word"] = sweep("fio-word", text % "randwrite", "--allow-write", device)
     digests |= {"after the write": digest(device), "other after": digest(other)}
+    facts["char"] = sweep("fio-char", past % ("/dev/ng0n1", "randwrite"), "--allow-write", "/dev/ng0n1")
+    digests["after the write by its character device"] = digest(device)
     Path("mounted").mkdir()
     for argv in (["mkfs.minix", device], ["mount", "-t", "minix", device, "mounted"], ["sync"]):
         subprocess.run(argv, check=True, capture_output=True)
     digests["mounted before"] = digest(device)
     facts["mounted"] = sweep("fio-mounted", text % "randwrite", "--allow-write", device)
+    node = str(Path("harmless").absolute())
+    facts["mounted char"] = sweep("fio-mounted-char", past % (node, "randwrite"), "--allow-write", node)
     digests["mounted after"] = digest(device)
     return facts
 

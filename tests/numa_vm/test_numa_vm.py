@@ -208,12 +208,14 @@ def test_a_raw_disk_is_written_to_only_with_the_word_that_names_it(guest: Guest)
     digests = fio["digests"]
 
     assert (fio["read"]["code"], fio["word"]["code"]) == (0, 0), fio["word"]["err"]
+    assert fio["char"]["code"] == 0, fio["char"]["err"]
     for refused in ("no word", "word for another"):
         assert fio[refused]["code"] == 2
         assert "writes to this device, and nothing allows it" in fio[refused]["err"]
         assert not fio[refused]["runs"]
     assert digests["after refusals"] == digests["before"]
     assert digests["after the write"] != digests["before"]
+    assert digests["after the write by its character device"] != digests["after the write"]
     assert digests["other after"] == digests["other before"]
     for run in (*fio["read"]["runs"], *fio["word"]["runs"]):
         assert [process["cpus"] for process in run["seen"]["processes"]] == ["2-3"]
@@ -225,7 +227,9 @@ def test_a_mounted_disk_is_not_written_to_even_with_the_word(guest: Guest) -> No
     fio = guest.facts["fio"]
 
     assert fio["mounted"]["code"] == 2
-    assert "/dev/nvme0n1 is in use" in fio["mounted"]["err"]
+    assert "/dev/nvme0n1 is in use: nvme0n1 is mounted at " in fio["mounted"]["err"]
+    assert fio["mounted char"]["code"] == 2
+    assert "/harmless is in use: nvme0n1 is mounted at " in fio["mounted char"]["err"]
     assert fio["digests"]["mounted after"] == fio["digests"]["mounted before"]
 
 
