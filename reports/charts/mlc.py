@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
+from parsers.measurement import whole
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -13,7 +15,12 @@ from reports.derive import Load, LoadedLatency, Spread
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
 from reports.naming import option_value, program_kind, program_name, stands_in
+from reports.readings import Reading, groups
+from reports.readings.mlc import entries, load_rows
 from reports.vega import Frame, Rows, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SECTION = "Memory"
 RANK = 1
@@ -29,13 +36,16 @@ _MIXES = (
 )  # fmt: skip
 """Traffic types from least to most writing: the order of colours."""
 
+_SPREAD: Final[list[Any]] = ["median", "min", "max", "size"]
+"""The fields of a Spread, in order, as pandas works them out."""
+
 _MOST_MATRICES = 4
 """Beyond this many tables of one kind (a host each), one of medians and ranges is shown, the rest is in the numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """A matrix between NUMA nodes: where it stands in the parser's rows, and how it is spoken of."""
+    """A matrix between NUMA nodes: the section of its entries, and how it is spoken of."""
 
     section: str
     title: str
@@ -43,6 +53,10 @@ class Matrix:
     row: str
     column: str
     others: str = "other nodes’ memory"  # what is off the diagonal
+
+    @property
+    def metric(self) -> str:
+        return "latency" if self.unit == "ns" else "bandwidth"
 
 
 _MATRICES = (
@@ -104,9 +118,9 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         if panels:
             figures += _loaded_figures(sweep, members, panels)
             for same in common.group(members, program_kind).values():
-                if own := loads(same):
-                    key_numbers += _loaded_numbers(same, own)
-                    times += _loaded_times(same, own)
+                if own := [load for curves in loads(same).values() for load in curves]:
+                    key_numbers.append(_peak_number(same, own))
+                    times.append(_floor_time(same, own))
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
@@ -127,50 +141,39 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
+def _in_panels(rows: Reading[Any], runs: Sequence[Run], *within: str) -> pd.DataFrame:
+    """Return the rows of some runs, with `panel` (a Facet) beside the columns of their reading."""
+    names = common.facet_names(runs, within=within)
+    panels = {run: common.facet(run, names) for run in runs}
+    return rows.frame(runs).assign(panel=lambda f: f["run"].map(panels.get))
+
+
 def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
-    names = common.facet_names(runs, within=("W", "delays", "d", "mode", "t"))
-    found: dict[common.Facet, dict[str, dict[tuple[int, int], list[tuple[float, float]]]]] = {}
-    for run in runs:
-        of = common.facet(run, names)
-        lines: dict[tuple[object, object], dict[str, object]] = {}
-        for record in run.records():
-            if record.get("section") == "loaded_latency" and record["metric"] in ("latency", "bandwidth"):
-                line = lines.setdefault((record.get("run"), record.get("row")), dict(record))
-                line[str(record["metric"])] = record["value"]
-        seen: dict[tuple[str, int], int] = {}
-        for line in lines.values():
-            if "latency" not in line or "bandwidth" not in line or line.get("delay") is None:
-                continue
-            traffic = str(line.get("traffic") or "traffic not said")
-            delay = int(str(line["delay"]))
-            turn = seen[traffic, delay] = seen.get((traffic, delay), -1) + 1  # a delay may come twice
-            cell = found.setdefault(of, {}).setdefault(traffic, {}).setdefault((delay, turn), [])
-            cell.append((float(str(line["latency"])), float(str(line["bandwidth"]))))
-    return {
-        of: [
-            _load(traffic, rows)
-            for traffic, rows in sorted(by_traffic.items(), key=lambda t: _heaviness(t[0]))
-        ]
-        for of, by_traffic in found.items()
-    }
+    found = _in_panels(load_rows, runs, "W", "delays", "d", "mode", "t").fillna(
+        {"traffic": "traffic not said"}
+    )
+    by = ["panel", "traffic", "delay", "occurrence"]
+    spreads = found.groupby(by, sort=False)[["latency", "bandwidth"]].agg(_SPREAD)
+    panels: dict[common.Facet, list[LoadCurve]] = {}
+    for (of, traffic), own in groups(spreads, ["panel", "traffic"]):
+        panels.setdefault(of, []).append(_load(traffic, own))
+    return {of: sorted(curves, key=lambda c: _heaviness(c.traffic)) for of, curves in panels.items()}
 
 
 def _heaviness(traffic: str) -> tuple[int, str]:
     return (_MIXES.index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
 
 
-def _load(traffic: str, cells: dict[tuple[int, int], list[tuple[float, float]]]) -> LoadCurve:
-    rows = tuple(
-        Row(
-            delay=delay,
-            latency=derive.spread([latency for latency, _ in pairs]),
-            bandwidth=derive.spread([bandwidth for _, bandwidth in pairs]),
-        )
-        for (delay, _), pairs in sorted(cells.items(), key=lambda c: (-c[0][0], c[0][1]))
-    )
+def _load(traffic: str, spreads: pd.DataFrame) -> LoadCurve:
+    """spreads: of each row, by panel, traffic, delay and occurrence: those of its latency, then of its bandwidth."""
+    rows = [
+        Row(delay=delay, latency=Spread(*values[:4]), bandwidth=Spread(*values[4:]))
+        for (_, _, delay, _), *values in spreads.itertuples()
+    ]
+    rows.sort(key=lambda row: -row.delay)  # of a delay that comes twice the first one first
     offers = derive.loaded_latency([Load(r.delay, r.latency.median, r.bandwidth.median) for r in rows])
-    return LoadCurve(traffic=traffic, rows=rows, offers=offers)
+    return LoadCurve(traffic=traffic, rows=tuple(rows), offers=offers)
 
 
 def _colours(n: int) -> tuple[str, ...]:
@@ -182,44 +185,32 @@ def _colours(n: int) -> tuple[str, ...]:
 def _loaded_figures(
     sweep: str, runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]
 ) -> list[Figure]:
+    every = [load for curves in panels.values() for load in curves]
+    offers, noise = [load.offers for load in every], _noise(every)
     shown = dict(list(panels.items())[: common.MOST_PANELS])
-    traffics = sorted({load.traffic for curves in panels.values() for load in curves}, key=_heaviness)
+    traffics = sorted({load.traffic for load in every}, key=_heaviness)
     colours = dict(zip(traffics, _colours(len(traffics)), strict=True))
-    fastest = max(row.bandwidth.high for curves in panels.values() for load in curves for row in load.rows)
+    fastest = max(row.bandwidth.high for load in every for row in load.rows)
     scale = fmt.scale_to_largest([fastest], "B/s")
     x = scales.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
-    y = scales.decades(
-        [
-            v
-            for curves in panels.values()
-            for load in curves
-            for row in load.rows
-            for v in (row.latency.low, row.latency.high)
-        ],
-        "Latency, ns (log scale)",
-        margin=1.1,
-    )
-    drawn = tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items())
-    several = len(traffics) > 1
-    scatter = [
-        r.latency.relative for curves in panels.values() for c in curves for r in c.rows if r.latency.n > 1
-    ]
-    floors = [_floor_repeats(load).relative for curves in panels.values() for load in curves]
-    noise = max([statistics.median(scatter), *floors]) if scatter else 0.0
+    latencies = [v for load in every for row in load.rows for v in (row.latency.low, row.latency.high)]
+    y = scales.decades(latencies, "Latency, ns (log scale)", margin=1.1)
+    repeated = any(row.latency.n > 1 for load in every for row in load.rows)
     threads = {r.parsed.facts.get("threads") for r in runs if r.parsed} - {None}
+    key = tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics)
     notes = []
     if len(panels) > len(shown):
         notes.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
-    if len(threads) == 1 and (n := threads.pop()) is not None:
-        notes.append(f"{fmt.plural(int(n), 'thread')} made the load.")
+    if len(threads) == 1 and (n := whole(threads.pop())) is not None:
+        notes.append(f"{fmt.plural(n, 'thread')} made the load.")
     figure = Figure(
         id=f"loaded-{sweep}",
         sweep=runs[0].sweep_title,
-        title=findings.loaded_latency([load.offers for curves in panels.values() for load in curves], noise),
+        title=findings.loaded_latency(offers, noise),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
-        f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if scatter else ''}",
-        panels=drawn,
-        key=tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics) if several else (),
+        f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''}",
+        panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
+        key=key if len(traffics) > 1 else (),
         numbers=(_loaded_numbers_table(panels, scale),),
         note=" ".join(notes),
         half=len(panels) == 1,
@@ -227,15 +218,21 @@ def _loaded_figures(
     tables = Figure(
         id=f"climb-{sweep}",
         sweep=runs[0].sweep_title,
-        title=findings.climb([load.offers for curves in panels.values() for load in curves], noise),
+        title=findings.climb(offers, noise),
         sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth at "
         "2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
         numbers=(_further_table(panels, scale),),
-        half=len(panels) == 1
-        and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
-    )
+        half=len(panels) == 1 and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
+    )  # fmt: skip
     return [figure, tables]
+
+
+def _noise(every: Sequence[LoadCurve]) -> float:
+    """Return how far repeats are apart, relative: the median over the rows, or that of a floor if it is more; 0 without repeats."""
+    scatter = [row.latency.relative for load in every for row in load.rows if row.latency.n > 1]
+    floors = [_floor_repeats(load).relative for load in every]
+    return max([statistics.median(scatter), *floors]) if scatter else 0.0
 
 
 def _loaded_panel(
@@ -253,7 +250,6 @@ def _loaded_panel(
         frame = Frame(width=width, height=common.height(width, 330, 300), left=common.left_margin(y))
         plot = common.Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {"points": [], "past": [], "ranges": [], "names": [], "leads": []}
-        named: list[tuple[list[labels.Point], str]] = []
         for load in curves:
             peak = load.peak
             for name, rows in (("points", load.rows[: peak + 1]), ("past", load.rows[peak:])):
@@ -275,40 +271,14 @@ def _loaded_panel(
                 for row in load.rows
                 if row.latency.n > 1
             ]  # fmt: skip
-            places = [plot.at(row.bandwidth.median / scale.factor, row.latency.median) for row in load.rows]
-            named.append((places, _short(load.traffic)))
-        notes, boxes = _floor_notes(floor, plot)
-        data["notes"] = notes
+        data["notes"], boxes = _floor_notes(floor, plot)
         data["references"] = [
             {"x": x.low, "x2": x.high, "y": level, "y2": level}
             for level in (floor, 2 * floor)
             if y.low <= level <= y.high
         ]
-        bounds = (-8.0, -14.0, frame.plot_width + frame.right, frame.plot_height)
         if len(curves) > 1:
-            whiskers = [
-                labels.upright(px, plot.at(x.low, row.latency.high)[1], plot.at(x.low, row.latency.low)[1])
-                for load, (places, _) in zip(curves, named, strict=True)
-                for row, (px, _) in zip(load.rows, places, strict=True)
-                if row.latency.high > row.latency.low
-            ]
-            placed = labels.along(
-                named, [*boxes, *whiskers], bounds, prefer=0, starts=[load.peak for load in curves]
-            )
-            for load, at, (places, text) in zip(curves, placed, named, strict=True):
-                first = load.rows[0]
-                data["names"].append(
-                    {
-                        "series": load.name, "x": first.bandwidth.median / scale.factor, "y": first.latency.median,
-                        "text": text, "dx": round(at.x - places[0][0], 1), "dy": round(at.y - places[0][1], 1),
-                        "align": "left",
-                    }
-                )  # fmt: skip
-                if at.lead:
-                    (x1, y1), (x2, y2) = at.lead
-                    data["leads"].append(
-                        {"series": load.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2}
-                    )
+            data["names"], data["leads"] = _names(curves, plot, scale, boxes)
         series = [vega.Series(name=load.name, colour=colours[load.traffic]) for load in curves]
         return vega.fill("loaded-latency", frame=frame, x=x, y=y, series=series, data=data)
 
@@ -318,6 +288,41 @@ def _loaded_panel(
         for load in curves
     )
     return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
+
+
+def _names(
+    curves: Sequence[LoadCurve], plot: common.Plot, scale: fmt.Scale, boxes: Sequence[labels.Box]
+) -> tuple[Rows, Rows]:
+    """Put a name at each curve, near its peak, where it covers neither the boxes nor bars; with the hairlines that lead back."""
+    x, frame = plot.x, plot.frame
+    named = [
+        ([plot.at(row.bandwidth.median / scale.factor, row.latency.median) for row in load.rows], _short(load.traffic))
+        for load in curves
+    ]  # fmt: skip
+    whiskers = [
+        labels.upright(px, plot.at(x.low, row.latency.high)[1], plot.at(x.low, row.latency.low)[1])
+        for load, (places, _) in zip(curves, named, strict=True)
+        for row, (px, _) in zip(load.rows, places, strict=True)
+        if row.latency.high > row.latency.low
+    ]
+    bounds = (-8.0, -14.0, frame.plot_width + frame.right, frame.plot_height)
+    starts = [load.peak for load in curves]
+    placed = labels.along(named, [*boxes, *whiskers], bounds, prefer=0, starts=starts)
+    names: Rows = []
+    leads: Rows = []
+    for load, at, (places, text) in zip(curves, placed, named, strict=True):
+        first = load.rows[0]
+        names.append(
+            {
+                "series": load.name, "x": first.bandwidth.median / scale.factor, "y": first.latency.median,
+                "text": text, "dx": round(at.x - places[0][0], 1), "dy": round(at.y - places[0][1], 1),
+                "align": "left",
+            }
+        )  # fmt: skip
+        if at.lead:
+            (x1, y1), (x2, y2) = at.lead
+            leads.append({"series": load.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+    return names, leads
 
 
 def _tip(row: Row, scale: fmt.Scale) -> str:
@@ -345,16 +350,8 @@ def _floor_notes(floor: float, plot: common.Plot) -> tuple[Rows, list[labels.Box
         px, py = plot.at(at_x, level)
         room_below = plot.frame.plot_height - py > 16
         dy = (13 if room_below else -5) if right else -5
-        notes.append(
-            {
-                "x": at_x,
-                "y": level,
-                "text": text,
-                "dx": 0 if right else 2,
-                "dy": dy,
-                "align": "right" if right else "left",
-            }
-        )
+        dx, align = (0, "right") if right else (2, "left")
+        notes.append({"x": at_x, "y": level, "text": text, "dx": dx, "dy": dy, "align": align})
         width = labels.text_width(text, 11.5)
         left = px - width if right else px
         boxes.append((left, py + dy - 10, left + width, py + dy + 3))
@@ -390,111 +387,82 @@ def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
     return tables
 
 
-def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
-    rows = [
-        (
-            load.name,
-            *([common.facet_title(of, option_value)] if len(panels) > 1 else []),
-            fmt.number(load.offers.unloaded) + ("" if load.offers.enough_idle_rows else " *"),
-            ("" if load.offers.reached_double else "≥ ") + scale.number(load.offers.at_double),
-            scale.number(load.offers.peak),
-            str(load.offers.peak_delay),
-            fmt.number(load.offers.latency_at_peak),
-        )
-        for of, curves in panels.items()
-        for load in curves
-    ]
-    starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
-    first = 2 if len(panels) > 1 else 1
+def _curves_table(
+    panels: dict[common.Facet, list[LoadCurve]],
+    columns: Sequence[str],
+    cells: Callable[[LoadCurve], Iterable[tuple[str, ...]]],
+    caption: str = "",
+) -> Table:
+    """Return a table of all curves, whose traffic and panel (where there are several) stand before the cells of its rows."""
+    several = len(panels) > 1
+    head = ("Traffic", "Panel") if several else ("Traffic",)
     return Table(
-        caption="What each curve offers" + (" (* fewer than three idle rows: the lowest latency)" if starred else ""),
-        columns=(
-            "Traffic", *(["Panel"] if len(panels) > 1 else []), "Floor, ns", f"{scale.unit} at 2 × floor",
-            f"Peak, {scale.unit}", "at delay", "ns at peak",
+        caption=caption,
+        columns=(*head, *columns),
+        rows=tuple(
+            (load.name, *([common.facet_title(of, option_value)] if several else []), *row)
+            for of, curves in panels.items()
+            for load in curves
+            for row in cells(load)
         ),
-        rows=tuple(rows),
-        numeric=frozenset(range(first, first + 5)),
-    )  # fmt: skip
+        numeric=frozenset(range(len(head), len(head) + len(columns))),
+    )
+
+
+def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+    def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
+        offers = load.offers
+        yield (
+            fmt.number(offers.unloaded) + ("" if offers.enough_idle_rows else " *"),
+            ("" if offers.reached_double else "≥ ") + scale.number(offers.at_double),
+            scale.number(offers.peak), str(offers.peak_delay), fmt.number(offers.latency_at_peak),
+        )  # fmt: skip
+
+    starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
+    columns = ("Floor, ns", f"{scale.unit} at 2 × floor", f"Peak, {scale.unit}", "at delay", "ns at peak")
+    caption = "What each curve offers" + (" (* fewer than three idle rows: the lowest latency)" if starred else "")  # fmt: skip
+    return _curves_table(panels, columns, cells, caption)
 
 
 def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     """What else a curve tells: how it bends before 2 × floor, what full load costs, and whose latency it can be."""
-    several = len(panels) > 1
-    rows = tuple(
-        (
-            load.name,
-            *([common.facet_title(of, option_value)] if several else []),
-            scale.number(load.offers.at_half_more),
-            fmt.NOTHING if load.offers.collapse is None else fmt.percent(load.offers.collapse),
-            fmt.number(derive.lines_in_flight(load.offers.peak, load.offers.latency_at_peak)),
+
+    def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
+        offers = load.offers
+        yield (
+            scale.number(offers.at_half_more),
+            fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),
+            fmt.number(derive.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
-        for of, curves in panels.items()
-        for load in curves
-    )
-    first = 2 if several else 1
-    return Table(
-        caption="Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic",
-        columns=(
-            "Traffic", *(["Panel"] if several else []), f"{scale.unit} at 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight",
-        ),
-        rows=rows,
-        numeric=frozenset(range(first, first + 3)),
-    )  # fmt: skip
+
+    caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
+    columns = (f"{scale.unit} at 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight")
+    return _curves_table(panels, columns, cells, caption)
 
 
 def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
-    plain = fmt.Scale(factor=1, unit="ns")
-    several = len(panels) > 1
-    rows = tuple(
-        (
-            load.name,
-            *([common.facet_title(of, option_value)] if several else []),
-            str(row.delay),
-            common.spread_text(row.latency, plain, 4),
-            common.spread_text(row.bandwidth, scale, 4),
-        )
-        for of, curves in panels.items()
-        for load in curves
-        for row in load.rows
-    )
-    first = 2 if several else 1
-    return Table(
-        columns=(
-            "Traffic",
-            *(["Panel"] if several else []),
-            "Delay",
-            "Latency, ns",
-            f"Bandwidth, {scale.unit}",
-        ),
-        rows=rows,
-        numeric=frozenset((first, first + 1, first + 2)),
-    )
+    def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
+        for row in load.rows:
+            latency = common.spread_text(row.latency, fmt.Scale(factor=1, unit="ns"), 4)
+            yield str(row.delay), latency, common.spread_text(row.bandwidth, scale, 4)
+
+    return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
 
-def _loaded_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[KeyNumber]:
-    best = max((load for curves in panels.values() for load in curves), key=lambda c: c.offers.peak)
+def _peak_number(runs: Sequence[Run], every: Sequence[LoadCurve]) -> KeyNumber:
+    best = max(every, key=lambda c: c.offers.peak)
     context = f"{best.name}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
-    return [
-        common.key_number(
-            "Memory, peak", best.rows[best.peak].bandwidth, "B/s", context, 11, program=program_kind(runs[0])
-        )
-    ]
+    peak = best.rows[best.peak].bandwidth
+    return common.key_number("Memory, peak", peak, "B/s", context, 11, program=program_kind(runs[0]))
 
 
-def _loaded_times(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[AccessTime]:
-    reads = [load for curves in panels.values() for load in curves if load.traffic == "read"]
-    best = min(
-        reads or [load for curves in panels.values() for load in curves], key=lambda c: c.offers.unloaded
-    )
-    return [
-        AccessTime(
-            name="Memory, idle",
-            group="memory",
-            median=best.offers.unloaded,
-            source=f"least load; {program_name(runs[0])}",
-            repeats=_floor_repeats(best),
-        )
-    ]
+def _floor_time(runs: Sequence[Run], every: Sequence[LoadCurve]) -> AccessTime:
+    reads = [load for load in every if load.traffic == "read"]
+    best = min(reads or every, key=lambda c: c.offers.unloaded)
+    return AccessTime(
+        name="Memory, idle", group="memory", median=best.offers.unloaded,
+        source=f"least load; {program_name(runs[0])}", repeats=_floor_repeats(best),
+    )  # fmt: skip
 
 
 def _floor_repeats(load: LoadCurve) -> Spread:
@@ -511,35 +479,24 @@ def _floor_repeats(load: LoadCurve) -> Spread:
 
 def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
     """Idle latency by place: what --idle_latency and the diagonal of the latency matrix say."""
-    found: dict[tuple[str, str], list[float]] = {}
-    named: dict[tuple[str, str], str] = {}
-    sources: dict[tuple[str, str], set[tuple[object, ...]]] = {}
-    for run in runs:
-        for record in run.records():
-            if record["metric"] != "latency":
-                continue
-            if record.get("section") == "idle_latency":
-                name = f"Memory, idle, {run.relation}" if run.relation not in ("", "all") else "Memory, idle"
-            elif record.get("section") == "latency_matrix" and record.get("from") == record.get("to"):
-                name = "Memory, idle, local"
-            elif record.get("section") == "latency_matrix":
-                name = "Memory, idle, remote"
-            else:
-                continue
-            key = (name, program_kind(run))
-            found.setdefault(key, []).append(float(str(record["value"])))
-            named[key] = program_name(run)
-            sources.setdefault(key, set()).add((run.where, record.get("from"), record.get("to")))
-    return [
-        AccessTime(
-            name=key[0],
-            group="memory",
-            median=statistics.median(values),
-            source=named[key],
-            repeats=derive.spread(values) if len(sources[key]) == 1 else None,  # nodes are no repeats
-        )
-        for key, values in found.items()
-    ]
+    found = entries.frame(runs)
+    found = found[(found["metric"] == "latency") & found["section"].isin(["idle_latency", "latency_matrix"])]
+    at_home = (found["source"] == found["target"]).map({True: "local", False: "remote"})
+    asked = found["run"].map(lambda r: "" if r.relation == "all" else r.relation)
+    found = found.assign(
+        place=asked.where(found["section"] == "idle_latency", at_home), program=found["run"].map(program_kind)
+    )
+    times = []
+    for (place, _), own in groups(found, ["place", "program"]):
+        repeats = derive.spread(list(own["value"]))
+        several = len(own[["where", "source", "target"]].drop_duplicates()) > 1  # nodes are no repeats
+        times.append(
+            AccessTime(
+                name=f"Memory, idle, {place}" if place else "Memory, idle", group="memory", median=repeats.median,
+                source=program_name(own["run"].iloc[-1]), repeats=None if several else repeats,
+            )
+        )  # fmt: skip
+    return times
 
 
 # --- matrices and peaks ------------------------------------------------------------------------------------
@@ -547,60 +504,41 @@ def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
 
 def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     """Draw one figure per matrix and program: a tool and its stand-in are never in one title."""
-    programs = common.group(runs, program_kind).values()
-    figures = (_matrix_figure(sweep, matrix, same) for same in programs for matrix in _MATRICES)
-    return [figure for figure in figures if figure]
+    figures = []
+    for same in common.group(runs, program_kind).values():
+        found = _in_panels(entries, same, "mode", "W", "delays", "d")
+        for matrix in _MATRICES:
+            of = (found["section"] == matrix.section) & (found["metric"] == matrix.metric)
+            own = found[of & found["source"].notna() & found["target"].notna()]
+            if len(own):
+                figures.append(_matrix_figure(sweep, matrix, same, own))
+    return figures
 
 
-Pairs = dict[tuple[int, int], Spread]
-"""(from, to) → the repeats of one cell of a matrix."""
-
-
-def matrices(runs: Sequence[Run], matrix: Matrix) -> dict[tuple[str, common.Facet], Pairs]:
-    """Return the matrices of one kind by what they are of (transfer or traffic, "" where there is one) and by panel."""
-    names = common.facet_names(runs, within=("mode", "W", "delays", "d"))
-    found: dict[tuple[str, common.Facet], dict[tuple[int, int], list[float]]] = {}
-    for run in runs:
-        for record in run.records():
-            if record.get("section") != matrix.section or record["unit"] != matrix.unit:
-                continue
-            if record.get("from") is None or record.get("to") is None:
-                continue
-            kind = str(record.get("transfer") or record.get("traffic") or "")
-            pair = (int(str(record["from"])), int(str(record["to"])))
-            by_pair = found.setdefault((kind, common.facet(run, names)), {})
-            by_pair.setdefault(pair, []).append(float(str(record["value"])))
-    return {key: {pair: derive.spread(v) for pair, v in by.items()} for key, by in found.items()}
-
-
-def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run]) -> Figure | None:
-    found = matrices(runs, matrix)
-    if not found:
-        return None
-    medians = [
-        (source == target, value.median) for by in found.values() for (source, target), value in by.items()
-    ]
-    every = [
+def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run], found: pd.DataFrame) -> Figure:
+    """found: the entries of this kind of matrix. One table per panel and transfer or traffic; of too many panels one for all."""
+    found = found.assign(kind=found["transfer"].fillna(found["traffic"]).fillna(""))
+    by = ["kind", "panel", "source", "target"]
+    cells = found.groupby(by, sort=False)["value"].agg(_SPREAD).reset_index()
+    own = cells["source"] == cells["target"]
+    tables = every = [
         _matrix_table(matrix, kind, common.facet_title(of, option_value), pairs)
-        for (kind, of), pairs in found.items()
+        for (kind, of), pairs in groups(cells, ["kind", "panel"])
     ]
-    by_kind = common.group(found.items(), lambda f: f[0][0])
-    tables = every
-    if any(len(same) > _MOST_MATRICES for same in by_kind.values()):
+    by_kind = [(kind, same["panel"].nunique(), same) for (kind,), same in groups(cells, ["kind"])]
+    if any(panels > _MOST_MATRICES for _, panels, _ in by_kind):
         tables = [
             _matrix_table(
-                matrix, kind, f"median of {len(same)} and their range", _pooled([p for _, p in same])
+                matrix, kind, f"median of {panels} and their range",
+                same.groupby(["source", "target"])["median"].agg(_SPREAD).reset_index(),
             )
-            for kind, same in by_kind.items()
-        ]
+            for kind, panels, same in by_kind
+        ]  # fmt: skip
     return Figure(
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         sweep=runs[0].sweep_title,
         title=findings.matrix(
-            matrix.title,
-            [v for own, v in medians if own],
-            [v for own, v in medians if not own],
-            matrix.others,
+            matrix.title, list(cells.loc[own, "median"]), list(cells.loc[~own, "median"]), matrix.others
         ),
         sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}. "
         f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}. Outlined: a node and its own memory.",
@@ -614,61 +552,46 @@ def _cell(value: Spread, scale: fmt.Scale) -> str:
     return scale.number(value.median) if value.relative <= common.STEADY else common.spread_text(value, scale)
 
 
-def _pooled(many: Sequence[Pairs]) -> Pairs:
-    pairs = dict.fromkeys(pair for one in many for pair in one)
-    return {pair: derive.spread([one[pair].median for one in many if pair in one]) for pair in pairs}
-
-
-def _matrix_table(matrix: Matrix, kind: str, of: str, pairs: Pairs) -> Table:
-    sources = sorted({source for source, _ in pairs})
-    targets = sorted({target for _, target in pairs})
-    scale = fmt.scale_for([v.median for v in pairs.values()], matrix.unit)
-    cells = [[pairs.get((source, target)) for target in targets] for source in sources]
-    shades = heat(
-        [[v and v.median for v in row] for row in cells], inverse=matrix.unit == "B/s"
-    )  # where it hurts
+def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
+    """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
+    scale = fmt.scale_for(list(cells["median"]), matrix.unit)
+    texts = [_cell(Spread(*row), scale) for row in cells[_SPREAD].itertuples(index=False)]
+    grid = cells.assign(text=texts).pivot(index="source", columns="target", values=["median", "text"])
+    medians, shown = grid["median"], grid["text"].fillna(fmt.NOTHING)
+    values = [[v if v == v else None for v in row] for row in medians.to_numpy().tolist()]
+    sources, targets = list(shown.index), list(shown.columns)
     return Table(
         caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
-        columns=(f"{matrix.row} ↓ {matrix.column} →", *(str(t) for t in targets)),
-        rows=tuple(
-            (str(source), *(_cell(v, scale) if v else fmt.NOTHING for v in row))
-            for source, row in zip(sources, cells, strict=True)
-        ),
+        columns=(f"{matrix.row} ↓ {matrix.column} →", *map(str, targets)),
+        rows=tuple((str(source), *row) for source, *row in shown.itertuples()),
         numeric=frozenset(range(1, len(targets) + 1)),
-        heat=shades,
+        heat=heat(values, inverse=matrix.unit == "B/s"),  # where it hurts
         marked=frozenset((sources.index(n), targets.index(n)) for n in sources if n in targets),
     )
 
 
 def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
-    names = common.facet_names(runs, within=("mode", "W", "delays", "d"))
-    cells: dict[tuple[str, str, str], list[float]] = {}
-    for run in runs:
-        of = common.facet_title(common.facet(run, names), option_value)
-        for record in run.records():
-            if (
-                record.get("section") in ("peak_injection_bandwidth", "max_bandwidth")
-                and record["metric"] == "bandwidth"
-            ):
-                key = (of, str(record["section"]), str(record.get("traffic") or ""))
-                cells.setdefault(key, []).append(float(str(record["value"])))
-    if not cells:
-        return None
-    spreads = {key: derive.spread(values) for key, values in cells.items()}
-    scale = fmt.scale_to_largest([s.high for s in spreads.values()], "B/s")
-    several = len({of for of, _, _ in cells}) > 1
     words = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
+    found = _in_panels(entries, runs, "mode", "W", "delays", "d")
+    found = found[found["section"].isin([*words]) & (found["metric"] == "bandwidth")]
+    if found.empty:
+        return None
+    cells = {
+        (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))
+        for (of, section, traffic), own in groups(found.fillna({"traffic": ""}), ["panel", "section", "traffic"])
+    }  # fmt: skip
+    scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
+    several = len({of for of, _, _ in cells}) > 1
+    most = max(s.median for s in cells.values())
+    title = f"Bandwidth reaches {scale.number(most)} {scale.unit} over all cores"
     rows = tuple(
         (traffic_name(traffic), words[section], *([of] if several else []), common.spread_text(value, scale))
-        for (of, section, traffic), value in spreads.items()
+        for (of, section, traffic), value in cells.items()
     )
-    most = max(s.median for s in spreads.values())
     return Figure(
         id=f"peaks-{sweep}",
         sweep=runs[0].sweep_title,
-        title="Bandwidth over all cores"
-        if several
-        else f"Bandwidth reaches {scale.number(most)} {scale.unit} over all cores",
+        title="Bandwidth over all cores" if several else title,
         sub=f"{common.ran(runs, program_name)}, all cores at once.",
         tables=(
             Table(

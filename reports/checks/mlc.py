@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +11,8 @@ from reports.checks import Fault, check
 from reports.checks._cells import by_cell, good, is_captured, placed_cpus, topology
 from reports.derive import Load
 from reports.frames import Results, Run
+from reports.readings import groups
+from reports.readings.mlc import entries, load_rows
 
 LINE = 64
 """Bytes of a cache line: what one access of the latency thread moves."""
@@ -30,33 +31,18 @@ class Curve:
 
 
 def curves(results: Results) -> list[Curve]:
-    found = []
-    for runs in by_cell(good(results, "mlc")).values():
-        cells: dict[tuple[str, int, int], list[tuple[float, float]]] = {}
-        for run in runs:
-            lines: dict[tuple[object, object], dict[str, object]] = {}
-            for record in run.records():
-                if record.get("section") == "loaded_latency":
-                    lines.setdefault((record.get("run"), record.get("row")), dict(record))[str(record["metric"])] = record["value"]  # fmt: skip
-            turns: dict[tuple[str, int], int] = {}
-            for line in lines.values():
-                if line.get("delay") is None or "latency" not in line or "bandwidth" not in line:
-                    continue
-                key = str(line.get("traffic") or ""), int(str(line["delay"]))
-                turn = turns[key] = turns.get(key, -1) + 1
-                cells.setdefault((*key, turn), []).append(
-                    (float(str(line["latency"])), float(str(line["bandwidth"])))
-                )
-        for traffic in dict.fromkeys(key[0] for key in cells):
-            rows = [
-                Load(delay, *(statistics.median(values) for values in zip(*pairs, strict=True)))
-                for (of, delay, _), pairs in cells.items()
-                if of == traffic
-            ]
-            found.append(
-                Curve(run=runs[0], traffic=traffic, rows=tuple(sorted(rows, key=lambda row: row.delay)))
-            )
-    return found
+    """Return the curves of each cell, in the order of the cells; a delay that comes twice in a table is two rows."""
+    found = load_rows.frame(good(results, "mlc")).fillna({"traffic": ""})
+    of_curve = ["file", "point_id", "traffic"]
+    medians = found.groupby([*of_curve, "delay", "occurrence"], sort=False).agg(
+        run=("run", "first"), latency=("latency", "median"), bandwidth=("bandwidth", "median")
+    )
+    out = []
+    for (_, _, traffic), own in groups(medians.reset_index(), of_curve):
+        rows = map(Load, own["delay"].tolist(), own["latency"].tolist(), own["bandwidth"].tolist())
+        ordered = tuple(sorted(rows, key=lambda row: row.delay))
+        out.append(Curve(run=own["run"].iloc[0], traffic=traffic, rows=ordered))
+    return out
 
 
 @check("M1", "warn")
@@ -105,12 +91,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
     for runs in by_cell(good(results, "mlc")).values():
         peak = derive.dram_peak(str(runs[0].session.facts.get("dimms") or ""))
-        rates = [
-            float(str(record["value"]))
-            for run in runs
-            for record in run.records()
-            if record["metric"] == "bandwidth"
-        ]
+        rates = [entry.value for run in runs for entry in entries(run) if entry.metric == "bandwidth"]
         if peak and rates and max(rates) > peak:
             yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
 

@@ -6,44 +6,44 @@ from collections import Counter
 from collections.abc import Iterator
 
 from parsers import mlc
-from parsers.measurement import Parsed, number
+from parsers.measurement import Cell, Parsed
 from reports import derive
 from reports import format as fmt
 from reports.derive import Load
 from reports.frames import Run
 from reports.numbers import _others
-from reports.numbers.model import Number, Part, part_of, several
+from reports.numbers.model import Name, Number, Part
+from reports.readings.mlc import Entry, LoadRow, entries, load_rows
 
 
 def numbers(run: Run) -> Iterator[Number]:
     """Give the latency and bandwidth of each row of each table, and what each loaded-latency curve offers."""
-    rows = list(run.measured())
-    labels = several(rows, "run")
-    curves: dict[Part, dict[object, dict[str, float]]] = {}
+    found = entries(run)
+    several = len({row.turn for row in found}) > 1  # a run of a text that holds one needs no number
     turns: Counter[tuple[str, str, Part]] = Counter()
-    for row in rows:
-        if row.metric not in ("latency", "bandwidth"):
-            continue
-        kind = str(row.get("section") or "").replace("_", " ")
-        part = part_of(row, *labels, "traffic", "delay", "transfer", "from", "to")
-        turns[kind, row.metric, part] += 1
-        if (turn := turns[kind, row.metric, part]) > 1:  # a delay may come twice
+    for row in found:
+        nodes = (("transfer", row.transfer), ("from", row.source), ("to", row.target))
+        part = _part(row, several, ("delay", row.delay), *nodes)
+        turns[row.section, row.metric, part] += 1
+        if (turn := turns[row.section, row.metric, part]) > 1:  # a delay may come twice
             part = (*part, ("turn", turn))
-        found = Number.read(row, mlc.METRICS[row.metric], part, mlc.PRINTED[row.metric], kind=kind)
-        if kind != "loaded latency":
-            yield found
-            continue
-        yield found.printed_to(mlc.PRINTED_LOADED_LATENCY) if row.metric == "latency" else found
-        at = curves.setdefault(part_of(row, *labels, "traffic"), {})
-        at.setdefault(row.get("row"), {"delay": number(row.get("delay") or 0)})[row.metric] = row.value
-    for part, by_row in curves.items():
-        loads = [
-            Load(int(row["delay"]), row["latency"], row["bandwidth"])
-            for row in by_row.values()
-            if "latency" in row and "bandwidth" in row
-        ]
+        metric, step, kind = mlc.METRICS[row.metric], mlc.PRINTED[row.metric], row.section.replace("_", " ")
+        if kind == "loaded latency" and row.metric == "latency":
+            step = mlc.PRINTED_LOADED_LATENCY
+        name = Name(metric=row.metric, unit=metric.unit, better=metric.better, kind=kind, part=part)
+        yield Number(name=name, value=row.value, step=step)
+    curves: dict[Part, list[Load]] = {}
+    for load in load_rows(run):
+        curves.setdefault(_part(load, several), []).append(Load(load.delay, load.latency, load.bandwidth))
+    for part, loads in curves.items():
         if len(loads) >= 4:
             yield from _offers(part, derive.loaded_latency(loads))
+
+
+def _part(row: Entry | LoadRow, several: bool, *labels: tuple[str, Cell]) -> Part:
+    """Return those labels that have a value, the run (of a text that holds several) and the traffic first."""
+    every = (("run", row.turn if several else None), ("traffic", row.traffic), *labels)
+    return tuple((label, value) for label, value in every if value is not None)
 
 
 def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
@@ -59,10 +59,10 @@ def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
 
 def headline(parsed: Parsed) -> str:
     """Return "from 81 ns, up to 25.9 GB/s"."""
-    rows = list(parsed.measured())
-    lowest = min((r.value for r in rows if r.metric == "latency"), default=None)
-    most = max((r.value for r in rows if r.metric == "bandwidth"), default=None)
-    loaded = any(r.get("section") == "loaded_latency" for r in rows)
+    rows = entries(parsed)
+    lowest = min((row.value for row in rows if row.metric == "latency"), default=None)
+    most = max((row.value for row in rows if row.metric == "bandwidth"), default=None)
+    loaded = any(row.section == "loaded_latency" for row in rows)
     parts = []
     if lowest is not None:
         parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")

@@ -131,11 +131,6 @@ def part_of(row: Measurement, *labels: str) -> Part:
     return tuple((label, value) for label in labels if (value := row.get(label)) is not None)
 
 
-def several(rows: Iterable[Measurement], label: str) -> tuple[str, ...]:
-    """Return the label if the text has several of it: a run of a text that holds one needs no number."""
-    return (label,) if len({row.get(label) for row in rows}) > 1 else ()
-
-
 def common_step(values: Iterable[float]) -> float:
     """Return the largest power of ten of which all values are whole multiples: the last digit of an unknown program.
 

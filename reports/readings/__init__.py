@@ -58,10 +58,12 @@ class Reading(Generic[Row]):
 
         rows = [(run, run.file, run.where, run.point.sweep, run.record.point_id, run.record.repeat, *row)
                 for run in runs for row in self(run)]  # fmt: skip
-        frame = pd.DataFrame.from_records(rows, columns=[*_HEAD, *self.row._fields])
+        frame = pd.DataFrame(
+            rows, columns=[*_HEAD, *self.row._fields], dtype="object"
+        )  # as they are: no int becomes a float
         hints = get_type_hints(self.row)
         types: dict[str, Any] = {name: _DTYPES.get(hints[name], "object") for name in self.row._fields}
-        return frame.astype({"run": "object", **types})
+        return frame.astype({"repeat": "int64", **types})
 
 
 _HEAD: Final = ("run", "file", "where", "sweep", "point_id", "repeat")
