@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from parsers.measurement import Measurement
 from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, saturation, spread
@@ -372,8 +371,3 @@ def _repeats(runs: Sequence[Run]) -> Iterable[int]:
 def programs(runs: Iterable[Run]) -> tuple[str, ...]:
     """Return the names of all programs that made some runs, each version by itself, in order of appearance."""
     return tuple(dict.fromkeys(program_name(run) for run in runs))
-
-
-def first(rows: Iterable[Measurement], metric: str) -> float | None:
-    """Return the first value of a metric; None without one."""
-    return next((row.value for row in rows if row.metric == metric), None)

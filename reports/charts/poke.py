@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from parsers.units import size_bytes
 from reports import derive, findings
@@ -10,10 +11,12 @@ from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts import _tails
 from reports.charts._tails import Distribution
-from reports.derive import Bucket
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Table
 from reports.naming import program_name
+from reports.numbers.poke import histograms
+from reports.readings import groups
+from reports.readings.poke import first, times
 
 SECTION = "Tails"
 RANK = 0
@@ -26,54 +29,41 @@ METHODS = (
 def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
     runs = results.good(tool)
-    figures, key_numbers, times = [], [], []
+    figures, key_numbers, accesses = [], [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
         found = distributions(members)
         if found:
             figures.append(_figure(sweep, members, found))
             key_numbers += _key_numbers(found)
-            times += _access_times(found)
+            accesses += _access_times(found)
         if totals := _totals(sweep, members):
             figures.append(totals)
     return Chapter(
         tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers[:1]),
-        access_times=tuple(times),
+        access_times=tuple(accesses),
         programs=common.programs(runs),
     )
 
 
 def distributions(runs: Sequence[Run]) -> list[Distribution]:
     """Return one distribution per cell and operation, in the order of the experiment."""
-    groups: dict[str, list[tuple[Run, list[Bucket], dict[str, float]]]] = {}
-    targets: dict[str, str] = {}
     hosts = len({run.where for run in runs}) > 1 and not common.pooled(runs)
+    found = []
     for run in runs:
-        by_kind = common.group(run.table("histogram"), lambda r: (r.get("target"), r.get("op")))
-        for (target, op), rows in by_kind.items():
-            buckets = [
-                Bucket(float(str(r["low"])), float(str(r["high"])), int(str(r["count"]))) for r in rows
-            ]
-            said = {
-                str(r.get("statistic")): float(str(r["value"]))
-                for r in run.records()
-                if r["metric"] == "latency" and (r.get("target"), r.get("op")) == (target, op)
-            }
-            if not sum(b.n for b in buckets):
-                continue
-            name = _name(run, str(target), str(op)) + (f", {run.where}" if hosts else "")
-            groups.setdefault(name, []).append((run, buckets, said))
-            targets[name] = str(target)
+        for part, buckets in histograms(run):
+            target, op = (str(value) for _, value in part)
+            longest = [t.value for t in times(run) if (t.target, t.op, t.statistic) == (target, op, "max")]
+            name = _name(run, target, op) + (f", {run.where}" if hosts else "")
+            found.append((name, target, (run, buckets, max(longest, default=None))))
     return [
         _tails.pooled(
-            name,
-            targets[name],
-            [(run, buckets, said.get("max")) for run, buckets, said in members],
-            step=max(common.first(run.measured(), "timer_resolution") or 0.0 for run, _, _ in members),
+            name, same[0][1], [member for _, _, member in same],
+            step=max(first(run, "timer_resolution") or 0.0 for _, _, (run, _, _) in same),
         )
-        for name, members in groups.items()
-    ]
+        for name, same in common.group(found, lambda f: f[0]).items()
+    ]  # fmt: skip
 
 
 def _name(run: Run, target: str, op: str) -> str:
@@ -99,9 +89,9 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     chosen = _chosen(found)
     p999 = derive.quantile(subject.buckets, 0.999)
     name = subject.name[:1].upper() + subject.name[1:]
-    timers = {common.first(run.measured(), "timer_overhead") for run in runs} - {None}
+    timers = [time for run in runs if (time := first(run, "timer_overhead"))]
     alone = any(d.target == "null" for d in chosen)
-    timer = None if alone else _tails.floor(chosen, min(filter(None, timers), default=None))
+    timer = None if alone else _tails.floor(chosen, min(timers, default=None))
     panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject, chosen)]
     left_out = len(found) - len(chosen)
     counts = sorted({d.n for d in found})
@@ -148,45 +138,33 @@ def _chosen(found: list[Distribution]) -> list[Distribution]:
     return [d for d in found if d.name in names]
 
 
+_TOTALS: Final = {"time_per_byte": "per byte", "time_per_iteration": "per turn", "total_time": "all together"}
+
+
 def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     """What poke measures besides single accesses: time per byte, per turn of a loop, of all files together."""
-    cells: dict[tuple[str, ...], list[float]] = {}
-    for run in runs:
-        for record in run.records():
-            if record["metric"] in ("time_per_byte", "time_per_iteration", "total_time"):
-                what = {
-                    "time_per_byte": "per byte",
-                    "time_per_iteration": "per turn",
-                    "total_time": "all together",
-                }
-                statistic = str(record.get("statistic") or "")
-                key = (
-                    run.point.describe(), str(record.get("target") or ""), str(record.get("op") or ""),
-                    f"{what[str(record['metric'])]}{', ' + statistic if statistic else ''}",
-                )  # fmt: skip
-                cells.setdefault(key, []).append(float(str(record["value"])))
-    if not cells:
+    found = times.frame(runs)
+    found = found[found["metric"].isin([*_TOTALS])].fillna({"target": "", "op": "", "statistic": ""})
+    if found.empty:
         return None
-    rows = tuple(
-        (
-            *key,
-            fmt.quantity(value.median, "ns"),
-            f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}",
-        )
-        for key, value in ((key, derive.spread(values)) for key, values in cells.items())
+    found = found.assign(
+        cell=found["run"].map(lambda run: run.point.describe()), metric=found["metric"].map(_TOTALS)
     )
+    rows = []
+    for (cell, target, op, metric, statistic), own in groups(
+        found, ["cell", "target", "op", "metric", "statistic"]
+    ):
+        value = derive.spread(list(own["value"]))
+        what = f"{metric}, {statistic}" if statistic else metric
+        ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
+        rows.append((cell, target, op, what, fmt.quantity(value.median, "ns"), ends))
+    columns = ("Cell", "Target", "Operation", "Time", "Median", "Lowest to highest")
     return Figure(
         id=f"totals-{sweep}",
         sweep=runs[0].sweep_title,
         title="Time per byte, per turn and in all",
         sub=f"{common.ran(runs, program_name)}.",
-        tables=(
-            Table(
-                columns=("Cell", "Target", "Operation", "Time", "Median", "Lowest to highest"),
-                rows=rows,
-                numeric=frozenset((4, 5)),
-            ),
-        ),
+        tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5))),),
     )
 
 
@@ -200,16 +178,16 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:
-    times = []
+    out = []
     for d in found:
         median = derive.quantile(d.buckets, 0.5)
         if median:
             group = {"memory": "memory", "file": "storage"}.get(d.target, "timer")
             name = "Timer alone" if d.target == "null" else d.name[:1].upper() + d.name[1:]
-            times.append(
+            out.append(
                 AccessTime(
                     name=common.shorten(name, 26), group=group, median=median, p999=derive.quantile(d.buckets, 0.999),
                     source=program_name(d.runs[0]), repeats=d.repeats(0.5),
                 )
             )  # fmt: skip
-    return times
+    return out
