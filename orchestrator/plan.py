@@ -24,9 +24,9 @@ TIMEOUT_FLOOR_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What the planner knows of the machine: a Site without its program, and the programs by tool."""
+    """What the planner knows of the machine, and the programs by tool."""
 
-    site: Site  # its program is not used
+    site: Site
     programs: Mapping[str, Program | str]  # tool → program, or why there is none
     free_scratch_bytes: int | None = None
 
@@ -138,15 +138,14 @@ def _cells(point: Point, machine: Machine, only: Collection[str] | None) -> list
     program = machine.programs.get(point.tool, f"{point.tool} was not looked for")
     if isinstance(program, str):
         return [Skipped(sweep=point.sweep, point=point.labels(), reason=program)]
-    site = replace(machine.site, program=program)
     place = point.place or tool.default_place(point.options)
     try:
-        places = (None,) if place is None else expand_each(place, site.topology)
+        places = (None,) if place is None else expand_each(place, machine.site.topology)
     except Unplaceable as error:
         return [Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))]
     points = [(_at(point, place, each), each) for each in places]
     return [
-        _cell(at, each, tool, site, machine) for at, each in points if only is None or at.point_id in only
+        _cell(at, each, tool, program, machine) for at, each in points if only is None or at.point_id in only
     ]
 
 
@@ -158,8 +157,9 @@ def _at(point: Point, asked: Place | None, place: Place | None) -> Point:
 
 
 def _cell(
-    point: Point, place: Place | None, tool: ToolModule, site: Site, machine: Machine
+    point: Point, place: Place | None, tool: ToolModule, program: Program, machine: Machine
 ) -> _Cell | Skipped:
+    site = machine.site
     try:
         placement = None
         if place is not None:
@@ -169,7 +169,7 @@ def _cell(
                 raise Refused(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"
                 )
-        command = tool.command(point, placement, site)
+        command = tool.command(point, placement, site, program)
         needed = sum(file.size_bytes for file in command.scratch)
         room = machine.free_scratch_bytes
         if needed and room is not None and needed > room:
@@ -178,7 +178,7 @@ def _cell(
             )
     except (Unplaceable, Refused) as error:
         return Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))
-    return _Cell(point=point, placement=placement, command=command, program=site.program)
+    return _Cell(point=point, placement=placement, command=command, program=program)
 
 
 def _labels(labels: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from orchestrator.model import Experiment
 from orchestrator.plan import Machine
 from orchestrator.programs import find_programs
 from orchestrator.scratch import free_bytes
-from orchestrator.tools import Program, Site
+from orchestrator.tools import Site
 from orchestrator.topology import Topology
 
 SCRATCH_ROOT = "pinsweep-scratch"
@@ -34,7 +34,6 @@ def survey(
     programs = find_programs(tools, elsewhere=elsewhere)
     site = Site(
         topology=topology if topology is not None else machine.read_topology(),
-        program=Program(name="", path=""),
         numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),
         scratch=str(scratch),
         root=os.geteuid() == 0,

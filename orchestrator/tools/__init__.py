@@ -1,6 +1,6 @@
 """One module per tool: its options, its command line, its version, what it would write, how long it takes.
 
-A tool module is pure: it gets everything it must know about the machine in a Site and returns a Command. It is
+A tool module is pure: it gets all it must know about the machine in a Site, and its Program, and returns a Command. It is
 found by its name; there is no list to edit. It provides what `ToolModule` names; the parser of the same name
 (package `parsers`) reads what the tool prints.
 """
@@ -109,10 +109,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """Everything a tool may know about where its command will run."""
+    """Everything a tool may know about where its command will run; the same for all tools of a plan."""
 
     topology: Topology
-    program: Program
     numactl: str  # path; empty where numactl is absent and no placement can be given
     scratch: str  # folder that pinsweep makes, owns and removes
     root: bool = False
@@ -192,7 +191,7 @@ class ToolModule(Protocol):
         """Return where a cell runs that names no place; None where the tool places itself or nothing is to be pinned."""
         ...
 
-    def command(self, point: Point, placement: Placement | None, site: Site) -> Command:
+    def command(self, point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
         """Return the command line. Raises Refused where it cannot be given on this site."""
         ...
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point
 from orchestrator.place import numactl
-from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers import command as parser
 from parsers.measurement import Parsed
 
@@ -118,7 +118,7 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return None
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:  # noqa: ARG001
     """Fill the placeholders. Raises Refused where the program is not found."""
     values = {**point.options, "place": point.place.name if point.place else ""}
     argv = [fill(word, values) for word in words(str(point.options["command"]))]

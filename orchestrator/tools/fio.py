@@ -21,7 +21,7 @@ from typing import Any, Final
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.place import numactl
 from orchestrator.quantities import number_value, size_value
-from orchestrator.tools import Ask, Command, Option, Probed, Refused, Site
+from orchestrator.tools import Ask, Command, Option, Probed, Program, Refused, Site
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed, whole
 from parsers.units import size_bytes
@@ -222,18 +222,18 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build one fio job.
 
     Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
     read is not here, or this fio lacks an option.
     """
     given = dict(point.options)
-    known = site.program.notes.get("cmdhelp", "").split()
+    known = program.notes.get("cmdhelp", "").split()
     if missing := sorted(
         name for name in given if known and name not in known and _canonical(name) not in known
     ):
-        raise Refused(f"fio {site.program.version} here does not know {', '.join(missing)}")
+        raise Refused(f"fio {program.version} here does not know {', '.join(missing)}")
     filename = str(given.pop("filename", ""))
     writing = writes(given)
     size = str(given.setdefault("size", DEFAULT_SIZE)) if not filename else str(given.get("size", ""))
@@ -262,7 +262,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
             pins = (f"--cpus_allowed={cpus}", "--cpus_allowed_policy=split")
     argv = (
         *prefix,
-        site.program.path,
+        program.path,
         f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', point.sweep)}",
         "--output-format=json+",
         *target,

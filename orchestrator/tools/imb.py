@@ -13,7 +13,7 @@ from typing import Any, Final
 from orchestrator import mpi
 from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
-from orchestrator.tools import Ask, Command, Option, Probed, Site
+from orchestrator.tools import Ask, Command, Option, Probed, Program, Site
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
@@ -100,13 +100,13 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="local")
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
     given = point.options
     if placement is None:
         raise ValueError("MPI ranks are always placed")
-    mpirun = site.program.helpers.get("mpirun", "mpirun")
-    flavour = site.program.notes.get("mpi", "")
+    mpirun = program.helpers.get("mpirun", "mpirun")
+    flavour = program.notes.get("mpi", "")
     arguments = [str(given.get("benchmark", "PingPong"))]
     if len(placement.groups) > 2:
         arguments += ["-npmin", str(len(placement.groups))]
@@ -122,15 +122,14 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         arguments += ["-sync", "on"]
     head, env = _launcher(flavour, len(placement.groups), root=site.root)
     ranks = [
-        ["-np", "1", *numactl(group, site.numactl), site.program.path, *arguments]
-        for group in placement.groups
+        ["-np", "1", *numactl(group, site.numactl), program.path, *arguments] for group in placement.groups
     ]
     argv = [mpirun, *head, *ranks[0]]
     for rank in ranks[1:]:
         argv += [":", *rank]
     rows = len(sizes) if sizes else _rows(str(given.get("msglog", "22")))
     return Command(
-        argv=tuple(argv), env={**site.program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
+        argv=tuple(argv), env={**program.env, **env}, estimate_s=1.0 + rows * _ROW_S, scratch=scratch
     )
 
 

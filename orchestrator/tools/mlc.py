@@ -15,7 +15,7 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.place import numactl
 from orchestrator.quantities import number_value
-from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Cell, Parsed
 from parsers.mlc import command_options
 from parsers.units import size_bytes
@@ -176,18 +176,18 @@ def default_place(options: Mapping[str, Any]) -> Place | None:
     return None if options["mode"] in PLACES_ITSELF else Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where a loaded latency would have no load."""
     given = point.options
     mode = str(given["mode"])
-    official = not site.program.stand_in
+    official = not program.stand_in
     if official and not site.root and not given.get("e"):
         notes: tuple[str, ...] = (
             "not root: MLC cannot switch the prefetchers off and measures random access instead",
         )
     else:
         notes = () if official else ("memlat, a kernel of pinsweep, stands in for MLC",)
-    argv = [site.program.path, f"--{mode}"]
+    argv = [program.path, f"--{mode}"]
     prefix: tuple[str, ...] = ()
     threads = site.topology.numbers().get("pus", 1)
     if placement is not None:
@@ -223,13 +223,15 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
     argv += [f"-{letter}" for letter in ("e", "r", "X", "L", "T", "U") if given.get(letter)]
     return Command(
         argv=(*prefix, *argv),
-        estimate_s=_estimate(mode, given, len(delays), threads, site),
+        estimate_s=_estimate(mode, given, len(delays), threads, site, program),
         scratch=scratch,
         notes=notes,
     )
 
 
-def _estimate(mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site) -> float:
+def _estimate(
+    mode: str, given: Mapping[str, Any], delays: int, threads: int, site: Site, program: Program
+) -> float:
     """MLC takes -t seconds per point after a start of some seconds; a matrix has a point per pair of nodes.
 
     memlat's own buffers grow with the caches, and the kernel needs its time to give that memory out.
@@ -244,7 +246,7 @@ def _estimate(mode: str, given: Mapping[str, Any], delays: int, threads: int, si
         "idle_latency": (1, 1),
     }.get(mode, (5, 1))
     start_s = 2.0
-    if site.program.stand_in:
+    if program.stand_in:
         latency, load = _memlat_bytes(given, threads, site)
         chased = latency if mode in ("loaded_latency", "idle_latency", "latency_matrix") else 0
         loaded = 0 if mode in ("idle_latency", "latency_matrix") else 2 * load

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.place import numactl
-from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
@@ -147,7 +147,7 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="local")
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the array does not fit into memory."""
     given = point.options
     target = str(given["target"])
@@ -160,7 +160,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         target = "null"
     argv = [
         *(numactl(placement.groups[0], site.numactl) if placement else ()),
-        site.program.path,
+        program.path,
         f"--target={target}",
     ]
     scratch: tuple[ScratchFile, ...] = ()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point
 from orchestrator.place import numactl
-from orchestrator.tools import Command, Option, Refused, Site
+from orchestrator.tools import Command, Option, Program, Refused, Site
 from orchestrator.topology import Topology
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
@@ -75,7 +75,7 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site) -> Command:
+def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
     given = point.options
     if placement is None:
@@ -88,11 +88,11 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
         "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in group.cpus),
         "OMP_DYNAMIC": "false",
     }
-    argv = [*numactl(group, site.numactl), site.program.path]
+    argv = [*numactl(group, site.numactl), program.path]
     notes: tuple[str, ...] = ()
     width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
     elements, note = _array_size(given.get("array_size", "auto"), group.cpus, width, site)
-    if site.program.stand_in:
+    if program.stand_in:
         argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
         argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
         notes = (*note, "pinsweep's kernel stands in for STREAM")
@@ -102,7 +102,7 @@ def command(point: Point, placement: Placement | None, site: Site) -> Command:
             fixed.append("ntimes")
         if fixed:
             raise Refused(
-                f"{site.program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
+                f"{program.path} has {', '.join(fixed)} compiled in; leave them out, or take pinsweep's kernel (PINSWEEP_STREAM=kernel)"
             )
         notes = ("array size and passes are what the binary was compiled with",)
     moved = (

@@ -69,9 +69,7 @@ BASE: dict[str, dict[str, Any]] = {
 def test_whatever_loads_for_poke_runs(target: str, kernel_cache: Path, tmp_path: Path) -> None:
     """And what does not load is what poke itself calls without effect."""
     program = Program(name="poke", path=str(kernels.build("poke", kernel_cache)))
-    site = Site(
-        topology=topology_from_synthetic("core:1 pu:1"), program=program, numactl="", scratch=str(tmp_path)
-    )
+    site = Site(topology=topology_from_synthetic("core:1 pu:1"), numactl="", scratch=str(tmp_path))
     few = {} if target == "files" else {"count": 10}
     for name, (value,) in POKE.items():
         options = {"target": target, **few, **BASE[target], name: value}
@@ -89,7 +87,9 @@ def test_whatever_loads_for_poke_runs(target: str, kernel_cache: Path, tmp_path:
             assert "has no effect on" in done.stderr, name
             assert done.returncode == 2
             continue
-        command = poke.command(Point(sweep="s", tool="poke", options=options, place=None), None, site)
+        command = poke.command(
+            Point(sweep="s", tool="poke", options=options, place=None), None, site, program
+        )
         for file in command.scratch:
             path = Path(file.path)
             if file.folder:
@@ -156,12 +156,7 @@ def test_buffers_and_strides_of_mlc(options: dict[str, Any], wrong: list[str]) -
     ("written", "given"), [(200000, "-b200000"), ("64m", "-b65536"), ("2g", "-b2097152")]
 )
 def test_a_buffer_is_told_in_kib(written: Any, given: str) -> None:
-    site = Site(
-        topology=topology_from_synthetic("core:2 pu:1"),
-        program=Program(name="mlc", path="mlc"),
-        numactl="numactl",
-        scratch="",
-    )
+    site = Site(topology=topology_from_synthetic("core:2 pu:1"), numactl="numactl", scratch="")
     point = Point(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)
 
-    assert given in mlc.command(point, None, site).argv
+    assert given in mlc.command(point, None, site, Program(name="mlc", path="mlc")).argv

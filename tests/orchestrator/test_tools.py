@@ -17,15 +17,20 @@ from parsers.errors import UserError
 ULYSSES = topology_from_synthetic("pack:2 numa:1 core:10 pu:1")
 
 
-def site(tool: str, **changes: Any) -> Site:
-    program = Program(name=tool, path=f"/opt/{tool}", version="1", stand_in=tool in ("mlc", "stream"))
-    return dataclasses.replace(
-        Site(topology=ULYSSES, program=program, numactl="numactl", scratch="/scratch", memory_bytes=64 << 30),
-        **changes,
-    )
+SITE = Site(topology=ULYSSES, numactl="numactl", scratch="/scratch", memory_bytes=64 << 30)
 
 
-def build(tool: str, options: dict[str, Any], place: Place | None = None, **changes: Any) -> Command:
+def own(tool: str) -> Program:
+    return Program(name=tool, path=f"/opt/{tool}", version="1", stand_in=tool in ("mlc", "stream"))
+
+
+def build(
+    tool: str,
+    options: dict[str, Any],
+    place: Place | None = None,
+    program: Program | None = None,
+    **changes: Any,
+) -> Command:
     module = get_tool(tool)
     assert module.problems(options) == []
     assert [
@@ -36,9 +41,8 @@ def build(tool: str, options: dict[str, Any], place: Place | None = None, **chan
     wanted = place or module.default_place(options)
     threads, processes = module.shape(options)
     placement = resolve(wanted, ULYSSES, threads=threads, processes=processes)[0] if wanted else None
-    return module.command(
-        Point(sweep="s", tool=tool, options=options, place=place), placement, site(tool, **changes)
-    )
+    point = Point(sweep="s", tool=tool, options=options, place=place)
+    return module.command(point, placement, dataclasses.replace(SITE, **changes), program or own(tool))
 
 
 def test_every_tool_has_a_parser_of_its_name_and_the_whole_contract() -> None:
@@ -118,8 +122,8 @@ class TestStream:
         )
 
         with pytest.raises(Refused, match="has ntimes compiled in"):
-            get_tool("stream").command(point, placement, site("stream", program=foreign))
-        assert "--ntimes=50" in get_tool("stream").command(point, placement, site("stream")).argv
+            get_tool("stream").command(point, placement, SITE, foreign)
+        assert "--ntimes=50" in get_tool("stream").command(point, placement, SITE, own("stream")).argv
 
 
 class TestMlc:
