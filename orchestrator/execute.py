@@ -139,7 +139,7 @@ def execute(
                 reason=reason,
                 argv=run.argv,
                 env=run.env,
-                placement=run.placement.as_json() if run.placement else None,
+                placement=run.placement,
                 seen=witness.seen(),
                 program=run.program,
                 order_index=next(order),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator import captured as text_of
-from orchestrator.model import Place, PlannedRun, Point, RunRecord
+from orchestrator.model import Capture, Place, PlannedRun, Point, RunRecord
 from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
 from orchestrator.store import (
@@ -257,7 +257,7 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
     if not (runs or facts or topology):
         return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left))
     with create_result(path) as result:
-        seen = {str(r.seen["digest"]) for r in result.runs() if r.seen and "digest" in r.seen}
+        seen = {r.capture.digest for r in result.runs() if r.capture}
         fresh = list({item.digest: item for item in reversed(runs) if item.digest not in seen}.values())[::-1]
         known = len(runs) - len(fresh)
         if fresh or facts or topology:
@@ -493,13 +493,10 @@ def _record(
         sweep=point.sweep, tool=point.tool, point=point, repeat=repeat, argv=item.argv, env={}, placement=None,
         timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=item.program,
     )  # fmt: skip
-    seen: dict[str, Any] = {"file": item.label, "digest": item.digest}
-    if item.reading:
-        seen["reading"] = dict(item.reading)
     record = RunRecord(
         run_id=0, point_id=point.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=item.argv, env={},
-        placement=None, seen=seen, program=item.program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None,
-        signal=None, usage={}, session=session,
+        placement=None, seen=None, program=item.program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None,
+        signal=None, usage={}, session=session, capture=Capture(file=item.label, digest=item.digest, reading=item.reading),
     )  # fmt: skip
     return planned, record
 

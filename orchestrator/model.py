@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 Value = Any
@@ -99,16 +99,7 @@ class Point:
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
-        place = (
-            None
-            if self.place is None
-            else {
-                "cpus": self.place.cpus,
-                "memory": self.place.memory,
-                "spread": self.place.spread,
-                "name": self.place.name,
-            }
-        )
+        place = asdict(self.place) if self.place else None
         return {"sweep": self.sweep, "tool": self.tool, "options": dict(self.options), "place": place}
 
     @property
@@ -162,15 +153,11 @@ class Placement:
         """Every PU of the run, sorted."""
         return tuple(sorted({cpu for group in self.groups for cpu in group.cpus}))
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "relation": self.relation,
-            "groups": [
-                {"cpus": list(g.cpus), "membind": list(g.membind), "interleave": list(g.interleave)}
-                for g in self.groups
-            ],
-        }
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Placement:
+        """Return the placement whose fields JSON kept (`dataclasses.asdict`). What an older file does not say is empty."""
+        groups = [Group(**{k: tuple(v) for k, v in group.items()}) for group in raw.get("groups", ())]
+        return cls(name=raw["name"], groups=tuple(groups), relation=raw.get("relation", ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +249,15 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """Where a text came from that was taken in, not printed by a run of pinsweep."""
+
+    file: str
+    digest: str  # of the text and of how it is read: each is taken in once
+    reading: Mapping[str, Any] = field(default_factory=dict)  # another parser, the part that is this run's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """What happened to one planned run. Times are seconds; `started_utc` is ISO 8601."""
 
@@ -273,8 +269,8 @@ class RunRecord:
     reason: str  # why it is not ok; empty if it is
     argv: tuple[str, ...]
     env: Mapping[str, str]
-    placement: Mapping[str, Any] | None  # asked
-    seen: Mapping[str, Any] | None  # read from /proc while it ran; a captured text's file, sha256, reading
+    placement: Placement | None  # asked
+    seen: Mapping[str, Any] | None  # read from /proc while it ran
     program: str
     order_index: int
     started_utc: str
@@ -283,3 +279,4 @@ class RunRecord:
     signal: int | None
     usage: Mapping[str, float]  # rusage of the process and its children
     session: int
+    capture: Capture | None = None  # None: pinsweep started it

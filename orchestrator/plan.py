@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.expand import expand, rounds
@@ -200,7 +200,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
                 "argv": list(run.argv),
                 "env": dict(run.env),
                 "cwd": run.cwd,
-                "placement": run.placement.as_json() if run.placement else None,
+                "placement": asdict(run.placement) if run.placement else None,
                 "timeout_s": run.timeout_s,
                 "estimate_s": run.estimate_s,
                 "writes": [{"path": w.path, "kind": w.kind, "size_bytes": w.size_bytes} for w in run.writes],

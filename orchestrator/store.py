@@ -15,20 +15,22 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from orchestrator import lockfile
-from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
+from orchestrator.model import Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.tools import text_to_parse
+from orchestrator.topology import Topology, topology_from_text
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
@@ -103,8 +105,21 @@ class Session:
     seed: int
     host: str
     facts: Mapping[str, Any]
-    topology: str
+    topology_text: str  # hwloc's XML; "" where there was none
     programs: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def topology(self) -> Topology | None:
+        """The machine as the session recorded it, None if it recorded none that can be read."""
+        return _topology(self.topology_text)
+
+
+@functools.lru_cache(maxsize=64)
+def _topology(text: str) -> Topology | None:
+    try:
+        return topology_from_text(text)
+    except (UserError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +331,7 @@ class ResultFile:
             Session(
                 session=row[0], started_utc=row[1], ended_utc=row[2], pinsweep_version=row[3],
                 argv=tuple(json.loads(row[4])), seed=row[5], host=row[6], facts=json.loads(row[7]),
-                topology=row[8], programs=json.loads(row[9]),
+                topology_text=row[8], programs=json.loads(row[9]),
             )
             for row in rows
         )  # fmt: skip
@@ -367,16 +382,7 @@ class ResultFile:
             "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
             " order_index, started_utc, wall_s, exit_code, signal, usage, session FROM run ORDER BY run_id"
         )
-        return tuple(
-            RunRecord(
-                run_id=r[0], point_id=r[1], repeat=r[2], attempt=r[3], status=r[4], reason=r[5],
-                argv=tuple(json.loads(r[6])), env=json.loads(r[7]),
-                placement=None if r[8] is None else json.loads(r[8]), seen=None if r[9] is None else json.loads(r[9]),
-                program=r[10], order_index=r[11], started_utc=r[12], wall_s=r[13], exit_code=r[14], signal=r[15],
-                usage=json.loads(r[16]), session=r[17],
-            )
-            for r in rows
-        )  # fmt: skip
+        return tuple(map(_run, rows))
 
     def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
         """Return (point_id, repeat) → (number of attempts so far, status): ok if any was, else that of the last one."""
@@ -437,12 +443,21 @@ class ResultFile:
 
 
 def _how(record: RunRecord, point: Point) -> tuple[str, Mapping[str, Any]]:
-    """Return (parser, context) for a run's output: the tool's own and the cell's options.
-
-    A captured text says the rest itself, in `record.seen["reading"]`: another parser, the part that is this run's.
-    """
-    reading = (record.seen or {}).get("reading") or {}
+    """Return (parser, context) for a run's output: the tool's own and the cell's options, but for what a capture says."""
+    reading = record.capture.reading if record.capture else {}
     return str(reading.get("parser", point.tool)), {**point.options, **reading}
+
+
+def _run(row: Sequence[Any]) -> RunRecord:
+    seen = json.loads(row[9] or "null")
+    capture = Capture(**seen) if seen and "file" in seen else None
+    return RunRecord(
+        run_id=row[0], point_id=row[1], repeat=row[2], attempt=row[3], status=row[4], reason=row[5],
+        argv=tuple(json.loads(row[6])), env=json.loads(row[7]),
+        placement=Placement.from_json(json.loads(row[8])) if row[8] else None, seen=None if capture else seen, capture=capture,
+        program=row[10], order_index=row[11], started_utc=row[12], wall_s=row[13], exit_code=row[14], signal=row[15],
+        usage=json.loads(row[16]), session=row[17],
+    )  # fmt: skip
 
 
 def _insert_run(
@@ -452,14 +467,15 @@ def _insert_run(
     outputs: Mapping[str, bytes],
     counters: Mapping[str, Any],
 ) -> int:
+    seen = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(
         "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
         " order_index, started_utc, wall_s, exit_code, signal, usage, counters) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
             _json(list(record.argv)), _json(record.env), record.program,
-            None if record.placement is None else _json(record.placement),
-            None if record.seen is None else _json(record.seen),
+            _json(asdict(record.placement)) if record.placement else None,
+            _json(seen) if seen else None,
             record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
             _json(record.usage), _json(counters),
         ),

@@ -113,4 +113,4 @@ def _listed(values: Iterable[str]) -> str:
 
 
 def _topologies(sessions: Iterable[Session]) -> str:
-    return _listed(layout(text) for text in {session.topology for session in sessions})
+    return _listed(layout(session.topology) for session in sessions)

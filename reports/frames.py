@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Point, RunRecord, Skipped
+from orchestrator.model import Group, Point, RunRecord, Skipped
 from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -91,8 +91,12 @@ class Run:
     @property
     def relation(self) -> str:
         """The placement in words that compare between machines; the place's own name where it has none."""
-        asked = (self.record.placement or {}).get("relation", "")
-        return str(asked) or self.place
+        return (self.record.placement.relation if self.record.placement else "") or self.place
+
+    @property
+    def placed(self) -> tuple[Group, ...]:
+        """The PUs and the memory of each process, as they were asked for; () if nothing was placed."""
+        return self.record.placement.groups if self.record.placement else ()
 
     @property
     def program(self) -> Mapping[str, Any]:
@@ -105,7 +109,7 @@ class Run:
     @property
     def captured(self) -> bool:
         """Was the text taken in, and not printed under pinsweep's eyes?"""
-        return _captured(self.record)
+        return self.record.capture is not None
 
     @property
     def version(self) -> str:
@@ -310,7 +314,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                         unreadable = error.cause
                 elif record.status in LEFT_OUT:
                     wanted.pop((record.point_id, record.repeat), None)
-                kept = max(excerpts, CAPTURED if _captured(record) else 0)
+                kept = max(excerpts, CAPTURED if record.capture else 0)
                 stdout, stderr = (
                     excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
                     for stream in ("stdout", "stderr")
@@ -431,10 +435,6 @@ def _varying(runs: Sequence[Run]) -> list[str]:
         for name in plain:
             seen[name].add(run.options.get(name))
     return [name for name in plain if len(seen[name]) > 1]
-
-
-def _captured(record: RunRecord) -> bool:
-    return bool(record.seen and "file" in record.seen)
 
 
 def _output(result: ResultFile, run_id: int, stream: str) -> bytes:

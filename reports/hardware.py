@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.store import Session
-from orchestrator.topology import topology_from_text
-from parsers.errors import UserError
+from orchestrator.topology import Topology
 from reports import format as fmt
 
 
@@ -53,7 +52,7 @@ def kinds(sessions: Iterable[Session]) -> list[Hardware]:
     layouts: dict[str, str] = {}
     found = []
     for session in listed:
-        form = _OWN.sub("", session.topology)
+        form = _OWN.sub("", session.topology_text)
         if form not in layouts:
             layouts[form] = layout(session.topology)
         found.append(
@@ -83,11 +82,13 @@ def installed(memory_bytes: Any) -> str:  # noqa: ANN401 (a fact: anything JSON 
     return fmt.size(math.ceil(memory_bytes / step) * step)
 
 
-def layout(text: str) -> str:
+def layout(topology: Topology | None) -> str:
     """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
-    try:
-        numbers = topology_from_text(text).numbers() if text.lstrip()[:1] in ("<", "{") else {}
-    except (UserError, ValueError):
-        return ""
-    words = (("packages", "package"), ("numa_nodes", "NUMA node"), ("cores", "core"), ("pus", "PU"))
-    return ", ".join(fmt.plural(numbers[key], noun) for key, noun in words) if numbers.get("pus") else ""
+    return ", ".join(counted(topology)) if topology and topology.numbers()["pus"] else ""
+
+
+def counted(topology: Topology) -> list[str]:
+    """Return "2 packages", "4 NUMA nodes", "64 cores", "128 PUs"."""
+    numbers = topology.numbers()
+    nouns = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core", "pus": "PU"}
+    return [fmt.plural(numbers[key], noun) for key, noun in nouns.items()]

@@ -24,7 +24,6 @@ from typing import Any, Final, Literal
 from orchestrator.model import Place, canonical_json
 from orchestrator.topology import Topology
 from reports import format as fmt
-from reports.checks._cells import placed_cpus, topology
 from reports.frames import LEFT_OUT, Results, Run, natural
 
 How = Literal["same", "renamed", "relative", "path", "share"]
@@ -236,12 +235,10 @@ def scope(run: Run) -> str:
     Of the smallest of core, NUMA node, package and machine that holds the PUs of a process, as a share of its allowed PUs; "3 PUs"
     where the session knows no topology. "" where nothing was placed.
     """
-    processes = placed_cpus(run)
-    machine = topology(run)
-    words = list(dict.fromkeys(_scope(frozenset(cpus), machine) for cpus in processes))
+    words = list(dict.fromkeys(_scope(frozenset(group.cpus), run.session.topology) for group in run.placed))
     if not words:
         return ""
-    return f"{len(processes)} × {words[0]}" if len(words) == 1 < len(processes) else " and ".join(words)
+    return f"{len(run.placed)} × {words[0]}" if len(words) == 1 < len(run.placed) else " and ".join(words)
 
 
 def _scope(cpus: frozenset[int], machine: Topology | None) -> str:

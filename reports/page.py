@@ -9,11 +9,11 @@ import shlex
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from orchestrator.cpulist import format_cpulist
-from orchestrator.model import STATUSES
+from orchestrator.model import STATUSES, Placement, RunRecord
 from reports import format as fmt
 from reports import naming, places
 from reports.audit import audit
@@ -267,7 +267,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         not p.get("version") and not p.get("stand_in") for m in machines for p in m.session.programs.values()
     ):
         missing.append("some program versions")
-    if any(not m.session.topology for m in machines):
+    if any(not m.session.topology_text for m in machines):
         missing.append("topology")
     pairs.append(
         (
@@ -283,7 +283,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
                 _time(times[0]) + (f" to {_time(times[-1])}" if _time(times[-1]) != _time(times[0]) else ""),
             )
         )
-    seeds = {str(m.session.seed) for m in machines if m.session.topology}
+    seeds = {str(m.session.seed) for m in machines if m.session.topology_text}
     if seeds and len(seeds) < 4:
         pairs.append(("Seed", fmt.words(sorted(seeds))))
     files = list(dict.fromkeys(m.file for m in machines))
@@ -492,7 +492,7 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         command=shlex.join(record.argv),
         environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
         asked=placement_text(record.placement),
-        seen=seen_text(record.seen),
+        seen=seen_text(record),
         stdout=excerpt(run.stdout, _EXCERPT) if excerpts else "",
         stderr=excerpt(run.stderr, _EXCERPT) if excerpts else "",
     )
@@ -509,23 +509,24 @@ def _first(names: Iterable[str], noun: str) -> str:
     )
 
 
-def placement_text(placement: Mapping[str, Any] | None) -> str:
+def placement_text(placement: Placement | None) -> str:
     """Return "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
-    if not placement or not placement.get("groups"):
+    if not placement or not placement.groups:
         return "not placed"
     texts = []
-    for group in placement["groups"]:
-        text = f"CPUs {format_cpulist(tuple(group.get('cpus', ())))}"
-        if group.get("membind"):
-            text += f", memory of node {format_cpulist(tuple(group['membind']))}"
-        if group.get("interleave"):
-            text += f", memory interleaved over nodes {format_cpulist(tuple(group['interleave']))}"
+    for group in placement.groups:
+        text = f"CPUs {format_cpulist(group.cpus)}"
+        if group.membind:
+            text += f", memory of node {format_cpulist(group.membind)}"
+        if group.interleave:
+            text += f", memory interleaved over nodes {format_cpulist(group.interleave)}"
         texts.append(text)
     return " | ".join(texts)
 
 
-def seen_text(seen: Mapping[str, Any] | None) -> str:
-    """Return what was read from /proc in one line: keys and values as they were recorded."""
+def seen_text(record: RunRecord) -> str:
+    """Return what was read from /proc, or where a captured text came from, in one line: keys and values as recorded."""
+    seen = asdict(record.capture) if record.capture else record.seen
     if not seen:
         return "not recorded"
     return "; ".join(

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from orchestrator.topology import Topology, topology_from_text
-from parsers.errors import UserError
+from orchestrator.topology import Topology
 from reports import format as fmt
 from reports import vega
 from reports.charts import _common as common
 from reports.frames import Results, Run
+from reports.hardware import counted
 
 PU, GAP, LINE = 8, 2, 16
 """Side of a square and the gap between two, in px; cores in a line."""
@@ -58,24 +57,12 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
     one, "n001 and 63 more", and beyond four different ones the rest is left to the list of runs."""
     alike: dict[tuple[str, tuple[Placed, ...]], list[str]] = {}
     for host, runs in common.group((r for r in results.runs if r.record.placement), lambda r: r.host).items():
-        try:
-            topology = topology_from_text(runs[0].session.topology)
-        except (UserError, ValueError):
+        topology = runs[0].session.topology
+        if topology is None or not topology.cores:
             continue
-        if not topology.cores:
-            continue
-        by_groups = common.group(runs, lambda r: repr((r.record.placement or {}).get("groups")))
+        by_groups = common.group(runs, lambda r: r.placed)
         places = tuple(_placed(members, topology) for members in by_groups.values())
-        numbers = topology.numbers()
-        machine = fmt.words(
-            fmt.plural(numbers[key], noun)
-            for key, noun in (
-                ("packages", "package"),
-                ("numa_nodes", "NUMA node"),
-                ("cores", "core"),
-                ("pus", "PU"),
-            )
-        )
+        machine = fmt.words(counted(topology))
         alike.setdefault((machine, places), []).append(host)
     return tuple(
         HostPlaces(
@@ -89,16 +76,15 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
 
 
 def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
-    placement = runs[0].record.placement or {}
+    groups = runs[0].placed
     names = dict.fromkeys(run.place or "all" for run in runs)
     programs = dict.fromkeys(run.tool for run in runs)
-    groups: Sequence[Mapping[str, Any]] = placement.get("groups", ())
     colour_of = {
         cpu: vega.SERIES[min(i, len(vega.SERIES) - 1)]
         for i, group in reversed(list(enumerate(groups)))
-        for cpu in group.get("cpus", ())
+        for cpu in group.cpus
     }
-    bound = {node for group in groups for key in ("membind", "interleave") for node in group.get(key, ())}
+    bound = {node for group in groups for node in (*group.membind, *group.interleave)}
     return Placed(
         name=", ".join(names), programs=", ".join(programs), packages=_packages(topology, colour_of, bound)
     )

@@ -224,7 +224,7 @@ def show_run(path: Path, number: int) -> str:
         if record.env
         else "",
         f"asked      {placement_text(record.placement)}",
-        f"seen       {seen_text(record.seen)}",
+        f"seen       {seen_text(record)}",
     ]
     out = [line for line in lines if line]
     out += [f"note       {flag.text}" for flag in (run.parsed.flags if run.parsed else ())]

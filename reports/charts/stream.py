@@ -61,7 +61,7 @@ def _rates(runs: Sequence[Run]) -> pd.DataFrame:
 def threads(run: Run) -> int:
     """Return the threads that ran: what the program counted, else what was asked for, else the PUs it was given."""
     facts = run.parsed.facts if run.parsed else {}
-    placed = sum(len(g.get("cpus", ())) for g in (run.record.placement or {}).get("groups", ()))
+    placed = sum(len(group.cpus) for group in run.placed)
     return int(facts.get("threads") or run.options.get("threads") or placed or 1)
 
 

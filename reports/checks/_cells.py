@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from orchestrator.topology import Topology, topology_from_text
-from parsers.errors import UserError
+from orchestrator.topology import Topology
 from parsers.units import size_bytes
 from reports import naming
 from reports.frames import Results, Run
@@ -78,21 +76,12 @@ def is_set(options: Mapping[str, Any], name: str) -> bool:
 
 def topology(run: Run) -> Topology | None:
     """Return the machine that the session recorded, None if it recorded none."""
-    return _topology(run.session.topology)
-
-
-@functools.lru_cache(maxsize=16)
-def _topology(text: str) -> Topology | None:
-    try:
-        return topology_from_text(text) if text.lstrip()[:1] in ("<", "{") else None
-    except UserError:
-        return None
+    return run.session.topology
 
 
 def placed_cpus(run: Run) -> list[list[int]]:
     """Return the CPUs of each process as they were asked for, [] if nothing was placed."""
-    groups = (run.record.placement or {}).get("groups", ())
-    return [[int(cpu) for cpu in group.get("cpus", ())] for group in groups]
+    return [list(group.cpus) for group in run.placed]
 
 
 def good(results: Results, tool: str) -> tuple[Run, ...]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped, Status
+from orchestrator.model import Capture, Group, Place, Placement, PlannedRun, Point, RunRecord, Skipped, Status
 from orchestrator.store import (
     ResultFile,
     StoredExperiment,
@@ -31,6 +35,7 @@ POINT = Point(
     place=Place(name="local", cpus="numa_node 0"),
     axes=("n", "place"),
 )
+PLACEMENT = Placement(name="local", groups=(Group(cpus=(2, 0), membind=(0,)),), relation="local")
 EXPERIMENT = StoredExperiment(sha256="ab", path="e.yaml", title="Title", text="schema: 1\n", about="")
 
 
@@ -61,10 +66,77 @@ def add(
     )  # fmt: skip
     record = RunRecord(
         run_id=0, point_id=POINT.point_id, repeat=repeat, attempt=attempt, status=status, reason="", argv=("echo", "ü"), env={"A": "b"},
-        placement={"name": "local"}, seen=None, program="echo", order_index=0, started_utc="2026-01-01T00:00:01+00:00", wall_s=0.5,
+        placement=PLACEMENT, seen=None, program="echo", order_index=0, started_utc="2026-01-01T00:00:01+00:00", wall_s=0.5,
         exit_code=0, signal=None, usage={"user_s": 0.1}, session=session,
     )  # fmt: skip
     return result.add_run(planned, record, {"stdout": stdout, "stderr": b"\xff\x00"}, {})
+
+
+indexes = st.lists(st.integers(0, 4095), max_size=5).map(tuple)
+groups = st.builds(Group, cpus=indexes, membind=indexes, interleave=indexes)
+
+
+@given(
+    st.builds(
+        Placement,
+        name=st.text(),
+        groups=st.lists(groups, max_size=3).map(tuple),
+        relation=st.text(max_size=9),
+    )
+)
+def test_a_placement_comes_back_as_it_went_in(placement: Placement) -> None:
+    assert Placement.from_json(json.loads(json.dumps(asdict(placement)))) == placement
+
+
+@pytest.mark.parametrize(
+    ("placement", "seen", "read"),
+    [
+        ('{"name": "local"}', None, (Placement(name="local", groups=()), None, None)),
+        (None, '{"processes": []}', (None, {"processes": []}, None)),
+        (None, '{"file": "a.out", "digest": "ab"}', (None, None, Capture(file="a.out", digest="ab"))),
+        (
+            None,
+            '{"file": "a", "digest": "b", "reading": {"rows": [1]}}',
+            (None, None, Capture(file="a", digest="b", reading={"rows": [1]})),
+        ),
+    ],
+)
+def test_files_of_before_are_read(
+    placement: str | None, seen: str | None, read: tuple[object, ...], tmp_path: Path
+) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        add(result, begin(result), b"")
+    with sqlite3.connect(tmp_path / "r.db") as db:
+        db.execute("UPDATE run SET placement = ?, seen = ?", (placement, seen))
+    with open_result(tmp_path / "r.db") as result:
+        (record,) = result.runs()
+
+    assert (record.placement, record.seen, record.capture) == read
+
+
+@pytest.mark.parametrize("text", ["", "<topology/>", "{", "no such machine", "<not xml"])
+def test_a_topology_that_cannot_be_read_is_none(text: str, tmp_path: Path) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        begin(result)
+    with sqlite3.connect(tmp_path / "r.db") as db:
+        db.execute("UPDATE session SET topology = ?", (text,))
+    with open_result(tmp_path / "r.db") as result:
+        (session,) = result.sessions()
+
+    assert session.topology is None
+
+
+def test_the_topology_is_parsed_once(tmp_path: Path) -> None:
+    with create_result(tmp_path / "r.db") as result:
+        begin(result)
+    with sqlite3.connect(tmp_path / "r.db") as db:
+        db.execute("UPDATE session SET topology = 'core:2 pu:2'")
+    with open_result(tmp_path / "r.db") as result:
+        first, again = (*result.sessions(), *result.sessions())
+
+    assert first.topology is again.topology
+    assert first.topology is not None
+    assert len(first.topology.pus) == 4
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
@@ -79,6 +151,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert stored.point == POINT
         assert stored.point.point_id == POINT.point_id
         assert record.argv == ("echo", "ü")
+        assert record.placement == PLACEMENT
         assert result.skipped() == (Skipped(sweep="s", point={"n": 9}, reason="no"),)
         assert result.output(run_id) == b"reply 2.5\n"
         assert result.output(run_id, "stderr") == b"\xff\x00"
@@ -147,6 +220,7 @@ def test_nothing_but_the_file_is_there_between_two_runs_and_after_the_last(tmp_p
 
 WRITER = f"""
 import os, sys
+from dataclasses import asdict
 from pathlib import Path
 sys.path[:0] = [{str(Path(__file__).parents[2])!r}, {str(Path(__file__).parent)!r}]
 from test_store import add, begin

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Place, PlannedRun, Point, RunRecord, Skipped
+from orchestrator.model import Group, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.store import StoredExperiment, StoredPoint, create_result
 from reports.render import render_report
 
@@ -44,9 +44,7 @@ class Maker:
         self.facts: Mapping[str, Any] = FACTS
         self.text = "…"
         self.topology = "<topology/>"
-        self.groups: dict[
-            str, list[dict[str, Any]]
-        ] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
+        self.groups: dict[str, tuple[Group, ...]] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
         self._runs: list[dict[str, Any]] = []
         self._skipped: list[Skipped] = []
 
@@ -81,7 +79,9 @@ class Maker:
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
                 "title": sweep_title or sweep, "repeat": repeat or len(known) + 1, "repeats": repeats,
-                "placement": {"name": place, "relation": relation, "groups": self.groups.get(place, [{"cpus": [0, 1, 2, 3], "membind": [0], "interleave": []}])}
+                "placement": Placement(
+                    name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
+                )
                 if place
                 else None,
             }

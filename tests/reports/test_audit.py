@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.model import Group
 from parsers.text import decode
 from reports import audit as module
 from reports import frames
@@ -473,14 +474,15 @@ def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
 
 def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
+    maker.groups = {"same core": (Group(cpus=(3,)), Group(cpus=(3,)))}
     maker.add(
         "pingpong",
         "imb",
         {"benchmark": "PingPong"},
         make.imb_text({0: 0.5, 1: 0.5, 2: 0.5}),
         place="same core",
+        relation="same package",
     )
-    maker._runs[0]["placement"] = {"name": "same core", "relation": "same package", "groups": [{"cpus": [3]}, {"cpus": [3]}]}  # fmt: skip
 
     assert found(findings(maker.write()), "P1", "error")[0][1] == "2 ranks on 1 CPUs"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.model import Place
+from orchestrator.model import Group, Place
 from reports import frames
 from reports.matching import CellOfSide, absence, cells, match, scope
 
@@ -26,7 +26,7 @@ def side(
     maker = make.Maker(path, host=path.stem)
     maker.topology = topology
     for options, place, relation, cpus in runs:
-        maker.groups = {place: [{"cpus": cpus, "membind": [0], "interleave": []}]}
+        maker.groups = {place: (Group(cpus=tuple(cpus), membind=(0,)),)}
         text = make.stream_text(20000.0, options.get("threads", 4))
         maker.add(sweep, "stream", options, text, axes=(*options, "place"), place=place, relation=relation)
     return frames.load([maker.write()])

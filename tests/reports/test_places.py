@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.model import Group
 from orchestrator.topology import topology_from_text
 from reports import frames, places
 from reports.render import render_report
@@ -14,7 +15,7 @@ from reports.render import render_report
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "hwloc"
 
 
-def result(make: Any, path: Path, topology: str, groups: dict[str, list[dict[str, Any]]]) -> Path:
+def result(make: Any, path: Path, topology: str, groups: dict[str, tuple[Group, ...]]) -> Path:
     maker = make.Maker(path)
     maker.topology = topology
     maker.groups = groups
@@ -33,8 +34,8 @@ def test_a_square_for_every_pu_and_a_bar_where_memory_is_bound(name: str, make: 
     first, last = topology.numa_nodes[0], topology.numa_nodes[-1]
     cpu = topology.cores[0].cpus[0]
     groups = {
-        "here": [{"cpus": list(first.cpus), "membind": [first.os_index], "interleave": []}],
-        "there": [{"cpus": [cpu], "membind": [last.os_index], "interleave": []}],
+        "here": (Group(cpus=first.cpus, membind=(first.os_index,)),),
+        "there": (Group(cpus=(cpu,), membind=(last.os_index,)),),
     }
 
     host = places.of_hosts(frames.load([result(make, tmp_path / "r.db", text, groups)]))[0]
@@ -55,7 +56,7 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
     make: Any, tmp_path: Path
 ) -> None:
     topology = "pack:2 [numa] core:4 pu:2"
-    pair = [{"cpus": [0, 1], "membind": [], "interleave": []}, {"cpus": [8], "membind": [], "interleave": []}]
+    pair = (Group(cpus=(0, 1)), Group(cpus=(8,)))
     path = result(make, tmp_path / "r.db", topology, {"other package": pair, "other node": pair})
 
     host = places.of_hosts(frames.load([path]))[0]
@@ -72,13 +73,13 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
 
 
 def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:
-    groups = {"local": [{"cpus": [0], "membind": [], "interleave": []}]}
+    groups = {"local": (Group(cpus=(0,)),)}
 
     assert places.of_hosts(frames.load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
 
 
 def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> None:
-    group = [{"cpus": [0], "membind": [0], "interleave": []}]
+    group = (Group(cpus=(0,), membind=(0,)),)
     paths = []
     for i in range(6):
         maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
