@@ -15,7 +15,7 @@ import datetime
 import platform
 import random
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -35,6 +35,8 @@ from orchestrator.tools import Program
 from parsers.errors import UserError
 
 Side = Literal["a", "b"]
+Home = tuple[Side, Path]
+"""A side, and the file compared whose cells it is."""
 
 HELD: Final[Mapping[str, str]] = {
     "cpu_model": "processor", "microcode": "microcode", "bios_version": "firmware", "dimms": "memory modules",
@@ -70,8 +72,8 @@ class Rerun:
     twins: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
     lost: Mapping[int, str]  # index → why it cannot be measured again; the others: only B is
     alone: str  # why A is not measured again where it is not; "" if all are twins
-    runs: tuple[tuple[Side, PlannedRun], ...]  # in the order in which they start
-    homes: Mapping[tuple[Side, Path], Prepared]  # (side, the file compared) → what its fresh file will record
+    runs: tuple[tuple[Home, PlannedRun], ...]  # in the order in which they start
+    homes: Mapping[Home, Prepared]  # what the fresh file of each will record
     scratch: Path
     seed: int
 
@@ -130,7 +132,7 @@ def prepare_again(
     )
     sides = {
         (side, path): _plan(sources[path], texts[path], wanted, where, allow_write, seed)
-        for side, path, wanted in _wanted(pairs)
+        for (side, path), wanted in _wanted(pairs).items()
         if side == "b" or not _out_of_reach(sources[path], facts)
     }
     return _in_turns(pairs, sides, sources, facts, where, seed)
@@ -146,13 +148,13 @@ def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
     }
 
 
-def _wanted(pairs: Sequence[Pair]) -> list[tuple[Side, Path, dict[str, int]]]:
-    found: dict[tuple[Side, Path], dict[str, int]] = {}
+def _wanted(pairs: Sequence[Pair]) -> dict[Home, dict[str, int]]:
+    found: dict[Home, dict[str, int]] = {}
     for pair in pairs:
         sides: tuple[tuple[Side, Cell], ...] = (("a", pair.a), ("b", pair.b))
         for side, cell in sides:
             found.setdefault((side, cell.path), {})[cell.point_id] = pair.repeats
-    return [(side, path, wanted) for (side, path), wanted in found.items()]
+    return found
 
 
 def _open(path: Path) -> _Source:
@@ -282,7 +284,7 @@ def _reason(point: Point, skipped: Iterable[Skipped]) -> str:
 
 def _in_turns(
     pairs: Sequence[Pair],
-    sides: Mapping[tuple[Side, Path], _Planned],
+    sides: Mapping[Home, _Planned],
     sources: Mapping[Path, _Source],
     facts: Mapping[str, Any],
     scratch: Path,
@@ -305,7 +307,8 @@ def _in_turns(
         else:
             twins.add(index)
     rng = random.Random(seed)
-    order: list[tuple[Side, PlannedRun]] = []
+    order: list[tuple[Home, PlannedRun]] = []
+    used: dict[Home, set[tuple[str, int]]] = {}  # the keys of its runs
     for repeat in range(1, max((pair.repeats for pair in pairs), default=0) + 1):
         for index in rng.sample(range(len(pairs)), len(pairs)):
             pair = pairs[index]
@@ -314,20 +317,16 @@ def _in_turns(
             both: list[Side] = ["a", "b"] if index in twins else ["b"]
             for side in rng.sample(both, len(both)):
                 cell = pair.a if side == "a" else pair.b
-                order.append((side, sides[side, cell.path].runs[cell.point_id, repeat]))
-    used = {id(run) for _, run in order}
-    homes = {
-        key: _restricted(planned.prepared, used)
-        for key, planned in sides.items()
-        if any(id(run) in used for run in planned.runs.values())
-    }
+                home, key = (side, cell.path), (cell.point_id, repeat)
+                order.append((home, sides[home].runs[key]))
+                used.setdefault(home, set()).add(key)
     return Rerun(
         pairs=tuple(pairs),
         twins=frozenset(twins),
         lost=lost,
         alone=alone,
         runs=tuple(order),
-        homes=homes,
+        homes={home: _restricted(side.prepared, used[home]) for home, side in sides.items() if home in used},
         scratch=scratch,
         seed=seed,
     )
@@ -346,8 +345,8 @@ def _alike(a: _Planned, cell_a: str, b: _Planned, cell_b: str) -> bool:
     return start(a, cell_a) == start(b, cell_b)
 
 
-def _restricted(prepared: Prepared, used: set[int]) -> Prepared:
-    runs = tuple(run for run in prepared.plan.runs if id(run) in used)
+def _restricted(prepared: Prepared, keys: Container[tuple[str, int]]) -> Prepared:
+    runs = tuple(run for run in prepared.plan.runs if run.key in keys)
     points = {run.point.point_id: run.point for run in runs}
     plan = dataclasses.replace(prepared.plan, runs=runs, points=tuple(points.values()))
     return dataclasses.replace(prepared, plan=plan)
@@ -359,8 +358,8 @@ def _restricted(prepared: Prepared, used: set[int]) -> Prepared:
 class _Homes:
     """Commits each run to the file of its side."""
 
-    def __init__(self, of: Mapping[int, ResultFile]) -> None:
-        self._of = of  # id of a planned run → its file
+    def __init__(self, files: Sequence[ResultFile]) -> None:
+        self._files = files  # of each run, in the order in which they start
 
     def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
         return {}
@@ -368,7 +367,7 @@ class _Homes:
     def add_run(
         self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
     ) -> int:
-        return self._of[id(run)].add_run(run, record, outputs, counters)
+        return self._files[record.order_index].add_run(run, record, outputs, counters)
 
 
 def run_again(
@@ -386,19 +385,15 @@ def run_again(
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
         scratch = stack.enter_context(open_scratch(rerun.scratch))
-        open_files: dict[tuple[Side, Path], tuple[ResultFile, int]] = {}
-        homes: dict[int, ResultFile] = {}
-        for key, prepared in rerun.homes.items():
-            result = stack.enter_context(create_result(paths[key]))
-            session = begin(result, prepared, version=version, argv=argv, seed=rerun.seed)
-            open_files[key] = result, session
-            homes |= {id(run): result for run in prepared.plan.runs}
-        (session,) = {number for _, number in open_files.values()}  # the first of each new file
-        summary = execute(
-            plan, _Homes(homes), session, scratch, stop, topology=topologies[0], on_event=on_event
-        )
-        for result, number in open_files.values():
-            result.end_session(number, now_utc())
+        files = {home: stack.enter_context(create_result(path)) for home, path in paths.items()}
+        (session,) = {  # the first of each new file
+            begin(files[home], prepared, version=version, argv=argv, seed=rerun.seed)
+            for home, prepared in rerun.homes.items()
+        }
+        sink = _Homes([files[home] for home, _ in rerun.runs])
+        summary = execute(plan, sink, session, scratch, stop, topology=topologies[0], on_event=on_event)
+        for result in files.values():
+            result.end_session(session, now_utc())
     return Fresh(
         a=tuple(path for (side, _), path in paths.items() if side == "a"),
         b=tuple(path for (side, _), path in paths.items() if side == "b"),
@@ -406,10 +401,10 @@ def run_again(
     )
 
 
-def _names(folder: Path, homes: Iterable[tuple[Side, Path]]) -> dict[tuple[Side, Path], Path]:
+def _names(folder: Path, homes: Iterable[Home]) -> dict[Home, Path]:
     """Name the fresh files: `confirm-20260102T030405Z-a-STEM.db`, in signs that every file system takes, none there yet."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    found: dict[tuple[Side, Path], Path] = {}
+    found: dict[Home, Path] = {}
     for side, path in homes:
         stem = f"confirm-{stamp}-{side}-{re.sub(r'[^A-Za-z0-9@.-]+', '-', path.stem)[:80]}"
         names = (folder / f"{stem}{n}.db" for n in ("", *(f"-{i}" for i in range(2, 1000))))

@@ -95,13 +95,13 @@ def test_other_programs_take_turns_each_its_own(folder: Path) -> None:
     for i in range(
         0, 24, 2
     ):  # a pair, in random order: the same cell and repeat, each side with its own program
-        (first, x), (second, y) = rerun.runs[i : i + 2]
+        ((first, _), x), ((second, _), y) = rerun.runs[i : i + 2]
         assert {first, second} == {"a", "b"}
         assert x.key == y.key
         assert x.repeat == i // 4 + 1
         programs = {side: str(folder / name) for side, name in (("a", "old"), ("b", "new"))}
         assert (programs[first] in x.argv, programs[second] in y.argv) == (True, True)
-    assert {side for side, _ in rerun.runs[::2]} == {"a", "b"}
+    assert {side for (side, _), _ in rerun.runs[::2]} == {"a", "b"}
 
 
 def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
@@ -116,6 +116,7 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
         with open_result(path) as result:
             assert result.sessions()[0].programs["stream"]["path"] == str(folder / name)
             assert [record.status for record in result.runs()] == ["ok"] * 4
+            assert all(str(folder / name) in record.argv for record in result.runs())
             assert {stored.repeats for stored in result.points()} == {2}
             assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
     assert not list((folder / "here").glob("pinsweep-scratch*"))
@@ -126,7 +127,7 @@ def test_the_same_command_is_not_measured_twice(folder: Path) -> None:
 
     assert not rerun.twins
     assert rerun.alone == "the commands of both sides are the same: A is in the past"
-    assert [side for side, _ in rerun.runs] == ["b"] * 6
+    assert [side for (side, _), _ in rerun.runs] == ["b"] * 6
 
 
 def test_two_levels_of_one_file_take_turns(folder: Path) -> None:
@@ -187,7 +188,7 @@ def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, str
 
     rerun = prepared(folder, pairs(other, folder / "b.db", "stream"))
     assert said in rerun.alone
-    assert {side for side, _ in rerun.runs} == {"b"}
+    assert {side for (side, _), _ in rerun.runs} == {"b"}
 
 
 def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> None:
