@@ -11,10 +11,12 @@ import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.cpulist import format_cpulist, parse_cpulist
+from orchestrator.facts import MemoryModule
 from orchestrator.topology import (
     WANTED_FILES,
     Device,
@@ -28,13 +30,14 @@ from orchestrator.topology import (
 )
 from parsers import numactl
 from parsers.errors import UserError
+from parsers.units import size_bytes
 
 TIMEOUT_S: Final = 30.0  # lstopo asks every PCI device and takes 2 s on the largest machines
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
 VIRTUAL_BLOCK: Final = re.compile(r"(loop|ram|zram)\d+")
 
-Fact = str | int | float | None
+Recorded = str | int | float | list[dict[str, Any]] | None
 
 
 def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
@@ -172,10 +175,10 @@ def _agreed(nodes: Iterable[int | None]) -> int | None:
 # --- facts for the report ---
 
 
-def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
+def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
     """Return what a reader must know about this machine and its state, by name. None: not recorded.
 
-    Text, or numbers with their unit in the name. Reading changes nothing and needs no rights; the memory modules
+    Text, numbers with their unit in the name, or the memory modules. Reading changes nothing and needs no rights; the memory modules
     are known to root only. Programs (lscpu, dmidecode) are asked only about the machine itself, not for a copy of
     its /sys.
     """
@@ -189,6 +192,8 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
     def dmi_words(*names: str) -> str | None:
         return " ".join(filter(None, ((dmi.get(name) or "").strip() for name in names))) or None
 
+    status = _table(_text(proc / "self/status") or "")
+    modules = dimms(_output(["dmidecode", "-t", "memory"]) or "") if here and os.geteuid() == 0 else ()
     uptime = (_text(proc / "uptime") or "").split()
     load = (_text(proc / "loadavg") or "").split()
     return {
@@ -217,7 +222,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "bios_vendor": dmi_words("bios_vendor"),
         "bios_version": dmi_words("bios_version"),
         "bios_date": dmi_words("bios_date"),
-        "dimms": dimms(_output(["dmidecode", "-t", "memory"]) or "") if here and os.geteuid() == 0 else None,
+        "dimms": [asdict(module) for module in modules] or None,
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
@@ -228,8 +233,8 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Fact]:
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
         "load_1min": float(load[0]) if load else None,
-        "cpus_allowed": _status_word(proc, "Cpus_allowed_list"),
-        "mems_allowed": _status_word(proc, "Mems_allowed_list"),
+        "cpus_allowed": status.get("Cpus_allowed_list"),
+        "mems_allowed": status.get("Mems_allowed_list"),
     }
 
 
@@ -243,28 +248,25 @@ def _swayed_by(environ: Mapping[str, str]) -> str:
     return " ".join(f"{name}={environ[name]}" for name in sorted(environ) if SWAYS.fullmatch(name)) or "none"
 
 
-def dimms(text: str) -> str | None:
-    """Read `dmidecode -t memory`: `2 × 32 GB DDR4 3200 MT/s, 14 slots empty`. None if it names no module."""
-    found: Counter[str] = Counter()
-    empty = 0
+def dimms(text: str) -> tuple[MemoryModule, ...]:
+    """Read `dmidecode -t memory`: each slot, in its order; () if none holds a module."""
+    found = []
     for block in re.split(r"\n\s*\n", text):
         if "\nMemory Device\n" not in f"\n{block}\n":
             continue
         values = _table(block)
-        if not values.get("Size", "").split()[:1] or not values["Size"][0].isdigit():
-            empty += 1  # "No Module Installed"
+        slot = " ".join(values[key] for key in ("Bank Locator", "Locator") if values.get(key))
+        size = re.match(r"\d+ [kMGT]", values.get("Size", ""))
+        if size is None:  # "No Module Installed"
+            found.append(MemoryModule(size_bytes=0, slot=slot))
             continue
-        speed = (
-            values.get("Configured Memory Speed")
-            or values.get("Configured Clock Speed")
-            or values.get("Speed")
+        speeds = (
+            values.get(key, "") for key in ("Configured Memory Speed", "Configured Clock Speed", "Speed")
         )
-        words = [values["Size"], values.get("Type", ""), speed or ""]
-        found[" ".join(w for w in words if w and w != "Unknown")] += 1
-    if not found:
-        return None
-    modules = ", ".join(f"{count} × {module}" for module, count in sorted(found.items()))
-    return modules + (f", {empty} slot{'s' if empty > 1 else ''} empty" if empty else "")
+        rate = next((int(m[1]) for speed in speeds if (m := re.match(r"(\d+) M", speed))), None)
+        kind = values.get("Type", "").replace("Unknown", "")
+        found.append(MemoryModule(size_bytes=size_bytes(size[0]), type=kind, rate_mts=rate, slot=slot))
+    return tuple(found) if any(module.size_bytes for module in found) else ()
 
 
 def _os_name() -> str | None:
@@ -357,10 +359,6 @@ def _table(text: str) -> dict[str, str]:
 def _status(proc: Path) -> dict[str, frozenset[int]]:
     table = _table(_text(proc / "self/status") or "")
     return {k: parse_cpulist(table[k]) for k in ("Cpus_allowed_list", "Mems_allowed_list") if k in table}
-
-
-def _status_word(proc: Path, key: str) -> str | None:
-    return _table(_text(proc / "self/status") or "").get(key)
 
 
 def _word(path: Path) -> str | None:

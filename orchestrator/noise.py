@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from orchestrator.cpulist import parse_cpulist
 
@@ -27,7 +27,7 @@ LOAD_SHARE = 0.1
 """A load average above this share of the CPUs is somebody else's work."""
 
 
-def findings(facts: Mapping[str, str | int | float | None]) -> list[Finding]:
+def findings(facts: Mapping[str, Any]) -> list[Finding]:
     """Return what to know before measuring, the worst first. A fact that could not be read gives no finding."""
     found: list[Finding] = []
 

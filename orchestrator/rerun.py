@@ -18,10 +18,11 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from orchestrator import machine, programs, timings
 from orchestrator.execute import Event, Summary, execute
+from orchestrator.facts import FACTS
 from orchestrator.load import parse_experiment
 from orchestrator.model import Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
 from orchestrator.plan import make_plan
@@ -37,14 +38,6 @@ from parsers.errors import UserError
 Side = Literal["a", "b"]
 Home = tuple[Side, Path]
 """A side, and the file compared whose cells it is."""
-
-HELD: Final[Mapping[str, str]] = {
-    "cpu_model": "processor", "microcode": "microcode", "bios_version": "firmware", "dimms": "memory modules",
-    "memory_bytes": "memory size", "kernel": "kernel", "kernel_version": "kernel build",
-    "kernel_command_line": "kernel command line", "governor": "governor", "turbo": "turbo", "smt": "SMT",
-    "thp": "huge pages", "numa_balancing": "NUMA balancing", "mitigations": "mitigations",
-}  # fmt: skip
-"""Facts of a session that must be as they were for a rerun to be one of that session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,18 +176,17 @@ def _out_of_reach(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] 
             f"it is of the host {source.session.host}, this is {host}",
             f"run the same command on {source.session.host}",
         )
-    for name, word in HELD.items():
-        then, now = source.session.facts.get(name), facts.get(name)
-        if then is not None and now is not None and then != now:
+    for fact in FACTS:
+        then, now = fact.text(source.session.facts), fact.text(facts)
+        if fact.held and then and now and then != now:
             return (
-                f"the {word} was {_short(then)} and is {_short(now)} now",
+                f"the {fact.words} was {_short(then)} and is {_short(now)} now",
                 "run the experiment again with `pinsweep run`, and compare that file",
             )
     return None
 
 
-def _short(value: object) -> str:
-    text = str(value)
+def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from orchestrator import lockfile
+from orchestrator.facts import MemoryModule, memory_modules
 from orchestrator.model import Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.tools import text_to_parse
 from orchestrator.topology import Topology, topology_from_text
@@ -112,6 +113,10 @@ class Session:
     def topology(self) -> Topology | None:
         """The machine as the session recorded it, None if it recorded none that can be read."""
         return _topology(self.topology_text)
+
+    @property
+    def memory_modules(self) -> tuple[MemoryModule, ...]:
+        return memory_modules(self.facts)
 
 
 @functools.lru_cache(maxsize=64)

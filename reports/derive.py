@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
+
+from orchestrator.facts import MemoryModule
 
 # --- spread ------------------------------------------------------------------------------------------------
 
@@ -156,14 +157,13 @@ def ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, f
     return {n: over[n] / under[n] for n in sorted(over) if under.get(n)}
 
 
-def dram_peak(modules: str) -> float | None:
-    """Return the most that some memory modules can move (B/s), from how they are recorded: "2 × 32 GB DDR4 3200 MT/s, 14
-    slots empty" is 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
+def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
+    """Return the most that some memory modules can move (B/s): two of 3200 MT/s, 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
 
-    An upper bound: each module is taken for a channel of its own of 64 bits. None where the speed is not told.
+    An upper bound: each module is taken for a channel of its own of 64 bits. None where the rate of one is not told.
     """
-    found = re.findall(r"(\d+) × [^,]*?(\d{3,5}) (?:MT/s|MHz)", modules)
-    return sum(int(n) * int(rate) * 1e6 * 8 for n, rate in found) if found else None
+    rates = [(module.rate_mts or 0) * 1e6 * 8 for module in modules if module.size_bytes]
+    return sum(rates) if rates and all(rates) else None
 
 
 # --- message passing ---------------------------------------------------------------------------------------

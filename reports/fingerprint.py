@@ -6,24 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.facts import FACTS
 from orchestrator.store import Session
-from reports import format as fmt
 from reports import naming
 from reports.frames import Run
 from reports.hardware import layout
-
-FACTS: Final[Mapping[str, str]] = {
-    "cpu_model": "processor", "microcode": "microcode", "system": "system", "board": "board", "hypervisor": "hypervisor",
-    "bios_vendor": "firmware vendor", "bios_version": "firmware version", "bios_date": "firmware date",
-    "memory_bytes": "memory size", "dimms": "memory modules", "os": "operating system", "kernel": "kernel",
-    "kernel_version": "kernel build", "kernel_command_line": "kernel command line", "architecture": "architecture",
-    "governor": "governor", "frequency_driver": "frequency driver", "turbo": "turbo", "smt": "SMT", "thp": "huge pages",
-    "numa_balancing": "NUMA balancing", "aslr": "ASLR", "clocksource": "clock source", "mitigations": "mitigations",
-    "isolated_cpus": "isolated CPUs", "nohz_full_cpus": "tickless CPUs", "cpus_allowed": "allowed CPUs",
-    "mems_allowed": "allowed memory nodes", "environment": "environment", "libc": "C library",
-}  # fmt: skip
-"""Facts of a session that may move a number, in the order of the table. Left out: what differs between any two moments
-(uptime, load, free memory) and what only names the machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +31,14 @@ class Fingerprint:
 
 def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
     """Return what → (A's values, B's values), "" where a side recorded none; several values of a side stand side by side."""
-    left, right = list(a), list(b)
-    table = {word: (_values(left, name), _values(right, name)) for name, word in FACTS.items()}
-    table["cores"] = (_topologies(left), _topologies(right))
-    table["pinsweep"] = (
-        _listed(s.pinsweep_version for s in left),
-        _listed(s.pinsweep_version for s in right),
-    )
-    return table
+    left, right = [_said(session) for session in a], [_said(session) for session in b]
+    whats = next(iter((*left, *right)), {})
+    return {what: (_listed(s[what] for s in left), _listed(s[what] for s in right)) for what in whats}
+
+
+def _said(session: Session) -> dict[str, str]:
+    facts = {fact.words: fact.text(session.facts) for fact in FACTS}
+    return {**facts, "cores": layout(session.topology), "pinsweep": session.pinsweep_version}
 
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
@@ -72,6 +59,9 @@ def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
     return table
 
 
+_EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)
+
+
 def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
     """Sort the lines of a table into what differs, what is the same and what nobody recorded on both sides."""
     known = {what: values for what, values in table.items() if all(values)}
@@ -79,15 +69,9 @@ def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
         differences=tuple(Difference(what=what, a=a, b=b) for what, (a, b) in known.items() if a != b),
         agreed=tuple(what for what, (a, b) in known.items() if a == b),
         unknown=tuple(
-            what for what, values in table.items() if not all(values) and (any(values) or what in _ASKED)
+            what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)
         ),
     )
-
-
-_ASKED: Final = frozenset(
-    {"processor", "microcode", "firmware version", "memory modules", "kernel", "governor"}
-)
-"""Facts whose absence on both sides is worth a word."""
 
 
 def _by_tool(runs: Iterable[Run]) -> dict[str, list[Run]]:
@@ -97,20 +81,7 @@ def _by_tool(runs: Iterable[Run]) -> dict[str, list[Run]]:
     return found
 
 
-def _values(sessions: Iterable[Session], name: str) -> str:
-    values = (session.facts.get(name) for session in sessions)
-    return _listed(
-        fmt.size(float(value)) if name.endswith("_bytes") else str(value)
-        for value in values
-        if value is not None
-    )
-
-
 def _listed(values: Iterable[str]) -> str:
     """Return the different values, sorted, at most four."""
     known = sorted({value for value in values if value})
     return " | ".join(known[:4]) + (f" and {len(known) - 4} more" if len(known) > 4 else "")
-
-
-def _topologies(sessions: Iterable[Session]) -> str:
-    return _listed(layout(session.topology) for session in sessions)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.facts import FACTS
 from orchestrator.store import Session
 from reports import format as fmt
 from reports import hardware, series
-from reports.fingerprint import FACTS
 from reports.frames import Results
 from reports.hardware import Hardware
 from reports.nodes import folded
@@ -36,9 +36,6 @@ WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok"
 """The words of a verdict, the worst first."""
 
 ACCUSED: Final = frozenset({"slow", "broken"})
-
-_STATE: Final = {k: v for k, v in FACTS.items() if k not in ("cpu_model", "memory_bytes", "dimms")}
-"""Facts that may differ on a slow node of the same hardware."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,21 +300,18 @@ def _differing(
     for group in groups:
         suspects = [name for name in group.nodes if name in odd]
         found: dict[str, list[str]] = {name: [] for name in suspects}
-        for fact, word in _STATE.items():
-            said = {name: _said(sessions[name][-1], fact) for name in group.nodes}
+        for fact in FACTS:
+            if fact.hardware:
+                continue
+            said = {name: fact.text(sessions[name][-1].facts) for name in group.nodes}
             common, n = Counter(said.values()).most_common(1)[0]
             if not common or 2 * n <= len(group.nodes):
                 continue
             for name in suspects:
                 if said[name] != common:
-                    found[name].append(f"{word} {said[name] or 'not recorded'}, not {common}")
+                    found[name].append(f"{fact.words} {said[name] or 'not recorded'}, not {common}")
         out |= {name: tuple(words) for name, words in found.items() if words}
     return out
-
-
-def _said(session: Session, fact: str) -> str:
-    value = session.facts.get(fact)
-    return "" if value is None else str(value)
 
 
 def _rerun(

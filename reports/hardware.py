@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.facts import FACTS
 from orchestrator.store import Session
 from orchestrator.topology import Topology
 from reports import format as fmt
@@ -15,29 +16,20 @@ from reports import format as fmt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """A kind of machine. What was not recorded is "", and the same as what was not recorded elsewhere."""
+    """A kind of machine: what and its words. What was not recorded is "", and the same as what was not recorded elsewhere."""
 
-    processor: str
-    layout: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
-    memory: str  # "256 GiB": what is installed, not what the kernel left
-    modules: str  # "8 × 32 GB DDR4 3200 MT/s"; "" where not every session recorded them
-
-    @property
-    def facts(self) -> Mapping[str, str]:
-        return {
-            "processor": self.processor, "layout": self.layout, "memory": self.memory, "memory modules": self.modules,
-        }  # fmt: skip
+    facts: tuple[tuple[str, str], ...]  # ("processor", …), ("layout", …), ("memory", "256 GiB"), …
 
     @property
     def name(self) -> str:
-        return ", ".join(filter(None, self.facts.values())) or "hardware not recorded"
+        return ", ".join(filter(None, dict(self.facts).values())) or "hardware not recorded"
 
     def differences(self, other: Hardware) -> str:
         """Return what differs from another kind: "memory 176 GiB, not 192 GiB"; "" if nothing does."""
         return "; ".join(
-            f"{label} {value or 'not recorded'}, not {other.facts[label] or 'not recorded'}"
-            for label, value in self.facts.items()
-            if value != other.facts[label]
+            f"{label} {own or 'not recorded'}, not {its or 'not recorded'}"
+            for (label, own), (_, its) in zip(self.facts, other.facts, strict=True)
+            if own != its
         )
 
 
@@ -55,14 +47,12 @@ def kinds(sessions: Iterable[Session]) -> list[Hardware]:
         form = _OWN.sub("", session.topology_text)
         if form not in layouts:
             layouts[form] = layout(session.topology)
-        found.append(
-            Hardware(
-                processor=str(session.facts.get("cpu_model") or ""),
-                layout=layouts[form],
-                memory=installed(session.facts.get("memory_bytes")),
-                modules=str(session.facts["dimms"]) if modules else "",
-            )
-        )
+        said = {fact.words: fact.text(session.facts) for fact in FACTS if fact.hardware}
+        said["memory"] = installed(session.facts.get("memory_bytes"))
+        if not modules:
+            said["memory modules"] = ""
+        processor, *rest = said.items()
+        found.append(Hardware(facts=(processor, ("layout", layouts[form]), *rest)))
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from orchestrator import facts
 from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Placement, RunRecord
 from reports import format as fmt
@@ -217,26 +218,6 @@ def _sentence(results: Results, hosts: Sequence[str]) -> str:
     return text + "."
 
 
-_FACTS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Processor", ("cpu_model", "microcode")),
-    ("System", ("system", "board", "hypervisor")),
-    ("Firmware", ("bios_vendor", "bios_version", "bios_date")),
-    ("Memory", ("memory_bytes", "dimms")),
-    ("Kernel", ("os", "kernel")),
-    ("Clocks", ("governor", "frequency_driver", "turbo", "smt")),
-    ("Paging", ("thp", "numa_balancing", "aslr")),
-)
-_FACT_WORDS = {
-    "cpu_model": "processor model", "microcode": "microcode", "governor": "governor", "turbo": "turbo", "smt": "SMT",
-    "dimms": "memory modules", "bios_version": "firmware version", "kernel": "kernel", "thp": "transparent huge pages",
-    "numa_balancing": "NUMA balancing", "memory_bytes": "memory size",
-}  # fmt: skip
-_PREFIXES = {
-    "microcode": "microcode ", "governor": "governor ", "turbo": "turbo ", "smt": "SMT ", "thp": "huge pages ",
-    "numa_balancing": "NUMA balancing ", "aslr": "ASLR ", "frequency_driver": "driver ",
-}  # fmt: skip
-
-
 def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:
     """Return label and value pairs, and what was not recorded, in words."""
     machines = results.machines
@@ -248,18 +229,18 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     ]
     missing: list[str] = []
-    for label, names in _FACTS:
-        texts = list(dict.fromkeys(filter(None, (_facts_text(m.session.facts, names) for m in machines))))
+    said = [facts.lines(m.session.facts) for m in machines]
+    for label in said[0] if said else ():
+        texts = list(dict.fromkeys(filter(None, (own[label] for own in said))))
         if texts:
             pairs.append(
                 (label, "; ".join(texts[:4]) + (f"; and {len(texts) - 4} more" if len(texts) > 4 else ""))
             )
-    for name, word in _FACT_WORDS.items():
-        lacking = {m.host for m in machines if m.session.facts.get(name) is None}
-        if lacking:
-            missing.append(
-                word if len(lacking) == len(hosts) else f"{word} ({fmt.plural(len(lacking), 'host')})"
-            )
+    for fact in facts.FACTS:
+        lacking = {m.host for m in machines if not fact.text(m.session.facts)}
+        if lacking and fact.expected:
+            some = "" if len(lacking) == len(hosts) else f" ({fmt.plural(len(lacking), 'host')})"
+            missing.append(f"{fact.words}{some}")
     programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs))
     if programs:
         pairs.append(("Programs", " · ".join(programs)))
@@ -294,17 +275,6 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
         )
     )
     return pairs, missing
-
-
-def _facts_text(facts: Mapping[str, Any], names: Sequence[str]) -> str:
-    words = []
-    for name in names:
-        value = facts.get(name)
-        if value is None or value == "":
-            continue
-        text = fmt.size(float(value)) if name.endswith("_bytes") else str(value)
-        words.append(_PREFIXES.get(name, "") + text)
-    return ", ".join(words)
 
 
 def _time(text: str) -> str:

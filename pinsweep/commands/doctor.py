@@ -27,20 +27,19 @@ def command(capture: Path | None) -> int:
 
     Exit status 1 if a tool that cannot be stood in for is missing.
     """
-    from orchestrator import machine, noise
+    from orchestrator import facts, machine, noise
     from orchestrator.programs import find_programs
     from orchestrator.tools import Program, tool_names
 
     topology = machine.read_topology()
-    facts = machine.facts()
+    found = machine.facts()
     if capture is not None:
-        _capture(capture, machine.capture(), facts)
+        _capture(capture, machine.capture(), found)
     click.secho("Machine", bold=True)
     for line in _describe(topology):
         click.echo(f"  {line}")
-    click.echo(
-        f"  {facts.get('cpu_model') or 'CPU model not readable'}, {facts.get('os')}, Linux {facts.get('kernel')}"
-    )
+    for label, text in facts.lines(found).items():
+        click.echo(f"  {label.lower()}: {text or 'not readable'}")
 
     for contradiction in machine.contradictions():
         click.secho(f"  warn disagreement, {contradiction}", fg="yellow")
@@ -69,15 +68,15 @@ def command(capture: Path | None) -> int:
             click.secho(f"  {name:8} missing ({get})", fg="red")
 
     click.secho("Noise", bold=True)
-    found = noise.findings(facts)
-    for finding in found:
+    findings = noise.findings(found)
+    for finding in findings:
         click.secho(
             f"  {finding.level:4} {finding.what}: {finding.why}",
             fg="yellow" if finding.level == "warn" else None,
         )
         if finding.fix:
             click.echo(f"       fix: {finding.fix}")
-    if not found:
+    if not findings:
         click.echo("  nothing found")
     return 1 if missing else 0
 
@@ -85,28 +84,16 @@ def command(capture: Path | None) -> int:
 def _describe(topology: Topology) -> list[str]:
     """Return the machine in a few lines; NUMA nodes one each."""
     from orchestrator.cpulist import format_cpulist
+    from parsers.units import size_text
+    from reports.hardware import counted
 
     numbers = topology.numbers()
-    parts = [
-        f"{numbers['packages']} packages",
-        f"{numbers['cores']} cores",
-        f"{numbers['pus']} PUs",
-        f"{numbers['numa_nodes']} NUMA nodes",
-    ]
-    lines = [", ".join(part.removesuffix("s") if part.startswith("1 ") else part for part in parts)]
-    sizes = [
-        f"{name} {numbers[name] / 2**20:g} MiB"
-        if numbers[name] >= 2**20
-        else f"{name} {numbers[name] / 2**10:g} KiB"
-        for name in ("L1", "L2", "L3")
-        if name in numbers
-    ]
+    lines = [", ".join(counted(topology))]
+    sizes = [f"{name} {size_text(numbers[name])}" for name in ("L1", "L2", "L3") if name in numbers]
     if sizes:
         lines.append("caches: " + ", ".join(sizes))
     for node in topology.numa_nodes:
-        memory = (
-            f"{node.memory_bytes / 2**30:.1f} GiB" if node.memory_bytes is not None else "memory not known"
-        )
+        memory = size_text(node.memory_bytes) if node.memory_bytes is not None else "memory not known"
         cpus = format_cpulist(node.cpus) or "none"
         devices = [device.name for device in topology.devices if device.numa_node == node.os_index]
         near = f", near it: {', '.join(devices)}" if devices else ""

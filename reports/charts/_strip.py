@@ -94,7 +94,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
         | {n for n in report.accused if n in own}
     )
     suspicious = sorted({n for n in report.rerun if n in own})
-    where = f" among {fmt.plural(len(group.nodes), 'node')} of {group.hardware.processor or 'one kind'}" if several else f" of {fmt.plural(len(group.nodes), 'node')}"  # fmt: skip
+    where = f" among {fmt.plural(len(group.nodes), 'node')} of {dict(group.hardware.facts)['processor'] or 'one kind'}" if several else f" of {fmt.plural(len(group.nodes), 'node')}"  # fmt: skip
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if suspicious:

@@ -121,7 +121,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
 
 def _dram_share(runs: Sequence[Run], rate: float) -> str:
     """Say what part of the memory modules' own rate was reached, where one machine's modules are recorded."""
-    modules = {str(run.session.facts.get("dimms") or "") for run in runs}
+    modules = {run.session.memory_modules for run in runs}
     peak = derive.dram_peak(modules.pop()) if len(modules) == 1 else None
     if not peak or rate > peak:  # above it: check S2 speaks of it
         return ""

@@ -90,7 +90,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
                     f"{fmt.quantity(least, 'B/s')}",
                 )  # fmt: skip
     for runs in by_cell(good(results, "mlc")).values():
-        peak = derive.dram_peak(str(runs[0].session.facts.get("dimms") or ""))
+        peak = derive.dram_peak(runs[0].session.memory_modules)
         rates = [entry.value for run in runs for entry in entries(run) if entry.metric == "bandwidth"]
         if peak and rates and max(rates) > peak:
             yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip

@@ -97,7 +97,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
     """
     for runs in by_cell(good(results, "stream")).values():
         rates = [rate for run in runs for kernel in BYTES if (rate := _rate(run, kernel))]
-        peak = derive.dram_peak(str(runs[0].session.facts.get("dimms") or ""))
+        peak = derive.dram_peak(runs[0].session.memory_modules)
         if peak and rates and max(rates) > peak and "array_size" not in _asked_axes(runs[0]):
             yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
     groups: dict[tuple[object, ...], dict[float, list[Run]]] = {}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import machine
+from orchestrator.facts import MemoryModule
 from orchestrator.topology import topology_from_capture, topology_from_files
 from parsers.errors import UserError
 
@@ -422,9 +423,14 @@ Memory Device
 
 
 def test_memory_modules_with_the_speed_they_run_at() -> None:
-    assert machine.dimms(DMIDECODE) == "1 × 16384 MB DDR4 2666 MT/s, 2 × 32 GB DDR4 2933 MT/s, 1 slot empty"
+    assert machine.dimms(DMIDECODE) == (
+        MemoryModule(size_bytes=32 << 30, type="DDR4", rate_mts=2933, slot="DIMM_A1"),
+        MemoryModule(size_bytes=32 << 30, type="DDR4", rate_mts=2933, slot="DIMM_B1"),
+        MemoryModule(size_bytes=0, slot="DIMM_A2"),
+        MemoryModule(size_bytes=16 << 30, type="DDR4", rate_mts=2666),
+    )
 
 
 def test_no_memory_modules_are_not_recorded() -> None:
-    assert machine.dimms("") is None
-    assert machine.dimms("# dmidecode 3.3\n/dev/mem: Permission denied\n") is None
+    assert machine.dimms("") == ()
+    assert machine.dimms("# dmidecode 3.3\n/dev/mem: Permission denied\n") == ()

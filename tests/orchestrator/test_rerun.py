@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from orchestrator import machine
 from orchestrator.expand import expand
 from orchestrator.load import parse_experiment
 from orchestrator.prepare import Wishes
-from orchestrator.rerun import HELD, Cell, Pair, Rerun, prepare_again, run_again
+from orchestrator.rerun import Cell, Pair, Rerun, prepare_again, run_again
 from orchestrator.session import run_experiments
 from orchestrator.store import StoredExperiment, StoredPoint, create_result, open_result
 from parsers.errors import UserError
@@ -71,7 +72,7 @@ def pairs(a: Path, b: Path, sweep: str, repeats: int = 2) -> list[Pair]:
     return [Pair(a=x, b=y, repeats=repeats) for x, y in zip(cells(a, sweep), cells(b, sweep), strict=True)]
 
 
-def changed(path: Path, to: Path, **facts: str) -> Path:
+def changed(path: Path, to: Path, **facts: Any) -> Path:
     """Return a copy of a file whose session is of another host, or has other facts."""
     to.write_bytes(path.read_bytes())
     with sqlite3.connect(to) as db:
@@ -167,19 +168,15 @@ def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: P
         (folder / "old").write_text(text)
 
 
-@pytest.mark.parametrize("name", HELD)
-def test_every_fact_that_is_held_exists(name: str) -> None:
-    assert name in machine.facts()
-
-
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
         ({"host": "node07"}, "it is of the host node07, this is"),
         ({"kernel": "2.6.32"}, "the kernel was 2.6.32 and is"),
+        ({"memory_bytes": 3 << 40}, "the memory was 3 TiB and is"),
     ],
 )
-def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, str], said: str) -> None:
+def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, Any], said: str) -> None:
     other = changed(folder / "a.db", folder / "other.db", **facts)
 
     with pytest.raises(UserError, match="side B cannot be measured again here") as caught:

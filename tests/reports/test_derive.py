@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.facts import MemoryModule
 from reports import derive
 from reports.derive import Bucket, Load, Spread
 
@@ -217,9 +218,13 @@ def test_a_line_is_found_again(alpha: float, rate: float) -> None:
 
 
 def test_memory_modules_bound_the_bandwidth() -> None:
-    assert derive.dram_peak("2 × 32 GB DDR4 3200 MT/s, 14 slots empty") == pytest.approx(51.2e9)
-    assert derive.dram_peak("1 × 8 GB DDR3 1600 MHz, 1 × 16 GB DDR3 1333 MHz") == pytest.approx(23.464e9)
-    assert derive.dram_peak("2 × 32 GB DDR4") is None
+    fast = MemoryModule(size_bytes=32 << 30, rate_mts=3200)
+    slow = MemoryModule(size_bytes=16 << 30, rate_mts=1333)
+    unknown = MemoryModule(size_bytes=16 << 30)
+    assert derive.dram_peak([fast, fast, MemoryModule(size_bytes=0)]) == pytest.approx(51.2e9)
+    assert derive.dram_peak([fast, slow]) == pytest.approx(36.264e9)
+    assert derive.dram_peak([fast, unknown]) is None
+    assert derive.dram_peak([]) is None
 
 
 def test_iops_at_a_latency_objective() -> None:
