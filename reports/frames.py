@@ -20,7 +20,6 @@ A run is good if its status is ok and its output can be read; of several attempt
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -281,6 +280,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     skipped: list[tuple[str, str, Skipped]] = []  # host, file, …
     missing: list[tuple[str, str, Point, int]] = []
     planned = 0
+    sweeps: dict[str, int] = {}  # in the order in which the files first planned them
     listed = list({path.resolve(): path for path in paths}.values())
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
@@ -288,6 +288,8 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         with open_result(path) as result:
             sessions = {session.session: session for session in result.sessions()}
             points = {stored.point.point_id: stored for stored in result.points()}
+            for stored in points.values():
+                sweeps.setdefault(stored.point.sweep, len(sweeps))
             machines += [Machine(file=file, session=session) for session in sessions.values()]
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
@@ -348,7 +350,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         missing=tuple((where(host, file), point, repeat) for host, file, point, repeat in missing),
         planned=planned,
         paths=dict(zip(short_names(listed), listed, strict=True)),
-        _good=_ordered(chosen, tuple(experiments.values())),
+        _good=_ordered(chosen, sweeps),
     )
 
 
@@ -376,16 +378,11 @@ def natural(value: object) -> tuple[int, float, str]:
 
 
 def _ordered(
-    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], experiments: Sequence[StoredExperiment]
+    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], sweeps: Mapping[str, int]
 ) -> dict[str, tuple[Run, ...]]:
-    """Undo the random order of the runs: files as given, sweeps as in the experiments' texts, cells by their axes."""
-    every = [run for by_key in chosen.values() for run in by_key.values()]
+    """Undo the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
+    every = (run for by_key in chosen.values() for run in by_key.values())
     files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
-    texts = "\n".join(experiment.text for experiment in experiments)
-    named = {
-        name: re.search(rf"name:[ \"']*{re.escape(name)}\b", texts) for name in {r.point.sweep for r in every}
-    }
-    sweeps = {name: (match.start() if match else len(texts), name) for name, match in named.items()}
 
     def key(run: Run) -> tuple[object, ...]:
         values = [natural(value) for value in run.point.labels().values()]

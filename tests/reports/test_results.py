@@ -497,6 +497,25 @@ def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
     assert sorted(["32k", "4k", 128, "all", 8], key=frames.natural) == [8, 128, "4k", "32k", "all"]
 
 
+def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path: Path) -> None:
+    def written(name: str, *sweeps: str) -> Path:
+        maker = make.Maker(tmp_path / name)
+        maker.text = "# name: b, then name: a, is not how they stand below\n"
+        for sweep in sweeps:
+            maker.add(sweep, "stream", {"threads": 1}, make.stream_text(9e3, 1))
+        done: Path = maker.write()
+        return done
+
+    def order(*paths: Path) -> list[tuple[str, str]]:
+        return [(run.file, run.point.sweep) for run in frames.load(paths).good("stream")]
+
+    one, other = written("1.db", "c", "a", "b"), written("2.db", "d", "b", "a")
+
+    assert order(one) == [("1.db", "c"), ("1.db", "a"), ("1.db", "b")]
+    assert order(one, other)[3:] == [("2.db", "a"), ("2.db", "b"), ("2.db", "d")]
+    assert order(other, one)[:3] == [("2.db", "d"), ("2.db", "b"), ("2.db", "a")]
+
+
 @given(st.text() | st.from_regex(r"[-+]?[0-9.]{1,5}(e[0-9]{1,4})?[kmgtp]?i?b?", fullmatch=True))
 @example("inf")
 @example("-infinity")
