@@ -23,8 +23,9 @@ def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | No
     long   one row per number, with its metric and unit
     wide   one row per line of the tools' tables, one column per metric, named with its unit: "bandwidth [B/s]"
 
-    openmetrics has a shape of its own (`reports.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side, `tool` first. Raises
-    UserError for an unknown form, shape or tool, and for parquet without pyarrow.
+    Values are those that the tool printed; openmetrics gives the numbers of `compare`, in a shape of its own
+    (`reports.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side, `tool` first.
+    Raises UserError for an unknown form, shape or tool, and for parquet without pyarrow.
     """
     if form not in FORMS:
         raise UserError("--format", f"{form!r} is no format of an export", f"formats: {', '.join(FORMS)}")

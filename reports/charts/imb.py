@@ -12,12 +12,15 @@ from reports.derive import Branch, PingPong
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import option_value, program_name
+from reports.readings import groups
+from reports.readings.imb import timings
 from reports.vega import Frame, Rows, Spec
 
 SECTION = "MPI"
 RANK = 0
 METHODS = (
-    "PingPong: the time is half a round trip, bandwidth is bytes ÷ time, the small-message latency is the "
+    "PingPong: the time is half a round trip, taken from the bandwidth beside it where that is printed with more digits; "
+    "bandwidth is bytes ÷ time, the small-message latency is the "
     "median over 0 to 8 B, n½ is interpolated over the logarithm of the size between two measured ones. Fitted is "
     "Hockney’s t = α + n ÷ B by least squares of the relative residuals, on each side of the best break; a single line "
     "is refused where it is off by more than 15 % anywhere. The protocol changes where a doubled message costs less "
@@ -50,29 +53,21 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
 def curves(runs: Sequence[Run]) -> dict[str, dict[common.Facet, list[Curve]]]:
     """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place."""
     names = common.facet_names(runs, within=("place", "benchmark", "msglog", "msglen", "iter"))
-    found: dict[str, dict[common.Facet, dict[str, list[tuple[float, float]]]]] = {}
-    for run in runs:
-        for record in run.records():
-            if record["metric"] not in ("time", "time_avg") or record.get("message_size") is None:
-                continue
-            benchmark = str(record.get("benchmark") or "PingPong")
-            name = run.place or run.relation or "all"
-            if (nprocs := record.get("nprocs")) and benchmark != "PingPong":
-                name = f"{name}, {nprocs} ranks"
-            by_name = found.setdefault(benchmark, {}).setdefault(common.facet(run, names), {})
-            by_name.setdefault(name, []).append(
-                (float(str(record["message_size"])), float(str(record["value"])))
-            )
-    return {
-        benchmark: {
-            of: sorted(
-                (common.curve(name, pairs) for name, pairs in by_name.items()),
-                key=lambda c: c.points[0][1].median,
-            )
-            for of, by_name in panels.items()
-        }
-        for benchmark, panels in found.items()
-    }
+    found = timings.frame(runs)
+    found["time"] = found["time"].fillna(found["time_avg"])
+    found = found.dropna(subset=["time", "message_size"])
+    found["panel"] = found["run"].map(lambda r: common.facet(r, names))
+    found["line"] = found["run"].map(lambda r: r.place or r.relation or "all")
+    ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
+    found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
+    benchmarks: dict[str, dict[common.Facet, list[Curve]]] = {}
+    for (benchmark, of), own in groups(found, ["benchmark", "panel"]):
+        lines = (
+            common.curve(name, zip(line["message_size"].astype(float), line["time"], strict=True))
+            for (name,), line in groups(own, ["line"])
+        )
+        benchmarks.setdefault(benchmark, {})[of] = sorted(lines, key=lambda c: c.points[0][1].median)
+    return benchmarks
 
 
 def derived(line: Curve) -> PingPong:

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orchestrator.topology import Topology
+from parsers.measurement import whole as whole  # for checks/fio
 from parsers.units import size_bytes
 from reports import naming
 from reports.frames import Results, Run
+from reports.grouping import group
 
 Cell = tuple[object, ...]
 
@@ -21,10 +23,7 @@ def cell_key(run: Run) -> Cell:
 
 
 def by_cell(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
-    found: dict[Cell, list[Run]] = {}
-    for run in runs:
-        found.setdefault(cell_key(run), []).append(run)
-    return found
+    return group(runs, cell_key)
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> Cell:
@@ -50,15 +49,6 @@ def command_text(run: Run) -> str:
 def typed_options(run: Run) -> dict[str, str]:
     """Return the `--name=value` of a command line, the last of each name."""
     return dict(re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", command_text(run)))
-
-
-def whole(value: object) -> int | None:
-    """Return a whole number, or None for what is none."""
-    try:
-        number = float(str(value))
-        return int(number) if number == int(number) else None
-    except (ValueError, OverflowError):  # nan, inf
-        return None
 
 
 def in_bytes(value: object) -> int | None:

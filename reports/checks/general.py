@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.tools import fio
+from parsers.measurement import number, whole
 from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import (
@@ -19,11 +20,13 @@ from reports.checks._cells import (
     siblings_key,
     topology,
     typed_options,
-    whole,
 )
-from reports.checks.mpi import times
+from reports.checks.mpi import pingpong
 from reports.checks.stream import BYTES
 from reports.frames import Results, Run
+from reports.grouping import group
+from reports.readings.imb import timings
+from reports.readings.stream import rates
 
 
 @check("G2", "error", "warn")
@@ -39,20 +42,14 @@ def command_and_result(results: Results) -> Iterator[Fault]:
 
     Do: copy commands from the shell's history into the report, not from memory; run what the report says.
     """
-    commands: dict[tuple[str, str, str], list[Run]] = {}
-    for tool in results.tools:
-        for runs in by_cell(good(results, tool)).values():
-            run = runs[0]
-            if is_captured(run) and run.record.argv:
-                commands.setdefault((run.file, tool, command_text(run)), []).append(run)
-            elif tool == "fio" and not is_captured(run):
-                for name, asked, printed in _contradictions(run):
-                    yield Fault(
-                        level="error",
-                        run=run,
-                        text=f"{name}={asked} was asked for, fio says {name}={printed}",
-                    )
-    for (_, tool, command), members in commands.items():
+    firsts = [runs[0] for tool in results.tools for runs in by_cell(good(results, tool)).values()]
+    for run in firsts:
+        if run.tool == "fio" and not is_captured(run):
+            for name, asked, printed in _contradictions(run):
+                text = f"{name}={asked} was asked for, fio says {name}={printed}"
+                yield Fault(level="error", run=run, text=text)
+    written = (run for run in firsts if is_captured(run) and run.record.argv)
+    for (_, tool, command), members in group(written, lambda r: (r.file, r.tool, command_text(r))).items():
         cells = members[0].point.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         for level, problem in _typing(tool, command):
             yield Fault(
@@ -146,12 +143,9 @@ def shell_loop(results: Results) -> Iterator[Fault]:
 
     Do: write `for i in $(seq 1 10)`, or let pinsweep unroll the axis (`threads: 1..10`).
     """
-    commands: dict[tuple[str, str], list[Run]] = {}
-    for tool in results.tools:
-        for run in good(results, tool):
-            if is_captured(run) and run.record.argv:
-                commands.setdefault((run.file, command_text(run)), []).append(run)
-    for (_, command), members in commands.items():
+    every = (run for tool in results.tools for run in good(results, tool))
+    written = (run for run in every if is_captured(run) and run.record.argv)
+    for (_, command), members in group(written, lambda r: (r.file, command_text(r))).items():
         for match in re.finditer(r"\bfor\s+(\w+)\s+in\s+(seq\s[^;]*?)\s*(?:;|\bdo\b)", command):
             words = match[2].split()
             cells = len(by_cell(members))
@@ -181,10 +175,10 @@ def summary(results: Results) -> Iterator[Fault]:
     """
     for runs in by_cell(good(results, "imb")).values():
         run = runs[0]
-        known = times(runs)
+        known = {size: one.time for size, one in pingpong(runs).items()}
         if not is_captured(run) or not run.stdout or len(known) < 3:
             continue
-        megabyte = float(str((run.parsed.facts if run.parsed else {}).get("megabyte") or 1e6))
+        megabyte = number((run.parsed.facts if run.parsed else {}).get("megabyte") or 1e6)
         for match in _CLAIM.finditer(re.sub(r"\\(?:,|text|mathrm)|\{|\}", " ", run.stdout)):
             if match["rate"]:
                 problem = _rate_claim(
@@ -198,8 +192,7 @@ def summary(results: Results) -> Iterator[Fault]:
 
 def _column(run: Run, megabyte: float) -> float:
     """Return the largest figure of the table's own Mbytes/sec column."""
-    rates = [float(str(r["value"])) for r in run.records() if r["metric"] == "bandwidth"]
-    return max(rates, default=0.0) / megabyte
+    return max((row.bandwidth or 0.0 for row in timings(run)), default=0.0) / megabyte
 
 
 def _rate_claim(text: str, unit: str, known: Mapping[int, float], column: float, megabyte: float) -> str:
@@ -252,23 +245,22 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
     Do: interleave the runs (`order: interleaved`), and repeat the run with one thread.
     """
-    groups: dict[tuple[object, ...], dict[int, list[tuple[Run, float]]]] = {}
-    for run in good(results, "stream"):
-        threads = whole((run.parsed.facts if run.parsed else {}).get("threads") or run.options.get("threads"))
-        for record in run.records():
-            if record.get("kernel") == "triad" and record["metric"] == "bandwidth" and threads:
-                key = siblings_key(run, ("threads",))
-                groups.setdefault(key, {}).setdefault(threads, []).append((run, float(str(record["value"]))))
-    for by_threads in groups.values():
-        if 1 not in by_threads:
-            continue
-        one = statistics.median(rate for _, rate in by_threads[1])
-        for n, pairs in by_threads.items():
-            many = statistics.median(rate for _, rate in pairs)
-            if n > 1 and many > 1.15 * n * one:
-                yield Fault(
-                    level="warn", run=pairs[0][0], text=f"{fmt.number(many / one)} × one thread with {n}"
-                )
+    for siblings in group(good(results, "stream"), lambda r: siblings_key(r, ("threads",))).values():
+        medians: dict[int, float] = {}
+        by_threads = group(siblings, _threads)
+        for n, runs in by_threads.items():
+            triad = [row.bandwidth for run in runs for row in rates(run) if row.kernel == "triad"]
+            if n and triad:
+                medians[n] = statistics.median(triad)
+        for n, many in medians.items():
+            if n > 1 and 1 in medians and many > 1.15 * n * medians[1]:
+                text = f"{fmt.number(many / medians[1])} × one thread with {n}"
+                yield Fault(level="warn", run=by_threads[n][0], text=text)
+
+
+def _threads(run: Run) -> int | None:
+    """Return the threads that the program counted, else those that were asked for."""
+    return whole((run.parsed.facts if run.parsed else {}).get("threads") or run.options.get("threads"))
 
 
 @check("G6", "warn", "info")
@@ -297,11 +289,8 @@ def clock(results: Results) -> Iterator[Fault]:
         for direction in ("read", "write"):
             found = []
             for run in runs:
-                own = {
-                    str(r.get("statistic")): float(str(r["value"]))
-                    for r in run.records()
-                    if r["metric"] == "lat" and r.get("direction") == direction
-                }
+                rows = (r for r in run.measured() if r.metric == "lat" and r.get("direction") == direction)
+                own = {r.get("statistic"): r.value for r in rows}
                 if own.get("mean", 0.0) > 0 and own.get("sd", 0.0) > own["mean"]:
                     found.append((run, own))
             if len(found) * 2 > len(runs):
@@ -337,11 +326,8 @@ def _of_tables(runs: Sequence[Run]) -> Iterator[Fault]:
 
 
 def _latencies(run: Run) -> dict[tuple[str, str], float]:
-    return {
-        (str(row.get("target")), str(row.get("statistic"))): float(str(row["value"]))
-        for row in run.records()
-        if row["metric"] == "latency"
-    }
+    rows = (row for row in run.measured() if row.metric == "latency")
+    return {(str(row.get("target")), str(row.get("statistic"))): row.value for row in rows}
 
 
 @check("G7", "error")
@@ -358,15 +344,12 @@ def units(results: Results) -> Iterator[Fault]:
         run = runs[0]
         facts = run.parsed.facts if run.parsed else {}
         elements, width = facts.get("array_size"), facts.get("bytes_per_element") or 8
-        rows: dict[str, dict[str, float]] = {}
-        for record in run.records():
-            rows.setdefault(str(record.get("kernel")), {})[str(record["metric"])] = float(
-                str(record["value"])
-            )
+        by_kernel = group(run.measured(), lambda row: str(row.get("kernel")))
+        rows = {kernel: {row.metric: row.value for row in own} for kernel, own in by_kernel.items()}
         for kernel, values in rows.items():
             if kernel not in BYTES or not elements or not values.get("time_min") or "bandwidth" not in values:
                 continue
-            expected = float(str(elements)) * float(str(width)) / 8 * BYTES[kernel]
+            expected = number(elements) * number(width) / 8 * BYTES[kernel]
             took = expected / values["bandwidth"] * 1e9
             ratio = values["time_min"] / took
             if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows)):
@@ -377,7 +360,7 @@ def units(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
                 break
     for run in good(results, "mlc"):
-        low = [float(str(r["value"])) for r in run.records() if r["metric"] == "latency"]
+        low = [row.value for row in run.measured() if row.metric == "latency"]
         if low and min(low) < 1.0:
             yield Fault(level="error", run=run, text=f"a latency of {fmt.number(min(low))} ns")
 
@@ -411,11 +394,10 @@ def another_machine(results: Results) -> Iterator[Fault]:
                 yield Fault(
                     level="warn", run=run, text=f"{threads} threads ran, the recorded machine has {pus} PUs"
                 )
-            nodes = {
-                int(str(r["to"]))
-                for r in run.records()
-                if str(r.get("section")) in ("latency_matrix", "bandwidth_matrix")
-            }
+            matrices = (
+                r for r in run.measured() if r.get("section") in ("latency_matrix", "bandwidth_matrix")
+            )
+            nodes = {node for row in matrices if (node := whole(row.get("to"))) is not None}
             there = {node.os_index for node in machine.numa_nodes}
             if nodes - there:
                 yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip

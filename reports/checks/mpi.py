@@ -5,27 +5,36 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from reports import format as fmt
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, good, is_captured, placed_cpus, topology
 from reports.frames import Results, Run
+from reports.grouping import group
+from reports.readings.imb import pins, timings
 
 
-def times(runs: list[Run], benchmark: str = "PingPong") -> dict[int, float]:
-    """Return message size → median time (ns) of a cell's runs."""
-    found: dict[int, list[float]] = {}
-    for run in runs:
-        for record in run.records():
-            if (
-                record["metric"] == "time"
-                and record.get("benchmark") in (benchmark, None)
-                and record.get("message_size") is not None
-            ):
-                found.setdefault(int(str(record["message_size"])), []).append(float(str(record["value"])))
-    return {size: statistics.median(values) for size, values in sorted(found.items())}
+class Known(NamedTuple):
+    """The time of one message size, ns."""
+
+    time: float  # median of a cell's runs
+    step: float  # its last digit: 10 for "0.19" µs, less where the bandwidth beside it has more digits
+
+
+def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
+    """Return what a cell's runs tell of PingPong, by message size, smallest first."""
+    lines = (row for run in runs for row in timings(run) if row.benchmark == "PingPong")
+    told = [
+        (n, Known(row.time, row.time_step or 0.0))
+        for row in lines
+        if row.time and (n := row.message_size) is not None
+    ]
+    return {
+        size: Known(statistics.median(one.time for _, one in same), max(one.step for _, one in same))
+        for size, same in sorted(group(told, lambda line: line[0]).items())
+    }
 
 
 @check("P1", "error", "warn")
@@ -55,15 +64,10 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
             cores = [{machine.core_of.get(cpu) for cpu in mask} for mask in masks]
             if all(len(core) == 1 for core in cores) and cores[0] == cores[1] and masks[0] != masks[1]:
                 yield Fault(level="error", run=run, text="both ranks on the two PUs of one core")
-        pins: dict[tuple[str, str, str], set[str]] = {}
-        for row in run.table("pins"):
-            pins.setdefault((str(row.get("run")), str(row.get("host")), str(row.get("cpus"))), set()).add(
-                str(row["rank"])
-            )
-        for (_, _, cpus), ranks in pins.items():
+        for (_, _, cpus), ranks in group(pins(run), lambda pin: (pin.turn, pin.host, pin.cpus)).items():
             if len(ranks) < 2:
                 continue
-            who = fmt.words(sorted(ranks))
+            who = fmt.words(sorted(str(pin.rank) for pin in ranks))
             if cpus.isdigit():
                 yield Fault(level="error", run=run, text=f"ranks {who} are pinned to one CPU, {cpus}")
             else:
@@ -88,49 +92,37 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
         for flag in run.parsed.flags:
             if flag.id == "megabyte_unclear":
                 yield Fault(level="error", run=run, text=flag.text)
-        if is_captured(run) and run.parsed.facts.get("megabyte") == 2**20:
-            rates = [
-                float(str(r["value"]))
-                for r in run.records()
-                if r["metric"] == "bandwidth" and r.get("message_size")
-            ]
-            if rates:
-                top = max(rates)
-                yield Fault(
-                    level="info", run=run,
-                    text=f"the column’s {top / 2**20:.2f} “Mbytes/sec” are {fmt.quantity(top, 'B/s', 4)}, not {fmt.quantity(top / 2**20 * 1e6, 'B/s', 4)}",
-                )  # fmt: skip
+        top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
+        if top and is_captured(run) and run.parsed.facts.get("megabyte") == 2**20:
+            yield Fault(
+                level="info", run=run,
+                text=f"the column’s {top / 2**20:.2f} “Mbytes/sec” are {fmt.quantity(top, 'B/s', 4)}, not {fmt.quantity(top / 2**20 * 1e6, 'B/s', 4)}",
+            )  # fmt: skip
 
 
 @check("P3", "warn", "info")
 def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
-    The last digit that is printed, ÷ the time: above 2 % the figure cannot tell a change of 2 %. And sizes
-    behind which there are fewer than 50 repetitions (IMB's own choice for megabytes). Of a single run: warn;
-    where the run was repeated, its repeats show how wide it is: info.
+    The last digit that is known, ÷ the time: above 2 % the figure cannot tell a change of 2 %. It is that of
+    the bandwidth in the same row, where that has more digits than the time. And sizes behind which there are
+    fewer than 50 repetitions (IMB's own choice for megabytes). Of a single run: warn; where the run was
+    repeated, its repeats show how wide it is: info.
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
     for runs in by_cell(good(results, "imb")).values():
-        known = times(runs)
+        known = pingpong(runs)
         if not known:
             continue
-        step = _step(list(known.values()))
-        coarse = {size: step / t for size, t in known.items() if t > 0 and step / t > 0.02}
-        few = sorted(
-            {
-                int(str(r["message_size"]))
-                for run in runs
-                for r in run.records()
-                if r.get("message_size") is not None and 0 < int(str(r.get("repetitions") or 99)) < 50
-            }
-        )
+        coarse = {size: step / t for size, (t, step) in known.items() if step / t > 0.02}
+        lines = (row for run in runs for row in timings(run) if row.message_size is not None)
+        few = sorted({row.message_size or 0 for row in lines if 0 < (row.repetitions or 99) < 50})
         parts = []
         if coarse:
             worst = max(coarse, key=lambda s: coarse[s])
             parts.append(
-                f"{fmt.quantity(known[worst], 'ns')} in steps of {fmt.quantity(step, 'ns')}: {fmt.percent(coarse[worst])} "
+                f"{fmt.quantity(known[worst].time, 'ns')} in steps of {fmt.quantity(known[worst].step, 'ns')}: {fmt.percent(coarse[worst])} "
                 f"(up to {fmt.size(max(coarse))})"
             )
         if few:
@@ -140,32 +132,24 @@ def resolution(results: Results) -> Iterator[Fault]:
             yield Fault(level=level, run=runs[0], text="; ".join(parts))
 
 
-def _step(values: list[float]) -> float:
-    """Return the last printed digit of times in ns that were printed in µs: 10 for 0.19 µs."""
-    places = [-int(Decimal(repr(round(v / 1e3, 6))).normalize().as_tuple().exponent) for v in values]
-    return 10.0 ** (3 - max(places, default=0))
-
-
 @check("P4", "info")
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
 
-    A message that takes less time than a smaller one, by more than 5 % and by more than the last printed
+    A message that takes less time than a smaller one, by more than 5 % and by more than the last known
     digit; and a bandwidth at the largest size more than 5 % below the peak, which is where the messages
     leave a cache.
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
     for runs in by_cell(good(results, "imb")).values():
-        known = times(runs)
-        sizes = list(known)
-        step = _step(list(known.values())) if known else 0.0
+        known = pingpong(runs)
         falls = [
-            f"{fmt.size(b)} takes {fmt.quantity(known[b], 'ns')}, {fmt.size(a)} {fmt.quantity(known[a], 'ns')}"
-            for a, b in itertools.pairwise(sizes)
-            if known[b] < 0.95 * known[a] and known[a] - known[b] > 1.5 * step
+            f"{fmt.size(b)} takes {fmt.quantity(less.time, 'ns')}, {fmt.size(a)} {fmt.quantity(more.time, 'ns')}"
+            for (a, more), (b, less) in itertools.pairwise(known.items())
+            if less.time < 0.95 * more.time and more.time - less.time > 1.5 * max(more.step, less.step)
         ]
-        rates = {size: size / t for size, t in known.items() if size and t}
+        rates = {size: size / one.time for size, one in known.items() if size}
         if len(rates) > 3:
             peak = max(rates, key=lambda s: rates[s])
             last = max(rates)

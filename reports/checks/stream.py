@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 
 from orchestrator.tools.stream import last_level_bytes
-from parsers.measurement import number
+from parsers.measurement import number, whole
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
@@ -20,7 +20,6 @@ from reports.checks._cells import (
     placed_cpus,
     siblings_key,
     topology,
-    whole,
 )
 from reports.frames import Results, Run
 from reports.readings.stream import rates
