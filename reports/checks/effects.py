@@ -8,12 +8,14 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from orchestrator import captured
+from parsers.measurement import Measurement
 from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import by_cell, good, is_captured, siblings_key
 from reports.checks.general import same_value
 from reports.checks.mlc import Curve, curves
 from reports.frames import Results, Run
+from reports.grouping import group
 
 _NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
 """MLC's options that its output does not repeat: only the numbers show whether they arrived."""
@@ -41,18 +43,7 @@ def _not_echoed(results: Results) -> Iterator[Fault]:
     """Look at the options of MLC that only its numbers can show, curve against curve."""
     found = [curve for curve in curves(results) if len(curve.rows) >= 5]
     for name in _NOT_ECHOED:
-        pairs = []
-        groups: dict[tuple[object, ...], list[Curve]] = {}
-        for curve in found:
-            # `source` tells apart texts that told the same: not an option
-            groups.setdefault((*siblings_key(curve.run, (name, "source", "W")), curve.traffic), []).append(
-                curve
-            )
-        for members in groups.values():
-            for a, b in itertools.combinations(members, 2):
-                values = [str(curve.run.point.options.get(name)) for curve in (a, b)]
-                if values[0] != values[1] and (changes := _changes(a, b)):
-                    pairs.append((a, b, changes))
+        pairs = [(a, b, changes) for a, b in _pairs(found, name) if (changes := _changes(a, b))]
         effect = max((statistics.median(changes) for _, _, changes in pairs), default=0.0)
         if effect <= math.log(1.2):
             continue
@@ -66,16 +57,21 @@ def _not_echoed(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
 
 
+def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
+    """Give the curves that differ in one option."""
+    but = (name, "source", "W")  # `source` tells apart texts that told the same: not an option
+    for members in group(found, lambda c: (*siblings_key(c.run, but), c.traffic)).values():
+        for a, b in itertools.combinations(members, 2):
+            if str(a.run.point.options.get(name)) != str(b.run.point.options.get(name)):
+                yield a, b
+
+
 def _whole_axes(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         cells = list(by_cell(good(results, tool)).values())
         yield from _copies(cells)
         for name in dict.fromkeys(axis for runs in cells for axis in runs[0].point.axes):
-            groups: dict[tuple[object, ...], list[list[Run]]] = {}
-            for runs in cells:
-                if name in runs[0].point.options and not _printed(runs[0], name):
-                    groups.setdefault(siblings_key(runs[0], (name,)), []).append(runs)
-            swept = [members for members in groups.values() if len(members) > 1]
+            swept = _swept(cells, name)
             if swept and all(_alike(members) for members in swept):
                 first, values = swept[0][0][0], [runs[0].point.options[name] for runs in swept[0]]
                 yield Fault(
@@ -84,7 +80,14 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
 
 
-_COUNTS = ("value", "run", "document", "table")
+def _swept(cells: Sequence[list[Run]], name: str) -> list[list[list[Run]]]:
+    """Return the cells that differ in one option alone, which nothing that was printed repeats."""
+    unprinted = [runs for runs in cells if name in runs[0].point.options and not _printed(runs[0], name)]
+    siblings = group(unprinted, lambda runs: siblings_key(runs[0], (name,)))
+    return [members for members in siblings.values() if len(members) > 1]
+
+
+_COUNTS = ("run", "document", "table")
 """What is no part of a figure's name: how many texts, tables and runs stood before it."""
 
 
@@ -93,7 +96,7 @@ def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
     seen: dict[tuple[object, ...], Run] = {}
     for runs in cells:
         run = runs[0]
-        figures = tuple(float(str(r["value"])) for r in run.records())
+        figures = tuple(row.value for row in run.measured())
         options = {k: v for k, v in run.point.options.items() if k != "source"}
         if len(set(figures)) < 10:
             continue
@@ -116,7 +119,7 @@ def _printed(run: Run, name: str) -> bool:
     if is_captured(run):
         return True  # what tells captured cells apart is what was printed, or what the user says of them
     asked = run.point.options[name]
-    if any(row.get(name) == asked for row in run.records()[:1000]):
+    if any(row.get(name) == asked for row in itertools.islice(run.measured(), 1000)):
         return True
     return any(same_value(value, asked) for value in _told(run).values())
 
@@ -125,14 +128,10 @@ def _alike(cells: Sequence[list[Run]]) -> bool:
     """Do all figures of the cells agree within the noise of their repeats? Without repeats, or noisy: not known, so no."""
     tables = []
     for runs in cells:
-        found: dict[tuple[object, ...], list[float]] = {}
-        for run in runs:
-            for row in run.records():
-                key: tuple[object, ...] = tuple((k, v) for k, v in row.items() if k not in _COUNTS)
-                found.setdefault(key, []).append(float(str(row["value"])))
-        if len(runs) < 3 or not found:
+        figures = group((row for run in runs for row in run.measured()), _figure)
+        if len(runs) < 3 or not figures:
             return False
-        tables.append(found)
+        tables.append({figure: [row.value for row in rows] for figure, rows in figures.items()})
     if any(table.keys() != tables[0].keys() for table in tables):
         return False
     for figure in tables[0]:
@@ -142,6 +141,10 @@ def _alike(cells: Sequence[list[Run]]) -> bool:
         if noise > 0.05 * max(map(abs, middles)) or max(middles) - min(middles) > noise:
             return False
     return True
+
+
+def _figure(row: Measurement) -> tuple[object, ...]:
+    return row.metric, row.unit, *((k, v) for k, v in row.labels.items() if k not in _COUNTS)
 
 
 def _changes(a: Curve, b: Curve) -> list[float]:
