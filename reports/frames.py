@@ -30,7 +30,7 @@ from orchestrator.model import Group, Point, RunRecord, Skipped
 from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Cell, Measurement, Metric, Parsed
+from parsers.measurement import Cell, Measurement, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
 
@@ -193,14 +193,14 @@ class Results:
         good = {_key(run) for runs in self._good.values() for run in runs}
         return tuple(r for r in self.runs if r.parsed is None and _key(r) not in good)
 
-    def metric(self, tool: str, name: str) -> Metric | None:
-        return get_parser(tool).METRICS.get(name)
+    def tidy(self, tool: str) -> pd.DataFrame:
+        """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
+        columns that are always there."""
+        import pandas as pd
 
-    def rows(self, tool: str) -> list[dict[str, Any]]:
-        """Return the tidy rows of a tool, as in the module's docstring."""
         runs = self.good(tool)
         varying = _varying(runs)
-        out = []
+        rows = []
         for run in runs:
             head = {
                 "file": run.file,
@@ -217,16 +217,13 @@ class Results:
                 "program_sha256": run.program.get("sha256") or None,
                 **{name: run.options.get(name) for name in varying},
             }
-            out += [{**head, **record} for record in run.records()]
-        return out
-
-    def tidy(self, tool: str) -> pd.DataFrame:
-        """Return the rows of a tool as a frame; without good runs, empty with the columns that are always there."""
-        import pandas as pd
-
+            rows += [
+                {**head, **row.labels, "metric": row.metric, "unit": row.unit, "value": row.value}
+                for row in run.measured()
+            ]
         labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
-        options = [name for name in _varying(self.good(tool)) if name not in labels]
-        return pd.DataFrame.from_records(self.rows(tool), columns=[*_KEYS, *options, *labels, *_TAIL])
+        options = [name for name in varying if name not in labels]
+        return pd.DataFrame.from_records(rows, columns=[*_KEYS, *options, *labels, *_TAIL])
 
     def wide(self, tool: str) -> pd.DataFrame:
         """Return one row per number's labels, one column per metric and unit, in base units.
@@ -246,21 +243,6 @@ class Results:
             wide.columns.name = None
         wide.attrs["units"] = units
         return wide
-
-    def histogram(self, tool: str) -> pd.DataFrame:
-        """Return the histogram rows of a tool: the run's columns, the table's labels, low, high (ns), count."""
-        import pandas as pd
-
-        rows = [
-            {
-                "file": run.file, "host": run.host, "sweep": run.point.sweep, "point_id": run.record.point_id,
-                "run_id": run.record.run_id, "repeat": run.record.repeat, "place": run.place or None,
-                "relation": run.relation or None, "program": run.record.program, **record,
-            }
-            for run in self.good(tool)
-            for record in run.table("histogram")
-        ]  # fmt: skip
-        return pd.DataFrame.from_records(rows)
 
 
 CAPTURED = 200_000
@@ -422,16 +404,16 @@ def _key(run: Run) -> tuple[str, str, int]:
 
 def _varying(runs: Sequence[Run]) -> list[str]:
     """Names of the scalar options that differ between the cells, axes first, in the order of the experiment."""
-    seen: dict[str, set[Any]] = {}
-    for run in runs:
-        for name in (*run.point.axes, *run.options):
-            if name != "place":
-                seen.setdefault(name, set())
-    plain = [n for n in seen if not any(isinstance(r.options.get(n), tuple | list | Mapping) for r in runs)]
-    for run in runs:
-        for name in plain:
-            seen[name].add(run.options.get(name))
-    return [name for name in plain if len(seen[name]) > 1]
+    options = [run.options for run in runs]
+    names = dict.fromkeys(
+        name
+        for run, own in zip(runs, options, strict=True)
+        for name in (*run.point.axes, *own)
+        if name != "place"
+    )
+    values = {name: [own.get(name) for own in options] for name in names}
+    plain = {n: v for n, v in values.items() if not any(isinstance(one, tuple | list | Mapping) for one in v)}
+    return [name for name, found in plain.items() if len(set(found)) > 1]
 
 
 def _output(result: ResultFile, run_id: int, stream: str) -> bytes:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed, Table
+from parsers.measurement import Cell, Parsed
 from reports import format as fmt
 
 FORMS = ("table", "json", "csv")
@@ -34,12 +34,16 @@ def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
 
 
 def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Cell]]]:
-    found: dict[str, list[dict[str, Cell]]] = {"measurements": []}
-    for name, parsed in texts:
-        for table in parsed.tables:
-            found.setdefault(table, []).extend(
-                {"file": name, **row} for row in parsed.tables[table].records()
-            )
+    names = dict.fromkeys(["measurements", *(table for _, parsed in texts for table in parsed.tables)])
+    found: dict[str, list[dict[str, Cell]]] = {
+        table: [
+            {"file": name, **row}
+            for name, parsed in texts
+            if table in parsed.tables
+            for row in parsed.tables[table].records()
+        ]
+        for table in names
+    }
     found["facts"] = [
         {"file": n, "name": k, "value": v} for n, parsed in texts for k, v in parsed.facts.items()
     ]
@@ -50,32 +54,30 @@ def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Cel
 
 
 def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
-    columns = list(dict.fromkeys(c for _, parsed in texts for c in parsed.measurements.columns))
-    tail = [c for c in ("metric", "unit", "value") if c in columns]
-    columns = [*(c for c in columns if c not in tail), *tail]
+    labels = list(dict.fromkeys(label for _, parsed in texts for label in parsed.measurements.columns[:-3]))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", *columns])
+    writer.writerow(["file", *labels, "metric", "unit", "value"])
     for name, parsed in texts:
-        for record in parsed.measurements.records():
-            writer.writerow([name, *(record.get(column, "") for column in columns)])
+        for row in parsed.measured():
+            writer.writerow([name, *map(row.get, labels), row.metric, row.unit, row.value])
     return out.getvalue()
 
 
 def _people(name: str, parsed: Parsed) -> str:
-    table = parsed.measurements
-    if not table.rows or "program" not in parsed.facts:  # what a machine is, not what a program measured
+    measured = list(parsed.measured())
+    if not measured or "program" not in parsed.facts:  # what a machine is, not what a program measured
         told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
-        if not table.rows:
+        if not measured:
             return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
     else:
         told = []
-    used = [
-        i for i, c in enumerate(table.columns)
-        if c not in ("unit", "value") and any(row[i] is not None for row in table.rows)
-    ]  # fmt: skip
-    rows = [[table.columns[i] for i in used] + ["value"]]
-    rows += [[_text(row[i]) for i in used] + [_quantity(table, row)] for row in table.rows]
+    used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
+    rows = [[*used, "metric", "value"]]
+    rows += [
+        [*(_text(row.get(c)) for c in used), row.metric, fmt.quantity(row.value, row.unit, 4)]
+        for row in measured
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "  ".join(cell.ljust(w) for cell, w in zip(row[:-1], widths, strict=False))
@@ -93,8 +95,3 @@ def _people(name: str, parsed: Parsed) -> str:
 
 def _text(cell: Cell) -> str:
     return "" if cell is None else str(cell)
-
-
-def _quantity(table: Table, row: Sequence[Cell]) -> str:
-    value, unit = row[table.columns.index("value")], row[table.columns.index("unit")]
-    return fmt.quantity(float(value), str(unit), 4) if isinstance(value, int | float) else _text(value)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed, Table
+from parsers.measurement import Measurement, Parsed, Table
 from reports import derive, frames, naming, numbers
 from reports import format as fmt
-from reports.charts import _common as common
 from reports.frames import Results, Run
+from reports.grouping import group
 
 WIDTH = 80
 _MOST_LINES = 40
@@ -30,7 +30,7 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  triad 23.0 GB/s at threads=8", the cell with the largest
     number. A sparkline (`bars`) has a column per cell, in the order of the axes."""
     lines = []
-    by_sweep = common.group(
+    by_sweep = group(
         (r for tool in results.tools for r in results.good(tool)),
         lambda r: (r.point.sweep, naming.program_kind(r)),
     )
@@ -73,12 +73,10 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     bar a cell, where it fits."""
     results = frames.load([path])
     out = [_head(results, path), ""]
-    by_sweep = common.group(
-        (r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep
-    )
+    by_sweep = group((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
     for sweep, runs in by_sweep.items():
         out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
-        for same in common.group(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
+        for same in group(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
             out += [*_cells(same, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
@@ -100,7 +98,7 @@ def _axes(runs: Sequence[Run]) -> list[str]:
 def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
-    cells = common.group(runs, lambda r: (r.host, r.record.point_id)).values()
+    cells = group(runs, lambda r: (r.host, r.record.point_id)).values()
     return sorted(cells, key=lambda c: [frames.natural(c[0].point.labels().get(axis)) for axis in axes])
 
 
@@ -145,18 +143,22 @@ def _cell(runs: Sequence[Run]) -> str:
 def _medians(repeats: Sequence[Parsed]) -> Parsed:
     """Return what repeats say together: for each number the median of those that have it."""
     columns = repeats[0].measurements.columns
-    value = columns.index("value")
-    told_by = [i for i, column in enumerate(columns) if column not in ("value", "repetitions")]
-    found: dict[tuple[Cell, ...], list[tuple[Cell, ...]]] = {}
-    for parsed in repeats:
-        for row in parsed.measurements.rows:
-            found.setdefault(tuple(row[i] for i in told_by), []).append(row)
-    rows = (
-        (*same[0][:value], statistics.median(float(str(row[value])) for row in same), *same[0][value + 1 :])
-        for same in found.values()
+    found = group((row for parsed in repeats for row in parsed.measured()), _told_by).values()
+    rows = tuple(
+        (
+            *map(same[0].get, columns[:-3]),
+            same[0].metric,
+            same[0].unit,
+            statistics.median(row.value for row in same),
+        )
+        for same in found
     )
-    tables = {**repeats[0].tables, "measurements": Table(columns=columns, rows=tuple(rows))}
+    tables = {**repeats[0].tables, "measurements": Table(columns=columns, rows=rows)}
     return dataclasses.replace(repeats[0], tables=tables)
+
+
+def _told_by(row: Measurement) -> tuple[object, ...]:
+    return row.metric, row.unit, *((k, v) for k, v in row.labels.items() if k != "repetitions")
 
 
 def _leading(run: Run) -> float | None:
@@ -177,7 +179,7 @@ def _trouble(results: Results) -> Iterable[str]:
         yield ""
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
-        reasons = common.group(results.skipped, lambda s: (s[1].sweep, s[1].reason))
+        reasons = group(results.skipped, lambda s: (s[1].sweep, s[1].reason))
         for (sweep, reason), cells in reasons.items():
             yield from _wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}")
         yield ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from reports import derive, labels, scales, vega
 from reports import format as fmt
@@ -11,7 +12,12 @@ from reports.charts import _common as common
 from reports.frames import Results, Run
 from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
+from reports.readings import groups
+from reports.readings.measurements import measurements
 from reports.vega import Frame, Rows, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SECTION = "Other"
 RANK = 0
@@ -33,20 +39,13 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
 def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     axis = _numeric_axis(runs)
     names = [n for n in common.facet_names(runs, within=("command", "metrics", "env")) if n != axis]
-    metrics: dict[tuple[str, str], list[tuple[Run, float]]] = {}
-    for run in runs:
-        for record in run.records():
-            others = [str(v) for k, v in record.items() if k not in ("metric", "unit", "value", "index")]
-            name = ", ".join([str(record["metric"]), *others[:2]])
-            metrics.setdefault((name, str(record["unit"])), []).append((run, float(str(record["value"]))))
+    metrics = list(groups(_measured(runs, axis, names), ["name", "unit"]))
     if not metrics:
         return None
-    panels = []
-    for (metric, unit), pairs in list(metrics.items())[: common.MOST_PANELS]:
-        if axis is not None:
-            panels.append(_curves_panel(metric, unit, axis, pairs, names))
-        else:
-            panels.append(_rows_panel(metric, unit, pairs, names))
+    panels = [
+        _rows_panel(metric, unit, found) if axis is None else _curves_panel(metric, unit, axis, found)
+        for (metric, unit), found in metrics[: common.MOST_PANELS]
+    ]
     left = len(metrics) - len(panels)
     return Figure(
         id=f"{tool}-{sweep}",
@@ -57,6 +56,25 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         panels=tuple(panels),
         half=len(panels) == 1,
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names]),),
+    )
+
+
+def _measured(runs: Sequence[Run], axis: str | None, names: Sequence[str]) -> pd.DataFrame:
+    """Return the measurements of some runs; beside the columns of `readings.measurements` these:
+
+    name   str      the metric, with its first two labels: "rate, read"
+    key    object   what the table's first columns say: the values of the axis and of the names
+    cell   str      the same in words, without the axis: "size 4, host n001"
+    at     float64  the value of the axis; NaN without one
+    """
+    found = measurements.frame(runs)
+    columns = [*([axis] if axis else []), *names]
+    labels = ([str(v) for k, v in told.items() if k != "index"][:2] for told in found["labels"])
+    return found.assign(
+        name=[", ".join([metric, *others]) for metric, others in zip(found["metric"], labels, strict=True)],
+        key=found["run"].map(lambda r: tuple(v for _, v in common.facet(r, columns))),
+        cell=found["run"].map(lambda r: common.facet_title(common.facet(r, names), option_value)),
+        at=found["run"].map(lambda r: float(r.options[axis]) if axis else math.nan),
     )
 
 
@@ -72,21 +90,12 @@ def _numeric_axis(runs: Sequence[Run]) -> str | None:
     return None
 
 
-def _cell_name(run: Run, names: Sequence[str]) -> str:
-    return common.facet_title(common.facet(run, names), option_value)
-
-
-def _curves_panel(
-    metric: str, unit: str, axis: str, pairs: list[tuple[Run, float]], names: Sequence[str]
-) -> Panel:
-    groups = common.group(pairs, lambda p: _cell_name(p[0], names))
+def _curves_panel(metric: str, unit: str, axis: str, found: pd.DataFrame) -> Panel:
     lines = [
         common.curve(
-            name or metric,
-            [(float(run.options[axis]), v) for run, v in members],
-            label=common.shorten(name or metric),
+            name or metric, zip(own["at"], own["value"], strict=True), label=common.shorten(name or metric)
         )
-        for name, members in groups.items()
+        for (name,), own in groups(found, ["cell"])
     ]
     lines = common.spotlight(lines, lambda c: -c.points[-1][1].median)
     values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
@@ -137,10 +146,13 @@ def _plain_axis(tested: list[float], title: str) -> scales.Axis:
     )
 
 
-def _rows_panel(metric: str, unit: str, pairs: list[tuple[Run, float]], names: Sequence[str]) -> Panel:
-    groups = common.group(pairs, lambda p: _cell_name(p[0], names) or p[0].sweep_title or p[0].point.sweep)
+def _rows_panel(metric: str, unit: str, found: pd.DataFrame) -> Panel:
     cells = [
-        (common.shorten(name, 26), derive.spread([v for _, v in members])) for name, members in groups.items()
+        (
+            common.shorten(name or own["run"].iloc[0].sweep_title or own["sweep"].iloc[0], 26),
+            derive.spread(list(own["value"])),
+        )
+        for (name,), own in groups(found, ["cell"])
     ]
     shown = cells[:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
@@ -174,16 +186,15 @@ def _rows_panel(metric: str, unit: str, pairs: list[tuple[Run, float]], names: S
     return panel(metric, f"{metric} by cell. {described}.", build)
 
 
-def _numbers(metrics: dict[tuple[str, str], list[tuple[Run, float]]], names: Sequence[str]) -> Table:
+def _numbers(metrics: Sequence[tuple[tuple[str, str], pd.DataFrame]], names: Sequence[str]) -> Table:
     rows = []
-    for (metric, unit), pairs in metrics.items():
-        for values in common.group(pairs, lambda p: tuple(v for _, v in common.facet(p[0], names))).items():
-            key, members = values
-            spread = derive.spread([v for _, v in members])
+    for (metric, unit), found in metrics:
+        for (key,), own in groups(found, ["key"]):
+            spread = derive.spread(list(own["value"]))
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
-                    *(fmt.NOTHING if v is None else _text(v) for v in key), metric,
+                    *(fmt.NOTHING if v is None else str(v) for v in key), metric,
                     common.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
@@ -192,7 +203,3 @@ def _numbers(metrics: dict[tuple[str, str], list[tuple[Run, float]]], names: Seq
         rows=tuple(rows),
         numeric=frozenset((len(names) + 1, len(names) + 3)),
     )
-
-
-def _text(value: Any) -> str:  # noqa: ANN401
-    return str(value)

@@ -120,13 +120,6 @@ def test_wide_has_one_unit_a_column(make: Any, tmp_path: Path) -> None:
     assert sorted(exported.splitlines()[0].split(",")[-3:]) == ["rate [1/s]", "rate [B/s]", "took [ns]"]
 
 
-def test_histogram_rows_carry_their_run(full_result: Path) -> None:
-    frame = frames.load([full_result]).histogram("poke")
-
-    assert (frame.low < frame.high).all()
-    assert frame.groupby("run_id")["count"].sum().eq(20000).all()
-
-
 def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
     text = make.stream_text(9e3, 1) + "".join(f"line {i}\n" for i in range(2000)) + "the end\n"
     maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, text)
@@ -347,10 +340,10 @@ def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
 
     assert isinstance(text, str)
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert len(rows) == sum(len(results.rows(tool)) for tool in results.tools)
+    assert len(rows) == sum(len(results.tidy(tool)) for tool in results.tools)
     assert next(iter(rows[0])) == "tool"
     assert list(rows[0])[-3:] == ["metric", "unit", "value"]
-    first = results.rows("mlc")[0]
+    first = results.tidy("mlc").iloc[0]
     assert float(next(r for r in rows if r["tool"] == "mlc")["value"]) == first["value"]
 
 
