@@ -13,6 +13,7 @@ from reports import format as fmt
 from reports.checks import LEVELS, Check, Fault, Level, checks
 from reports.checks._cells import cell_key
 from reports.frames import Results
+from reports.grouping import group_by
 
 WIDTH = 80
 _MOST = 12
@@ -50,12 +51,8 @@ def audit(results: Results) -> tuple[Finding, ...]:
 def _findings(
     check: Check, faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]
 ) -> Iterable[Finding]:
-    groups: dict[tuple[Level, str, str, str], list[Fault]] = {}
-    for fault in faults:
-        groups.setdefault((fault.level, fault.run.file, fault.run.where, fault.run.point.sweep), []).append(
-            fault
-        )
-    for (level, _, where, sweep), members in groups.items():
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
+    for (level, _, where, sweep), members in alike.items():
         yield Finding(
             id=check.id, level=level, title=check.title, sweep=sweep, where=where,
             cells=tuple(_cells(members, repeats)), todo=check.todo,
@@ -64,11 +61,9 @@ def _findings(
 
 def _cells(faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
-    by_cell: dict[tuple[object, ...], list[Fault]] = {}
-    for fault in faults:
-        by_cell.setdefault(
-            (*cell_key(fault.run), fault.cell, fault.text.partition(":")[0] if fault.cell else ""), []
-        ).append(fault)
+    by_cell = group_by(
+        faults, lambda f: (*cell_key(f.run), f.cell, f.text.partition(":")[0] if f.cell else "")
+    )
     for members in by_cell.values():
         runs = {fault.run.record.run_id for fault in members}
         cell = members[0].cell or members[0].run.point.describe()

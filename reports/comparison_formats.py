@@ -17,6 +17,7 @@ from reports import comparison_text as texts
 from reports import format as fmt
 from reports.columns import printable
 from reports.comparison import Comparison, Row, Side
+from reports.grouping import group_by
 
 FORMATS: Final = ("table", "json", "markdown", "junit", "github")
 
@@ -163,11 +164,8 @@ def as_junit(comparison: Comparison) -> str:
 
     What only one side has is skipped in a suite of its own. The elements are those that Jenkins, GitLab and GitHub's actions read.
     """
-    suites: dict[str, list[Row]] = {}
-    for row in comparison.rows:
-        suites.setdefault(row.decision.family, []).append(row)
     root = ElementTree.Element("testsuites", {"name": "pinsweep compare"})
-    for name, rows in suites.items():
+    for name, rows in group_by(comparison.rows, lambda row: row.decision.family).items():
         suite = _suite(root, name)
         properties = ElementTree.SubElement(suite, "properties")
         for what, said in [

@@ -15,6 +15,7 @@ from typing import Final
 from reports import format as fmt
 from reports.columns import columns, printable
 from reports.comparison import Comparison, ModeShift, Row, Side
+from reports.grouping import group_by
 from reports.matching import Unmatched
 from reports.verdicts.model import TauSource, Verdict
 
@@ -131,11 +132,10 @@ _TAU: Final[dict[TauSource, str]] = {
 
 def noise(comparison: Comparison) -> str:
     """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
-    by_source: dict[TauSource, list[float]] = {}
-    for family in comparison.families:
-        by_source.setdefault(family.tau_source, []).append(family.tau)
+    by_source = group_by(comparison.families, lambda family: family.tau_source)
     texts = []
-    for source, taus in by_source.items():
+    for source, families in by_source.items():
+        taus = [family.tau for family in families]
         low, high = (fmt.percent(t) for t in (min(taus), max(taus)))
         size = "" if source == "interleaved" else f"{low if low == high else f'{low[:-2]} to {high}'} "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
@@ -157,13 +157,11 @@ def needs(rows: Iterable[Row]) -> list[str]:
     Advice that differs in its numbers alone is one, with their range: "needs 7 to 12 repeats a side (40)".
     """
     advice = [row.decision.advice for row in rows if row.decision.advice]
-    kinds: dict[str, list[list[int]]] = {}
-    for text in advice:
-        kinds.setdefault(_NUMBER.sub("{}", text), []).append([int(n) for n in _NUMBER.findall(text)])
-    found = sorted(kinds.items(), key=lambda item: -len(item[1]))
+    kinds = group_by(advice, lambda text: _NUMBER.sub("{}", text))
+    told = {kind: [map(int, _NUMBER.findall(text)) for text in texts] for kind, texts in kinds.items()}
     return [
         f"{kind.format(*map(_range, zip(*numbers, strict=True)))} ({fmt.count(len(numbers))})"
-        for kind, numbers in found
+        for kind, numbers in sorted(told.items(), key=lambda item: -len(item[1]))
     ]
 
 
@@ -219,12 +217,10 @@ class Absent:
 
 def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
     """Group unmatched cells by what is said of them, in order."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for item in unmatched:
-        groups.setdefault((item.side, item.sweep, item.reason), []).append(item.cell)
+    alike = group_by(unmatched, lambda item: (item.side, item.sweep, item.reason))
     return [
-        Absent(side=side, sweep=sweep, reason=reason, cells=tuple(filter(None, cells)))
-        for (side, sweep, reason), cells in groups.items()
+        Absent(side=side, sweep=sweep, reason=reason, cells=tuple(item.cell for item in items if item.cell))
+        for (side, sweep, reason), items in alike.items()
     ]
 
 
@@ -311,10 +307,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
     shown = rows if most is None else rows[:most]
     yield ""
     yield f"{title} ({fmt.count(len(rows))})"
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in shown:
-        groups.setdefault((row.sweep, row.number.title, row.unit), []).append(row)
-    for (sweep, metric, _), members in groups.items():
+    for (sweep, metric, _), members in group_by(shown, lambda r: (r.sweep, r.number.title, r.unit)).items():
         unit = unit_of(members[0])
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""

@@ -10,6 +10,7 @@ from orchestrator.facts import FACTS
 from orchestrator.store import Session
 from reports import naming
 from reports.frames import Run
+from reports.grouping import group_by
 from reports.hardware import layout
 
 
@@ -43,7 +44,7 @@ def _said(session: Session) -> dict[str, str]:
 
 def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
     """Return tool → (the program and its version of A, of B), and, where those are the same, its checksums."""
-    left, right = _by_tool(a), _by_tool(b)
+    left, right = (group_by(runs, lambda r: r.tool) for runs in (a, b))
     table: dict[str, tuple[str, str]] = {}
     for tool in dict.fromkeys((*left, *right)):
         names = tuple(
@@ -72,13 +73,6 @@ def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
             what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)
         ),
     )
-
-
-def _by_tool(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(run.tool, []).append(run)
-    return found
 
 
 def _listed(values: Iterable[str]) -> str:

@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 from reports import fleet_text, page, render
 from reports import format as fmt
-from reports.charts import _common, _strip
+from reports.charts import _strip
 from reports.files import write_whole
 from reports.fleet import Odd, Report
 from reports.frames import short_names
+from reports.grouping import group_by
 from reports.model import KeyNumber, Table
 from reports.nodes import folded
 
@@ -209,7 +210,7 @@ def _methods(report: Report) -> Iterable[str]:
 
 
 def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
-    by_node = _common.group(report.odd, lambda odd: odd.node)
+    by_node = group_by(report.odd, lambda odd: odd.node)
     mild = {e.name: e for e in report.everywhere}
     for node in [*by_node, *(name for name in mild if name not in by_node)]:
         own = by_node.get(node, [])

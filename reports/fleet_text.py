@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from reports import format as fmt
 from reports.columns import columns, printable
 from reports.fleet import ACCUSED, Group, Odd, Report
+from reports.grouping import group_by
 from reports.nodes import folded
 from reports.verdicts.fleet import Status
 
@@ -194,14 +195,8 @@ def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> s
     """
     if not report.rerun:
         return ""
-    wanted: dict[tuple[str, ...], list[str]] = {}
-    captured = []
-    for node, sweeps in report.rerun.items():
-        argv = again(report.sessions[node][-1].argv, sweeps)
-        if argv:
-            wanted.setdefault(argv, []).append(node)
-        else:
-            captured.append(node)
+    wanted = group_by(report.rerun, lambda node: again(report.sessions[node][-1].argv, report.rerun[node]))
+    captured = wanted.pop((), [])
     lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
     for argv, nodes in wanted.items():
         remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"

@@ -9,7 +9,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 
-def group(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+def group_by(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """Group in order of first appearance."""
     out: dict[K, list[T]] = {}
     for item in items:

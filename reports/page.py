@@ -22,6 +22,7 @@ from reports.charts import _common as common
 from reports.charts import _hosts, _overview, chart_module
 from reports.delta import Delta
 from reports.frames import Results, Run, excerpt
+from reports.grouping import group_by
 from reports.model import Chapter, Figure, KeyNumber
 
 SECTIONS = (
@@ -287,7 +288,7 @@ def _time(text: str) -> str:
 
 def _findings(results: Results) -> Iterable[Check]:
     """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
-    for (key, level), found in _by(audit(results), lambda f: (f.id, f.level)).items():
+    for (key, level), found in group_by(audit(results), lambda f: (f.id, f.level)).items():
         finding = found[0]
         hosts, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
@@ -306,7 +307,7 @@ def _findings(results: Results) -> Iterable[Check]:
 
 
 def _checks(results: Results) -> Iterable[Check]:
-    for (sweep, reason), cells in _by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
+    for (sweep, reason), cells in group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
         hosts = list(dict.fromkeys(where for where, _ in cells))
         distinct = list(dict.fromkeys(_labels(cell.point) for _, cell in cells))
         what = distinct[0] if len(distinct) == 1 else fmt.plural(len(distinct), "cell")
@@ -316,7 +317,7 @@ def _checks(results: Results) -> Iterable[Check]:
             text=f"{what} on {hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), 'host')}: {reason}",
             **(_listed(distinct, "cell") if len(distinct) > 1 else {}),
         )
-    for (sweep, status, reason), runs in _by(
+    for (sweep, status, reason), runs in group_by(
         results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
     ).items():
         what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
@@ -331,14 +332,16 @@ def _checks(results: Results) -> Iterable[Check]:
         )
     tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
     open_ = [m for m in results.missing if (m[0], m[1].point_id, m[2]) not in tried]
-    for sweep, cells in _by(open_, lambda m: m[1].sweep).items():
+    for sweep, not_started in group_by(open_, lambda m: m[1].sweep).items():
         yield Check(
             level="warn",
-            subject=f"{sweep}: {fmt.plural(len(cells), 'run')} not started",
+            subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",
             text="The sweep was stopped before them; the same command goes on where it stopped.",
-            **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in cells), "run"),
+            **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in not_started), "run"),
         )
-    for (sweep, reason), runs in _by(results.disturbed, lambda r: (r.point.sweep, r.record.reason)).items():
+    for (sweep, reason), runs in group_by(
+        results.disturbed, lambda r: (r.point.sweep, r.record.reason)
+    ).items():
         yield Check(
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed",
@@ -379,13 +382,6 @@ def _checks(results: Results) -> Iterable[Check]:
             subject="Repeats",
             text=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell: no spread can be given for these numbers.",
         )
-
-
-def _by(items: Iterable[Any], key: Any) -> dict[Any, list[Any]]:  # noqa: ANN401
-    out: dict[Any, list[Any]] = {}
-    for item in items:
-        out.setdefault(key(item), []).append(item)
-    return out
 
 
 def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
@@ -430,7 +426,7 @@ def _run_rows(results: Results) -> Iterable[RunRow]:
     page stays small: of all runs if there are few, else of failures."""
     few = len(results.runs) <= _MOST_RUNS_WITH_OUTPUT
     folded = len(results.runs) > _MOST_RUN_ROWS
-    rows = _by(
+    rows = group_by(
         results.runs,
         lambda r: (
             (r.point.sweep, r.record.point_id, r.record.status, r.unreadable)

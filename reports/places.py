@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from orchestrator.topology import Topology
 from reports import format as fmt
 from reports import vega
-from reports.charts import _common as common
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.hardware import counted
 
 PU, GAP, LINE = 8, 2, 16
@@ -56,11 +56,11 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
     """Return the pictures of the hosts whose topology is known and that placed their runs; hosts with the same pictures are
     one, "n001 and 63 more", and beyond four different ones the rest is left to the list of runs."""
     alike: dict[tuple[str, tuple[Placed, ...]], list[str]] = {}
-    for host, runs in common.group((r for r in results.runs if r.record.placement), lambda r: r.host).items():
+    for host, runs in group_by((r for r in results.runs if r.record.placement), lambda r: r.host).items():
         topology = runs[0].session.topology
         if topology is None or not topology.cores:
             continue
-        by_groups = common.group(runs, lambda r: r.placed)
+        by_groups = group_by(runs, lambda r: r.placed)
         places = tuple(_placed(members, topology) for members in by_groups.values())
         machine = fmt.words(counted(topology))
         alike.setdefault((machine, places), []).append(host)
@@ -99,7 +99,7 @@ def _packages(
     for package in topology.packages:
         cores = [core for core in topology.cores if core.package == package.index]
         blocks = []
-        for node, inside in common.group(cores, lambda c: c.numa_node).items():
+        for node, inside in group_by(cores, lambda c: c.numa_node).items():
             name = f"node {node}" if several and node is not None else ""
             blocks.append(_block(name, [core.cpus for core in inside], colour_of, node in bound))
             left.discard(-1 if node is None else node)

@@ -17,7 +17,7 @@ from parsers.measurement import Measurement, Parsed, Table
 from reports import derive, frames, naming, numbers
 from reports import format as fmt
 from reports.frames import Results, Run
-from reports.grouping import group
+from reports.grouping import group_by
 
 WIDTH = 80
 _MOST_LINES = 40
@@ -30,7 +30,7 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  triad 23.0 GB/s at threads=8", the cell with the largest
     number. A sparkline (`bars`) has a column per cell, in the order of the axes."""
     lines = []
-    by_sweep = group(
+    by_sweep = group_by(
         (r for tool in results.tools for r in results.good(tool)),
         lambda r: (r.point.sweep, naming.program_kind(r)),
     )
@@ -73,10 +73,10 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     bar a cell, where it fits."""
     results = frames.load([path])
     out = [_head(results, path), ""]
-    by_sweep = group((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
+    by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
     for sweep, runs in by_sweep.items():
         out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
-        for same in group(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
+        for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
             out += [*_cells(same, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
@@ -98,7 +98,7 @@ def _axes(runs: Sequence[Run]) -> list[str]:
 def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
-    cells = group(runs, lambda r: (r.host, r.record.point_id)).values()
+    cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
     return sorted(cells, key=lambda c: [frames.natural(c[0].point.labels().get(axis)) for axis in axes])
 
 
@@ -143,7 +143,7 @@ def _cell(runs: Sequence[Run]) -> str:
 def _medians(repeats: Sequence[Parsed]) -> Parsed:
     """Return what repeats say together: for each number the median of those that have it."""
     columns = repeats[0].measurements.columns
-    found = group((row for parsed in repeats for row in parsed.measured()), _told_by).values()
+    found = group_by((row for parsed in repeats for row in parsed.measured()), _told_by).values()
     rows = tuple(
         (
             *map(same[0].get, columns[:-3]),
@@ -179,7 +179,7 @@ def _trouble(results: Results) -> Iterable[str]:
         yield ""
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
-        reasons = group(results.skipped, lambda s: (s[1].sweep, s[1].reason))
+        reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))
         for (sweep, reason), cells in reasons.items():
             yield from _wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}")
         yield ""

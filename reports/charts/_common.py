@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from reports import format as fmt
 from reports import labels, vega
 from reports.derive import Spread, saturation, spread
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import KeyNumber
 from reports.naming import option_value, program_kind, program_name
 from reports.scales import Axis
@@ -23,8 +24,7 @@ MOST_HOSTS = 8
 """Beyond so many hosts a panel each is a wall, too, and a line each a tangle: a line is then drawn through the medians over all
 hosts, its band or bar from the lowest to the highest, and the hosts are set against one another in a strip and a table."""
 
-T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
+group = group_by  # as the charts of some tools call it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +54,6 @@ class Plot:
     def at(self, x: float, y: float) -> tuple[float, float]:
         room = self.frame.plot_width - self.x_start
         return self.x_start + self.x.share(x) * room, (1 - self.y.share(y)) * self.frame.plot_height
-
-
-def group(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Group in order of first appearance."""
-    out: dict[K, list[T]] = {}
-    for item in items:
-        out.setdefault(key(item), []).append(item)
-    return out
 
 
 Facet = tuple[tuple[str, Any], ...]
@@ -123,7 +115,7 @@ def curve(
     name: str, values: Iterable[tuple[float, float]], *, label: str = "", dashed: bool = False
 ) -> Curve:
     """Return the curve of (x, y) pairs; the y of one x are its repeats."""
-    by_x = group(values, lambda v: v[0])
+    by_x = group_by(values, lambda v: v[0])
     points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
     return Curve(name=name, points=points, label=label, dashed=dashed)
 
@@ -362,7 +354,7 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def _repeats(runs: Sequence[Run]) -> Iterable[int]:
-    cells = group(
+    cells = group_by(
         runs, lambda r: (r.file, r.record.point_id, program_kind(r))
     )  # a stand-in's runs are no repeats
     return (len(same) for same in cells.values())

@@ -11,6 +11,7 @@ from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts import _strip
 from reports.frames import Results
+from reports.grouping import group_by
 from reports.model import Figure, Table
 from reports.series import Series
 
@@ -63,7 +64,7 @@ def rows(collected: Iterable[Series]) -> list[Row]:
     for one in every:
         if one.unit not in ("ns", "B/s", "1/s"):
             continue
-        by_host = common.group(one.values, lambda v: v.run.host)
+        by_host = group_by(one.values, lambda v: v.run.host)
         values = {host: statistics.median(v.value for v in same) for host, same in by_host.items()}
         if len(values) < 0.9 * len(hosts) or min(values.values()) <= 0:
             continue

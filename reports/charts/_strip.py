@@ -8,6 +8,7 @@ from reports import format as fmt
 from reports import labels, model, scales, vega
 from reports.charts import _common as common
 from reports.fleet import ACCUSED, Group, Odd, Report
+from reports.grouping import group_by
 from reports.model import Figure, Table, panel
 from reports.series import Key, Series
 from reports.vega import Frame, Rows, Spec
@@ -124,7 +125,7 @@ def _word(odd: Odd) -> str:
 
 def _dots(strip: Strip, y: float, plot: common.Plot, one: Series, odd: Mapping[tuple[Key, str], Odd]) -> Rows:
     """Return a dot a node; of those that fall on one pixel, one that says how many."""
-    by_pixel = common.group(
+    by_pixel = group_by(
         (n for n in strip.nodes if (one.key, n.name) not in odd),
         lambda n: round(plot.at(_at(strip, n), y)[0] / 2),
     )

@@ -10,6 +10,7 @@ from reports import derive, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
 from reports.readings import groups
@@ -30,8 +31,7 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.good(tool)
     figures = [
-        _figure(tool, sweep, members)
-        for sweep, members in common.group(runs, lambda r: r.point.sweep).items()
+        _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.point.sweep).items()
     ]
     return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=common.programs(runs))
 

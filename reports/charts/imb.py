@@ -10,6 +10,7 @@ from reports.charts import _common as common
 from reports.charts._common import Curve
 from reports.derive import Branch, PingPong
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import option_value, program_name
 from reports.readings import groups
@@ -35,7 +36,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     """Draw one figure per sweep and benchmark: time, and for PingPong bandwidth, over message size, a line a place."""
     runs = results.good(tool)
     figures, key_numbers, times = [], [], []
-    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         for benchmark, panels in curves(members).items():
             figures.append(_figure(sweep, benchmark, members, panels))
             if benchmark == "PingPong":

@@ -10,6 +10,7 @@ from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import option_value, program_kind, program_name, stands_in
 from reports.readings import groups
@@ -34,14 +35,14 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
     """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
     runs = results.good(tool)
     figures, key_numbers = [], []
-    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = _rates(members)
         kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
         if not kernel:
             continue
         lost = common.lost(results, tool, sweep, members)
         figures.append(_figure(sweep, members, found, kernel, lost))
-        for same in common.group(members, program_kind).values():
+        for same in group_by(members, program_kind).values():
             key_numbers += _key_numbers(same, kernel, curves(_rates(same), kernel))
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
@@ -82,7 +83,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     largest_median = max(y.median for c in everything for _, y in c.points)
     scale = fmt.scale_to_largest([largest], "B/s")
     names = common.facet_names(runs, within=("place", "threads"))
-    missing = common.group(lost, lambda r: common.facet(r, names))
+    missing = group_by(lost, lambda r: common.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = scales.integers(counts, "Threads")
     y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")

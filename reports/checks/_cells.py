@@ -12,7 +12,7 @@ from parsers.measurement import whole as whole  # for checks/fio
 from parsers.units import size_bytes
 from reports import naming
 from reports.frames import Results, Run
-from reports.grouping import group
+from reports.grouping import group_by
 
 Cell = tuple[object, ...]
 
@@ -23,7 +23,7 @@ def cell_key(run: Run) -> Cell:
 
 
 def by_cell(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
-    return group(runs, cell_key)
+    return group_by(runs, cell_key)
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> Cell:

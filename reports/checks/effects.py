@@ -15,7 +15,7 @@ from reports.checks._cells import by_cell, good, is_captured, siblings_key
 from reports.checks.general import same_value
 from reports.checks.mlc import Curve, curves
 from reports.frames import Results, Run
-from reports.grouping import group
+from reports.grouping import group_by
 
 _NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
 """MLC's options that its output does not repeat: only the numbers show whether they arrived."""
@@ -60,7 +60,7 @@ def _not_echoed(results: Results) -> Iterator[Fault]:
 def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
     """Give the curves that differ in one option."""
     but = (name, "source", "W")  # `source` tells apart texts that told the same: not an option
-    for members in group(found, lambda c: (*siblings_key(c.run, but), c.traffic)).values():
+    for members in group_by(found, lambda c: (*siblings_key(c.run, but), c.traffic)).values():
         for a, b in itertools.combinations(members, 2):
             if str(a.run.point.options.get(name)) != str(b.run.point.options.get(name)):
                 yield a, b
@@ -83,7 +83,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
 def _swept(cells: Sequence[list[Run]], name: str) -> list[list[list[Run]]]:
     """Return the cells that differ in one option alone, which nothing that was printed repeats."""
     unprinted = [runs for runs in cells if name in runs[0].point.options and not _printed(runs[0], name)]
-    siblings = group(unprinted, lambda runs: siblings_key(runs[0], (name,)))
+    siblings = group_by(unprinted, lambda runs: siblings_key(runs[0], (name,)))
     return [members for members in siblings.values() if len(members) > 1]
 
 
@@ -128,7 +128,7 @@ def _alike(cells: Sequence[list[Run]]) -> bool:
     """Do all figures of the cells agree within the noise of their repeats? Without repeats, or noisy: not known, so no."""
     tables = []
     for runs in cells:
-        figures = group((row for run in runs for row in run.measured()), _figure)
+        figures = group_by((row for run in runs for row in run.measured()), _figure)
         if len(runs) < 3 or not figures:
             return False
         tables.append({figure: [row.value for row in rows] for figure, rows in figures.items()})

@@ -24,7 +24,7 @@ from reports.checks._cells import (
 from reports.checks.mpi import pingpong
 from reports.checks.stream import BYTES
 from reports.frames import Results, Run
-from reports.grouping import group
+from reports.grouping import group_by
 from reports.readings.imb import timings
 from reports.readings.stream import rates
 
@@ -49,7 +49,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
                 text = f"{name}={asked} was asked for, fio says {name}={printed}"
                 yield Fault(level="error", run=run, text=text)
     written = (run for run in firsts if is_captured(run) and run.record.argv)
-    for (_, tool, command), members in group(written, lambda r: (r.file, r.tool, command_text(r))).items():
+    for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():
         cells = members[0].point.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         for level, problem in _typing(tool, command):
             yield Fault(
@@ -145,7 +145,7 @@ def shell_loop(results: Results) -> Iterator[Fault]:
     """
     every = (run for tool in results.tools for run in good(results, tool))
     written = (run for run in every if is_captured(run) and run.record.argv)
-    for (_, command), members in group(written, lambda r: (r.file, command_text(r))).items():
+    for (_, command), members in group_by(written, lambda r: (r.file, command_text(r))).items():
         for match in re.finditer(r"\bfor\s+(\w+)\s+in\s+(seq\s[^;]*?)\s*(?:;|\bdo\b)", command):
             words = match[2].split()
             cells = len(by_cell(members))
@@ -245,9 +245,9 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
     Do: interleave the runs (`order: interleaved`), and repeat the run with one thread.
     """
-    for siblings in group(good(results, "stream"), lambda r: siblings_key(r, ("threads",))).values():
+    for siblings in group_by(good(results, "stream"), lambda r: siblings_key(r, ("threads",))).values():
         medians: dict[int, float] = {}
-        by_threads = group(siblings, _threads)
+        by_threads = group_by(siblings, _threads)
         for n, runs in by_threads.items():
             triad = [row.bandwidth for run in runs for row in rates(run) if row.kernel == "triad"]
             if n and triad:
@@ -344,7 +344,7 @@ def units(results: Results) -> Iterator[Fault]:
         run = runs[0]
         facts = run.parsed.facts if run.parsed else {}
         elements, width = facts.get("array_size"), facts.get("bytes_per_element") or 8
-        by_kernel = group(run.measured(), lambda row: str(row.get("kernel")))
+        by_kernel = group_by(run.measured(), lambda row: str(row.get("kernel")))
         rows = {kernel: {row.metric: row.value for row in own} for kernel, own in by_kernel.items()}
         for kernel, values in rows.items():
             if kernel not in BYTES or not elements or not values.get("time_min") or "bandwidth" not in values:

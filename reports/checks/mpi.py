@@ -12,7 +12,7 @@ from reports import format as fmt
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, good, is_captured, placed_cpus, topology
 from reports.frames import Results, Run
-from reports.grouping import group
+from reports.grouping import group_by
 from reports.readings.imb import pins, timings
 
 
@@ -33,7 +33,7 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
     ]
     return {
         size: Known(statistics.median(one.time for _, one in same), max(one.step for _, one in same))
-        for size, same in sorted(group(told, lambda line: line[0]).items())
+        for size, same in sorted(group_by(told, lambda line: line[0]).items())
     }
 
 
@@ -64,7 +64,7 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
             cores = [{machine.core_of.get(cpu) for cpu in mask} for mask in masks]
             if all(len(core) == 1 for core in cores) and cores[0] == cores[1] and masks[0] != masks[1]:
                 yield Fault(level="error", run=run, text="both ranks on the two PUs of one core")
-        for (_, _, cpus), ranks in group(pins(run), lambda pin: (pin.turn, pin.host, pin.cpus)).items():
+        for (_, _, cpus), ranks in group_by(pins(run), lambda pin: (pin.turn, pin.host, pin.cpus)).items():
             if len(ranks) < 2:
                 continue
             who = fmt.words(sorted(str(pin.rank) for pin in ranks))

@@ -22,6 +22,7 @@ from reports.checks._cells import (
     topology,
 )
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.readings.stream import rates
 
 BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
@@ -99,13 +100,9 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
         peak = derive.dram_peak(runs[0].session.memory_modules)
         if peak and rates and max(rates) > peak and "array_size" not in _asked_axes(runs[0]):
             yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
-    groups: dict[tuple[object, ...], dict[float, list[Run]]] = {}
-    for run in good(results, "stream"):
-        size = _array_bytes(run)
-        if size and "array_size" not in _asked_axes(run):
-            key = siblings_key(run, ("array_size", "ntimes"))
-            groups.setdefault(key, {}).setdefault(size, []).append(run)
-    for by_size in groups.values():
+    known = [r for r in good(results, "stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
+    for siblings in group_by(known, lambda r: siblings_key(r, ("array_size", "ntimes"))).values():
+        by_size = group_by(siblings, lambda r: _array_bytes(r) or 0.0)
         for size, runs in by_size.items():
             own = [rate for run in runs if (rate := _rate(run))]
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
@@ -131,7 +128,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
 
     Do: give every thread a core of its own, and bind it.
     """
-    unbound: dict[tuple[str, str], list[Run]] = {}
+    unbound = []
     for runs in by_cell(good(results, "stream")).values():
         run = runs[0]
         counted, asked = _facts(run, "threads", "threads_requested")
@@ -162,8 +159,8 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
                 yield Fault(level="error", run=run, text=f"{fmt.number(threads)} threads on {fmt.plural(len(cores), 'core')}, there are {len(near)}")  # fmt: skip
         command = command_text(run)
         if is_captured(run) and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
-            unbound.setdefault((run.file, command), []).append(run)
-    for members in unbound.values():
+            unbound.append(run)
+    for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
         cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
         yield Fault(level="warn", run=members[0], cell=cell, text="the command sets OMP_NUM_THREADS and binds no thread")  # fmt: skip
 

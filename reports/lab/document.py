@@ -14,6 +14,7 @@ from orchestrator.cpulist import format_cpulist
 from reports import format as fmt
 from reports import model, page
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.lab import columns
 from reports.lab.figures import layout
 from reports.lab.model import (
@@ -218,7 +219,7 @@ def _machine(built: page.Page) -> Table:
 
 def _sweeps_table(results: Results) -> Table:
     rows = []
-    for sweep, runs in _by_sweep(results).items():
+    for sweep, runs in group_by(results.runs, lambda r: r.point.sweep).items():
         good = [r for r in runs if r.parsed is not None]
         programs = list(dict.fromkeys(program_name(r) for r in good)) or [runs[0].tool]
         cells = {(r.file, r.record.point_id) for r in runs}
@@ -282,28 +283,17 @@ def _key_table(built: page.Page) -> Iterable[Table]:
 # --- command lines and runs --------------------------------------------------------------------------------
 
 
-def _by_sweep(results: Results) -> dict[str, list[Run]]:
-    out: dict[str, list[Run]] = {}
-    for run in results.runs:
-        out.setdefault(run.point.sweep, []).append(run)
-    return out
-
-
 def _commands(results: Results) -> Iterable[Sweep]:
     """Every distinct command line, sweep by sweep, with the runs that it started."""
     several = len({run.file for run in results.runs}) > 1
     order = {
         r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
     }
-    for sweep, runs in _by_sweep(results).items():
+    for sweep, runs in group_by(results.runs, lambda r: r.point.sweep).items():
         runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
-        lines: dict[tuple[str, str], list[Run]] = {}
-        for run in runs:
-            row = page.run_row(run)
-            lines.setdefault((row.cell, f"{row.environment} {row.command}".strip()), []).append(run)
         commands = [
             Command(cell=cell, line=text, runs=_runs_text(members, several))
-            for (cell, text), members in lines.items()
+            for (cell, text), members in group_by(runs, _command).items()
         ]
         yield Sweep(
             name=sweep,
@@ -313,10 +303,14 @@ def _commands(results: Results) -> Iterable[Sweep]:
         )
 
 
+def _command(run: Run) -> tuple[str, str]:
+    """Return a run's cell, and the line that started it."""
+    row = page.run_row(run)
+    return row.cell, f"{row.environment} {row.command}".strip()
+
+
 def _runs_text(runs: Sequence[Run], several_files: bool) -> str:
-    files: dict[str, list[int]] = {}
-    for run in runs:
-        files.setdefault(run.file, []).append(run.record.run_id)
+    files = _run_ids(runs)
     if len(files) > 3:
         return f"{fmt.plural(len(runs), 'run')} in {len(files)} files"
     texts = [
@@ -324,6 +318,13 @@ def _runs_text(runs: Sequence[Run], several_files: bool) -> str:
         for file, ids in files.items()
     ]
     return fmt.words(texts)
+
+
+def _run_ids(runs: Iterable[Run]) -> dict[str, list[int]]:
+    """Return file → the numbers of its runs."""
+    return {
+        file: [run.record.run_id for run in own] for file, own in group_by(runs, lambda r: r.file).items()
+    }
 
 
 def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[Run]:
@@ -335,14 +336,11 @@ def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[
 
 def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64) -> Trace:
     """Say where numbers come from: pinsweep's version, experiments by file name and hash, result files and their runs."""
-    by_file: dict[str, list[int]] = {}
-    for run in runs:
-        by_file.setdefault(run.file, []).append(run.record.run_id)
     return (
         ("Software", f"pinsweep {version}".strip()),
         *(
             (("Experiment", f"{e.path.rsplit('/', 1)[-1]} sha256:{e.sha256[:digits]}"))
             for e in results.experiments
         ),
-        *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in by_file.items()),
+        *(("Runs", f"{file}: {format_cpulist(tuple(sorted(ids)))}") for file, ids in _run_ids(runs).items()),
     )

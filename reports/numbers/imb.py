@@ -10,7 +10,7 @@ from parsers.measurement import Parsed
 from reports import derive
 from reports import format as fmt
 from reports.frames import Run
-from reports.grouping import group
+from reports.grouping import group_by
 from reports.numbers import _others
 from reports.numbers.model import Name, Number, Part
 from reports.readings.imb import Timing, timings
@@ -24,7 +24,7 @@ def numbers(run: Run) -> Iterator[Number]:
     """Give the time of each line, and the figures of each PingPong curve."""
     lines = [
         same[0]
-        for same in group(timings(run), lambda row: (row.benchmark, _part(row, "message_size"))).values()
+        for same in group_by(timings(run), lambda row: (row.benchmark, _part(row, "message_size"))).values()
     ]
     for row in lines:
         first = ("time_pure",) if row.overlap is None else ()  # where an overlap is told, it is time_overlap
@@ -36,7 +36,7 @@ def numbers(run: Run) -> Iterator[Number]:
                 value=getattr(row, name),
                 step=row.time_step if name == "time" else imb.PRINTED.get(name),
             )
-    for part, curve in group((row for row in lines if row.benchmark == "PingPong"), _part).items():
+    for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
         if len(_times(curve)) >= 4:
             yield from _pingpong(part, curve)
 

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 
+from reports.grouping import group_by
 from reports.verdicts.decide import judge
 from reports.verdicts.estimate import TAU_ASSUMED
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample
@@ -61,9 +62,7 @@ def settle(
     of the first stage, since the cells that are left are not like the others. What the sweep said of the variance is kept.
     """
     rules = rules or Rules()
-    by_family: dict[str, list[Sample]] = {}
-    for sample in fresh:
-        by_family.setdefault(sample.family, []).append(sample)
+    by_family = group_by(fresh, lambda sample: sample.family)
     wanted = {d.key for d in screen(first)} if asked is None else set(asked)
     return tuple(_settled(family, by_family.get(family.name, []), rules, wanted) for family in first)
 
