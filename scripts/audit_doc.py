@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -50,14 +51,6 @@ warn  G1  an option that changed nothing
 ```
 """
 
-FAMILIES = {
-    "F": "Storage (fio)",
-    "M": "Memory (MLC, memlat)",
-    "S": "Memory bandwidth (STREAM)",
-    "P": "Message passing (IMB)",
-    "G": "Any tool",
-}
-
 BY_DESIGN = """\
 ### F5: minima and maxima of a group
 
@@ -69,9 +62,9 @@ group's. By design they are shown nowhere; see docs/parsers/fio.md.
 def page() -> str:
     """Return docs/audit.md."""
     parts = [HEAD]
-    for letter, name in FAMILIES.items():
-        parts.append(f"## {name}\n")
-        for check in (c for c in checks() if c.id.startswith(letter)):
+    for family, members in itertools.groupby(checks(), key=lambda check: check.family):
+        parts.append(f"## {family}\n")
+        for check in members:
             levels = ", ".join(check.levels)
             parts.append(
                 f"### {check.id}: {check.title}\n\n*{levels}*\n\n{check.text}\n\n**Do:** {check.todo}\n"

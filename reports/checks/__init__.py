@@ -7,6 +7,9 @@ A check reads Results and yields Faults. Its docstring is its documentation (doc
     "Do: …"       what the reader should do; the last paragraph
 
 A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
+
+A module's checks have ids of one letter. It may say FAMILY, their heading ("Storage (fio)"; else its own name), and RANK, where
+they stand among the others (else after those of pinsweep's tools, before those of any tool).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -43,6 +47,17 @@ class Check:
     id: str
     levels: tuple[Level, ...]
     find: Callable[[Results], Iterable[Fault]]
+
+    @property
+    def family(self) -> str:
+        """What its module's checks are of."""
+        module = sys.modules[self.find.__module__]
+        return str(getattr(module, "FAMILY", module.__name__.rpartition(".")[2]))
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Where it stands among all checks: by its module's RANK, its letter and its number."""
+        return getattr(sys.modules[self.find.__module__], "RANK", 50), self.id[0], int(self.id[1:])
 
     @property
     def title(self) -> str:
@@ -83,7 +98,7 @@ def check(
 
 
 def checks() -> tuple[Check, ...]:
-    """Return all checks, by family (F, M, S, P, G) and number."""
+    """Return all checks, by family and number."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")  # its checks register themselves
-    return tuple(sorted(_CHECKS.values(), key=lambda c: ("FMSPG".index(c.id[0]), int(c.id[1:]))))
+    return tuple(sorted(_CHECKS.values(), key=lambda c: c.order))

@@ -17,6 +17,9 @@ from reports.checks.mlc import Curve, curves
 from reports.frames import Results, Run
 from reports.grouping import group_by
 
+FAMILY = "Any tool"
+RANK = 90
+
 _NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
 """MLC's options that its output does not repeat: only the numbers show whether they arrived."""
 

@@ -26,6 +26,9 @@ from reports.checks._cells import (
 )
 from reports.frames import Results, Run
 
+FAMILY = "Storage (fio)"
+RANK = 0
+
 _DIRECTIONS = ("read", "write", "trim", "mixed")
 _SYNC = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
 _LIMITED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target", "rate_process", "flow")  # fmt: skip

@@ -28,6 +28,9 @@ from reports.grouping import group_by
 from reports.readings.imb import timings
 from reports.readings.stream import rates
 
+FAMILY = "Any tool"
+RANK = 90
+
 
 @check("G2", "error", "warn")
 def command_and_result(results: Results) -> Iterator[Fault]:

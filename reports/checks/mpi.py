@@ -15,6 +15,9 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.imb import pins, timings
 
+FAMILY = "Message passing (IMB)"
+RANK = 3
+
 
 class Known(NamedTuple):
     """The time of one message size, ns."""

@@ -25,6 +25,9 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.stream import rates
 
+FAMILY = "Memory bandwidth (STREAM)"
+RANK = 2
+
 BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
 """What one element of 8 B counts for in each kernel: two or three arrays."""
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from orchestrator.intake import Captured, read, store, wishes_from
 from orchestrator.model import Group
 from parsers.text import decode
 from reports import audit as module
+from reports import checks as registry
 from reports import frames
 from reports.audit import Finding
 from reports.checks import LEVELS, checks
@@ -256,7 +258,7 @@ def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) 
 
     assert len(rows) > 30
     for letter, found_as in rows:
-        assert set(re.findall(r"[FMSPG]\d+", found_as.partition(":")[0])) <= reports[letter], (
+        assert set(re.findall(r"[A-Z]\d+", found_as.partition(":")[0])) <= reports[letter], (
             letter,
             found_as,
         )
@@ -510,6 +512,25 @@ def test_every_check_says_what_it_does() -> None:
         assert len(check.text) > 60
         assert check.todo.endswith(".")
         assert set(check.levels) <= set(LEVELS)
+
+
+def test_a_new_module_brings_a_family_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qperf.py").write_text(
+        "from reports.checks import check\n\n"
+        '@check("N1", "warn")\ndef lossy(results):\n    """packets lost\n\n    Do: look at the link.\n    """\n    yield from ()\n'
+    )
+    before = [check.id for check in checks()]
+    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "_CHECKS", dict(registry._CHECKS))
+    monkeypatch.delitem(sys.modules, "reports.checks.qperf", raising=False)
+
+    found = checks()
+
+    assert [check.id for check in found if check.id != "N1"] == before
+    assert next(check.family for check in found if check.id == "N1") == "qperf"
+    families = [family for family, _ in itertools.groupby(found, key=lambda check: check.family)]
+    assert families[-2:] == ["qperf", "Any tool"]
+    assert len(families) == len(set(families))
 
 
 def test_forms(report_004: tuple[Finding, ...]) -> None:
