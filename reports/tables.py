@@ -66,12 +66,11 @@ def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
 
 def _people(name: str, parsed: Parsed) -> str:
     measured = list(parsed.measured())
+    told = []
     if not measured or "program" not in parsed.facts:  # what a machine is, not what a program measured
         told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
-        if not measured:
-            return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
-    else:
-        told = []
+    if not measured:
+        return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
     used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
     rows = [[*used, "metric", "value"]]
     rows += [
@@ -80,17 +79,11 @@ def _people(name: str, parsed: Parsed) -> str:
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
-        "  ".join(cell.ljust(w) for cell, w in zip(row[:-1], widths, strict=False))
-        + "  "
-        + row[-1].rjust(widths[-1])
+        "  " + "  ".join([*map(str.ljust, row[:-1], widths), row[-1].rjust(widths[-1])]).rstrip()
         for row in rows
     ]
-    said = ", ".join(
-        f"{key} {value}" for key, value in parsed.facts.items() if key in ("program", "tool_version")
-    )
-    return "\n".join(
-        [f"{name}{': ' + said if said else ''}", *told, *("  " + line.rstrip() for line in lines), ""]
-    )
+    said = ", ".join(f"{k} {v}" for k, v in parsed.facts.items() if k in ("program", "tool_version"))
+    return "\n".join([f"{name}{': ' + said if said else ''}", *told, *lines, ""])
 
 
 def _text(cell: Cell) -> str:

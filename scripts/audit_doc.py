@@ -62,8 +62,8 @@ group's. By design they are shown nowhere; see docs/parsers/fio.md.
 def page() -> str:
     """Return docs/audit.md."""
     parts = [HEAD]
-    for family, members in itertools.groupby(checks(), key=lambda check: check.family):
-        parts.append(f"## {family}\n")
+    for (_, heading), members in itertools.groupby(checks(), key=lambda check: check.family):
+        parts.append(f"## {heading}\n")
         for check in members:
             levels = ", ".join(check.levels)
             parts.append(

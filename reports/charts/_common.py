@@ -100,6 +100,11 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[R
     return [run for run in found if run.record.point_id not in known]
 
 
+def not_drawn(panels: int, drawn: int) -> str:
+    """Say how many panels a figure leaves to its table, if any."""
+    return f" {panels - drawn} more panels are in the numbers only." if panels > drawn else ""
+
+
 def over(runs: Sequence[Run]) -> str:
     """Return what a range is taken over: "of the repeats", "of 64 hosts"."""
     return f"of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else "of the repeats"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,7 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
-from reports.readings import groups
-from reports.readings.measurements import measurements
+from reports.readings import groups, measurements
 from reports.vega import Frame, Rows, Spec
 
 if TYPE_CHECKING:
@@ -65,7 +63,6 @@ def _measured(runs: Sequence[Run], axis: str | None, names: Sequence[str]) -> pd
     name   str      the metric, with its first two labels: "rate, read"
     key    object   what the table's first columns say: the values of the axis and of the names
     cell   str      the same in words, without the axis: "size 4, host n001"
-    at     float64  the value of the axis; NaN without one
     """
     found = measurements.frame(runs)
     columns = [*([axis] if axis else []), *names]
@@ -74,7 +71,6 @@ def _measured(runs: Sequence[Run], axis: str | None, names: Sequence[str]) -> pd
         name=[", ".join([metric, *others]) for metric, others in zip(found["metric"], labels, strict=True)],
         key=found["run"].map(lambda r: tuple(v for _, v in common.facet(r, columns))),
         cell=found["run"].map(lambda r: common.facet_title(common.facet(r, names), option_value)),
-        at=found["run"].map(lambda r: float(r.options[axis]) if axis else math.nan),
     )
 
 
@@ -91,20 +87,16 @@ def _numeric_axis(runs: Sequence[Run]) -> str | None:
 
 
 def _curves_panel(metric: str, unit: str, axis: str, found: pd.DataFrame) -> Panel:
-    lines = [
-        common.curve(
-            name or metric, zip(own["at"], own["value"], strict=True), label=common.shorten(name or metric)
-        )
-        for (name,), own in groups(found, ["cell"])
-    ]
+    lines = []
+    for (name,), own in groups(found, ["cell"]):
+        at = own["run"].map(lambda r: float(r.options[axis]))
+        pairs = zip(at, own["value"], strict=True)
+        lines.append(common.curve(name or metric, pairs, label=common.shorten(name or metric)))
     lines = common.spotlight(lines, lambda c: -c.points[-1][1].median)
     values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(values, unit)
     tested = sorted({x for line in lines for x, _ in line.points})
-    y = scales.from_zero(
-        [v / scale.factor for v in values],
-        f"{metric}{', ' + scale.unit if scale.unit not in ('', '1') else ''}",
-    )
+    y = scales.from_zero([v / scale.factor for v in values], _axis_title(metric, scale))
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
     x = scales.at_tested(tested, f"{axis} (log)") if spaced else _plain_axis(tested, axis)
 
@@ -132,6 +124,10 @@ def _curves_panel(metric: str, unit: str, axis: str, found: pd.DataFrame) -> Pan
     return panel(metric, f"{metric} by {axis}. {described}", build)
 
 
+def _axis_title(metric: str, scale: fmt.Scale) -> str:
+    return f"{metric}, {scale.unit}" if scale.unit not in ("", "1") else metric
+
+
 def _plain_axis(tested: list[float], title: str) -> scales.Axis:
     if all(v == int(v) for v in tested):
         return scales.integers([int(v) for v in tested], title)
@@ -156,11 +152,7 @@ def _rows_panel(metric: str, unit: str, found: pd.DataFrame) -> Panel:
     ]
     shown = cells[:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
-    x = scales.from_zero(
-        [s.high / scale.factor for _, s in shown],
-        f"{metric}{', ' + scale.unit if scale.unit not in ('', '1') else ''}",
-        4,
-    )
+    x = scales.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
     y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
     left = round(max(labels.text_width(name) for name, _ in shown) + 14)
 

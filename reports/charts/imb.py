@@ -102,11 +102,7 @@ def _figure(
             drawn.append(_rate_panel([rates(c) for c in lines], f"Bandwidth{', ' + where if where else ''}"))
     first = next(iter(panels.values()))
     peaks = [f"{fmt.quantity(d.peak, 'B/s')} ({c.name})" for c in first if (d := derived(c)).peak]
-    rest = (
-        f" {len(panels) - len(shown)} more panels are in the numbers only."
-        if len(panels) > len(shown)
-        else ""
-    )
+    rest = common.not_drawn(len(panels), len(shown))
     if is_pingpong:
         title = findings.pingpong(
             {c.name: (derived(c), next((y for size, y in c.points if size == 0), None)) for c in first}
@@ -289,14 +285,8 @@ def _is_real(branch: Branch) -> bool:
 
 def _offers(panels: dict[common.Facet, list[Curve]]) -> tuple[Table, Table]:
     """Return what each curve offers, and the lines that were fitted to it."""
-    several = len(panels) > 1
-    named = [
-        (f"{line.name}{', ' + common.facet_title(of, option_value) if several else ''}", line)
-        for of, lines in panels.items()
-        for line in lines
-    ]
     offers, fits = [], []
-    for name, line in named:
+    for name, line in _named(panels):
         d = derived(line)
         switches = derive.protocol_switches(_times(line))
         offers.append(
@@ -335,15 +325,17 @@ def _offers(panels: dict[common.Facet, list[Curve]]) -> tuple[Table, Table]:
     )
 
 
+def _named(panels: dict[common.Facet, list[Curve]]) -> list[tuple[str, Curve]]:
+    """Return all curves, each with its name, and its panel's where there are several."""
+    titles = {of: f", {common.facet_title(of, option_value)}" if len(panels) > 1 else "" for of in panels}
+    return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
+
+
 def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Table:
-    several = len(panels) > 1
-    named = [(of, line) for of, lines in panels.items() for line in lines]
+    named = _named(panels)
     times = [y.median for _, line in named for size, y in line.points if size <= 65536]
     scale = fmt.scale_for(times, "ns")
     fast = fmt.scale_to_largest([v for _, line in named for v in rates(line).medians.values()], "B/s")
-    heads = [
-        f"{line.name}{', ' + common.facet_title(of, option_value) if several else ''}" for of, line in named
-    ]
     sizes = sorted({size for _, line in named for size, _ in line.points})
     rows = []
     for size in sizes:
@@ -353,9 +345,9 @@ def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Ta
         if with_rates:
             row += [fast.number(size / y.median * 1e9) if y and size else fmt.NOTHING for y in found]
         rows.append(tuple(row))
-    columns = ["Message", *(f"{h}, {scale.unit}" for h in heads)]
+    columns = ["Message", *(f"{name}, {scale.unit}" for name, _ in named)]
     if with_rates:
-        columns += [f"{h}, {fast.unit}" for h in heads]
+        columns += [f"{name}, {fast.unit}" for name, _ in named]
     return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
 
 

@@ -100,11 +100,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         {c.name: derive.saturation({int(t): s.median for t, s in c.points}) for c in first},
     )
     share = _dram_share(runs, largest_median)
-    rest = (
-        f" {len(panels) - len(shown)} more panels are in the numbers only."
-        if len(panels) > len(shown)
-        else ""
-    )
+    rest = common.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         sweep=runs[0].sweep_title,

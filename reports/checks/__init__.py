@@ -8,8 +8,8 @@ A check reads Results and yields Faults. Its docstring is its documentation (doc
 
 A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
 
-A module's checks have ids of one letter. It may say FAMILY, their heading ("Storage (fio)"; else its own name), and RANK, where
-they stand among the others (else after those of pinsweep's tools, before those of any tool).
+A module's checks have ids of one letter. It may say FAMILY: where they stand among the others, and their heading, (0, "Storage
+(fio)"); else it is its own name, after pinsweep's tools (0 to 3) and before what holds for any tool (90).
 """
 
 from __future__ import annotations
@@ -49,15 +49,11 @@ class Check:
     find: Callable[[Results], Iterable[Fault]]
 
     @property
-    def family(self) -> str:
-        """What its module's checks are of."""
-        module = sys.modules[self.find.__module__]
-        return str(getattr(module, "FAMILY", module.__name__.rpartition(".")[2]))
-
-    @property
-    def order(self) -> tuple[int, str, int]:
-        """Where it stands among all checks: by its module's RANK, its letter and its number."""
-        return getattr(sys.modules[self.find.__module__], "RANK", 50), self.id[0], int(self.id[1:])
+    def family(self) -> tuple[int, str]:
+        """Where the checks of its kind stand among the others, and their heading."""
+        name = self.find.__module__
+        found: tuple[int, str] = getattr(sys.modules[name], "FAMILY", (50, name.rpartition(".")[2]))
+        return found
 
     @property
     def title(self) -> str:
@@ -101,4 +97,4 @@ def checks() -> tuple[Check, ...]:
     """Return all checks, by family and number."""
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")  # its checks register themselves
-    return tuple(sorted(_CHECKS.values(), key=lambda c: c.order))
+    return tuple(sorted(_CHECKS.values(), key=lambda c: (c.family, c.id[0], int(c.id[1:]))))

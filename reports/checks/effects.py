@@ -17,8 +17,7 @@ from reports.checks.mlc import Curve, curves
 from reports.frames import Results, Run
 from reports.grouping import group_by
 
-FAMILY = "Any tool"
-RANK = 90
+FAMILY = (90, "Any tool")
 
 _NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
 """MLC's options that its output does not repeat: only the numbers show whether they arrived."""

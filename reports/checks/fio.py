@@ -26,8 +26,7 @@ from reports.checks._cells import (
 )
 from reports.frames import Results, Run
 
-FAMILY = "Storage (fio)"
-RANK = 0
+FAMILY = (0, "Storage (fio)")
 
 _DIRECTIONS = ("read", "write", "trim", "mixed")
 _SYNC = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip

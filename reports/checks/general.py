@@ -28,8 +28,7 @@ from reports.grouping import group_by
 from reports.readings.imb import timings
 from reports.readings.stream import rates
 
-FAMILY = "Any tool"
-RANK = 90
+FAMILY = (90, "Any tool")
 
 
 @check("G2", "error", "warn")
@@ -278,15 +277,10 @@ def clock(results: Results) -> Iterator[Fault]:
     deviation is large.
     """
     for runs in by_cell(good(results, "poke")).values():
-        for run in runs:
-            flags = [
-                f
-                for f in (run.parsed.flags if run.parsed else ())
-                if f.id in ("timer_limited", "clock_backwards")
-            ]
-            if flags:
-                yield Fault(level="warn", run=run, text=flags[0].text)
-                break
+        flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
+        coarse = [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")]
+        if coarse:
+            yield Fault(level="warn", run=coarse[0][0], text=coarse[0][1].text)
     yield from _of_tables([run for run in good(results, "poke") if from_table(run)])
     for runs in by_cell(good(results, "fio")).values():
         for direction in ("read", "write"):

@@ -14,8 +14,7 @@ from reports.frames import Results, Run
 from reports.readings import groups
 from reports.readings.mlc import entries, load_rows
 
-FAMILY = "Memory (MLC, memlat)"
-RANK = 1
+FAMILY = (1, "Memory (MLC, memlat)")
 
 LINE = 64
 """Bytes of a cache line: what one access of the latency thread moves."""

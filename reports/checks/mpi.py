@@ -15,8 +15,7 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.imb import pins, timings
 
-FAMILY = "Message passing (IMB)"
-RANK = 3
+FAMILY = (3, "Message passing (IMB)")
 
 
 class Known(NamedTuple):
@@ -30,12 +29,12 @@ def pingpong(runs: Iterable[Run]) -> dict[int, Known]:
     """Return what a cell's runs tell of PingPong, by message size, smallest first."""
     lines = (row for run in runs for row in timings(run) if row.benchmark == "PingPong")
     told = [
-        (n, Known(row.time, row.time_step or 0.0))
+        (n, row.time, row.time_step or 0.0)
         for row in lines
         if row.time and (n := row.message_size) is not None
     ]
     return {
-        size: Known(statistics.median(one.time for _, one in same), max(one.step for _, one in same))
+        size: Known(statistics.median(time for _, time, _ in same), max(step for _, _, step in same))
         for size, same in sorted(group_by(told, lambda line: line[0]).items())
     }
 

@@ -25,8 +25,7 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.stream import rates
 
-FAMILY = "Memory bandwidth (STREAM)"
-RANK = 2
+FAMILY = (2, "Memory bandwidth (STREAM)")
 
 BYTES = {"copy": 16, "scale": 16, "add": 24, "triad": 24}
 """What one element of 8 B counts for in each kernel: two or three arrays."""
@@ -178,21 +177,20 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
 
     Do: do not compute with the distances that `numactl --hardware` prints; measure.
     """
-    places: dict[tuple[object, ...], dict[str, list[tuple[Run, float]]]] = {}
-    for run in good(results, "stream"):
-        if (word := run.relation) in ("local", "remote") and (rate := _rate(run)):
-            key = (run.file, run.point.sweep, *siblings_key(run, ())[4:])
-            places.setdefault(key, {}).setdefault(word, []).append((run, rate))
-    said: dict[object, list[tuple[float, Run, str]]] = {}
-    for key, both in places.items():
-        slit = _slit(both["remote"][0][0], results) if len(both) == 2 else None
+    placed = [r for r in good(results, "stream") if r.relation in ("local", "remote") and _rate(r)]
+    said = []
+    for same in group_by(placed, lambda r: (r.file, r.point.sweep, *siblings_key(r, ())[4:])).values():
+        both = group_by(same, lambda r: r.relation)
+        slit = _slit(both["remote"][0], results) if len(both) == 2 else None
         if slit is None:
             continue
-        local, remote = (statistics.median(rate for _, rate in both[word]) for word in ("local", "remote"))
-        run = both["remote"][0][0]
+        local, remote = (
+            statistics.median(_rate(r) or 0.0 for r in both[word]) for word in ("local", "remote")
+        )
+        run = both["remote"][0]
         text = f"local is {fmt.number(local / remote)} × remote ({run.point.describe()}), the table says {fmt.number(slit)}"
-        said.setdefault(key[:2], []).append((abs(local / remote / slit - 1), run, text))
-    for found in said.values():
+        said.append((abs(local / remote / slit - 1), run, text))
+    for found in group_by(said, lambda f: (f[1].file, f[1].point.sweep)).values():
         off, run, text = max(found, key=lambda f: f[0])
         if off > 0.10:
             yield Fault(level="info", run=run, text=text)

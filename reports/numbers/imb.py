@@ -61,9 +61,7 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         digit = next(row.time_step or 0.0 for row in curve if row.message_size == figures.peak_size)
         step = figures.peak * (digit / times[figures.peak_size or 0])
         yield Number.derived("peak bandwidth", "B/s", "higher", figures.peak, part, step)
-    if (
-        figures.half_size is not None
-    ):  # smaller only means better while the peak stays: no direction of its own
+    if figures.half_size is not None:  # smaller is only better while the peak stays: no direction of its own
         yield Number.derived("n½", "B", "neither", figures.half_size, part)
 
 

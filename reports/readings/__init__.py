@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, get_type_hints
 
-from parsers.measurement import Parsed
+from parsers.measurement import Measurement, Parsed
 from reports.frames import Run
 
 if TYPE_CHECKING:
@@ -78,6 +78,12 @@ def reading(
         return Reading(row, read, kept=kept)
 
     return make
+
+
+@reading(Measurement, kept=False)
+def measurements(parsed: Parsed) -> Iterator[Measurement]:
+    """The measurements of any tool, as they were printed, in the order of the text."""
+    yield from parsed.measured()
 
 
 def groups(frame: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
