@@ -462,14 +462,15 @@ def _missing(
 ) -> list[Unmatched]:
     """Say of the rows that only one side of a pair has which they are, in one line a cell and reason."""
     measured = {_unmeasured(name): name for name in lacks}
+    told = {(name.metric, name.part) for name in lacks}
     reasons: dict[str, list[str]] = {}
     for name in has:
         if name in lacks:
             continue
         if there := measured.get(_unmeasured(name)):
             reason = f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
-        elif name.metric == "latency" and name.statistic in dict(QUANTILES):
-            reason = f"{other} has too few operations for a "
+        elif name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
+            reason = f"{other} has too few operations or bins for a "
         else:
             reason = f"{other} has no "
         reasons.setdefault(reason, []).append(name.words)
@@ -704,15 +705,14 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
     names: dict[Hashable, str] = {}
     shapes = []
     for pair in pairs:
-        by_part: dict[numbers.Part, tuple[list[Buckets], list[Buckets]]] = {}
+        by_name: dict[numbers.Name, tuple[list[Buckets], list[Buckets]]] = {}
         for i, cell in enumerate((pair.a, pair.b)):
             for run in cell.runs:
-                for part, buckets in numbers.histograms(run):
-                    by_part.setdefault(part, ([], []))[i].append(buckets)
-        for part, (left, right) in by_part.items():
+                for name, buckets in numbers.histograms(run):
+                    by_name.setdefault(name, ([], []))[i].append(buckets)
+        for name, (left, right) in by_name.items():
             if left and right:
                 key = len(names)
-                name = Name(metric="latency", unit="ns", better="lower", part=part)
                 names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
                 shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
     for shape in distribution.judge_shapes(shapes):

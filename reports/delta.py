@@ -260,7 +260,7 @@ _AXES: Final = {
 
 _HEADLINES: Final = (
     ("loaded latency", "latency"), ("PingPong", "time"), ("", "IOPS"), ("", "latency p50"), ("", "latency mean"),
-    ("", "bandwidth"),
+    ("", "completion latency p50"), ("", "completion latency mean"), ("", "bandwidth"),
 )  # fmt: skip
 """Kind ("": any) and metric of the numbers whose curves are drawn, in this order; of a program of the user's, its first."""
 

@@ -298,15 +298,10 @@ def protocol_switches(times: Mapping[int, float]) -> list[int]:
 def in_flight(parts: Sequence[tuple[float, float]]) -> float:
     """Return L = Σ IOPS · latency over the directions of a cell: I/Os in flight, by Little's law.
 
-    parts: (IOPS in 1/s, mean total latency in ns).
+    parts: (IOPS in 1/s, mean total latency in ns). L ÷ (iodepth · numjobs) of real runs is 0.99 to 1.00; above 1.03 is
+    impossible, below 0.9 the queue was not kept full.
     """
     return sum(iops * latency * 1e-9 for iops, latency in parts)
-
-
-def little_ratio(parts: Sequence[tuple[float, float]], iodepth: int, numjobs: int) -> float:
-    """Return L ÷ (iodepth · numjobs). Real runs give 0.99 to 1.00; above 1.03 is impossible, below 0.9 the
-    queue was not kept full."""
-    return in_flight(parts) / (iodepth * numjobs)
 
 
 def within_slo(points: Iterable[tuple[float, float]], slo: float) -> float | None:

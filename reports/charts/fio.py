@@ -4,49 +4,42 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from parsers.measurement import whole
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts import _tails
 from reports.charts._common import Curve
 from reports.charts._tails import Distribution
-from reports.derive import Bucket
 from reports.frames import Results, Run
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
-from reports.numbers.fio import fio_jobs
+from reports.numbers.fio import WORDS, asked, cpu_per_io, histograms, in_flight, summaries
+from reports.readings import groups
 from reports.vega import Frame, Rows, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SECTION = "Storage"
 RANK = 0
 METHODS = (
-    "fio: IOPS are those of the whole run, latency is submission plus completion. In flight ÷ asked is "
-    "IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was kept full. IOPS within a limit on "
-    "p99 are the most on the envelope of a series’ depths, between two depths over the logarithm of the latency. CPU per I/O is "
-    "user and system time of fio’s processes ÷ all their I/Os, so the two parts of a mix share one figure."
+    "fio: IOPS are those of the whole run. Latency is submission plus completion, as pinsweep asks fio for; of text that tells "
+    "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
+    "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
+    "bins there are none. In flight ÷ asked is IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was "
+    "kept full. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
+    "logarithm of the latency. CPU per I/O is user and system time of fio’s processes ÷ all their I/Os, so the two parts of a mix "
+    "share one figure."
 )
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
+_MIXES = ("randrw", "rw", "readwrite")
 _THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
 _SHORT = {"randread": "read", "randwrite": "write", "randrw": "mix", "readwrite": "mix", "rw": "mix"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """One run's numbers of one direction, its jobs together. Base units; None: not measured."""
-
-    run: Run
-    iodepth: int
-    numjobs: int
-    direction: str
-    iops: float  # over the run; summed over the jobs
-    latency: float | None  # ns, mean of submission and completion, weighted by the jobs' I/Os
-    p50: float | None  # ns, of the completion latency
-    p99: float | None
-    samples: tuple[float, float] | None  # lowest and highest IOPS sample, of a single process only
-    cpu: float | None  # ns of user and system time per I/O, all directions of the run together
 
 
 def chapter(results: Results, tool: str = "fio") -> Chapter:
@@ -54,141 +47,106 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     runs = results.good(tool)
     figures, key_numbers, times = [], [], []
     for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
-        found = [cell for run in members for cell in cells(run)]
-        if found:
+        found = cells(members)
+        if len(found):
             figures.append(_figure(sweep, members, found, common.lost(results, tool, sweep, members)))
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
             key_numbers += _key_numbers(found)
             times += _access_times(found)
     return Chapter(
-        tool=tool,
-        figures=tuple(figures),
-        key_numbers=tuple(key_numbers),
-        access_times=tuple(times),
-        programs=common.programs(runs),
-    )
+        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), access_times=tuple(times), programs=common.programs(runs)
+    )  # fmt: skip
 
 
-def cells(run: Run) -> list[Cell]:
-    """Return the run's numbers per direction: IOPS summed over its jobs, latencies weighted by their I/Os.
+def cells(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the summaries (`numbers.fio`) of what did I/O, a row per run and direction, panel by panel, then by kind of access.
 
-    Uses `iops` (total ÷ run time) and `lat` (submission + completion), not the means of samples.
+    Beside the columns of the summaries: iodepth and numjobs (int); kind, series and label (str: "randrw", "randrw 70:30, reads",
+    "mix r"); size (str, "" if not known); cpu (ns per I/O), asked and in_flight (I/Os of the run), float; panel (a Facet), and
+    order (int), the rank of the kind.
     """
-    depth, numjobs = _depth(run), _whole(run.options.get("numjobs"), 1)
-    cpu = _cpu_per_io(run)
-    out = []
-    for direction, by_job in fio_jobs(run).items():
-        rows = [values for values in by_job.values() if values.get(("iops", "total"))]
-        if not rows:
-            continue
-        single = rows[0] if len(rows) == 1 and numjobs == 1 else {}
-        low, high = single.get(("iops", "min")), single.get(("iops", "max"))
-        out.append(
-            Cell(
-                run=run, iodepth=depth, numjobs=numjobs, direction=direction,
-                iops=sum(values["iops", "total"] for values in rows),
-                latency=_weighted(rows, ("lat", "mean")) or _weighted(rows, ("clat", "mean")),
-                p50=_weighted(rows, ("clat", "p50")), p99=_weighted(rows, ("clat", "p99")),
-                samples=(low, high) if low is not None and high is not None else None, cpu=cpu,
-            )
-        )  # fmt: skip
-    return out
+    found = summaries.frame(runs).dropna(subset="iops")
+    both = found.dropna(subset="mean")["which"].nunique() > 1
+    run = found["run"]
+    found = found.assign(
+        iodepth=run.map(_depth), numjobs=run.map(lambda r: whole(r.options.get("numjobs")) or 1),
+        size=run.map(lambda r: str(r.options.get("bs", ""))), kind=list(map(_kind, run, found["direction"])),
+        cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
+    )  # fmt: skip
+    which = found["which"] if both else [""] * len(found)
+    names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
+    found["series"], found["label"] = ([name[i] for name in names] for i in (0, 1))
+    found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
+    facets = facet_names(runs, found)
+    found["panel"] = run.map(lambda r: common.facet(r, facets))
+    panels = list(dict.fromkeys(found["panel"]))
+    found["at"] = [panels.index(of) for of in found["panel"]]
+    return found.sort_values(["at", *_RANKED], kind="stable")
 
 
-def _cpu_per_io(run: Run) -> float | None:
-    """Return the CPU time (ns) of an I/O over all jobs of a run; None where a job does not tell its shares or its run time.
-
-    fio's `usr_cpu` and `sys_cpu` are shares of `job_runtime`, which is summed over the processes of a group.
-    """
-    jobs: dict[object, dict[str, float]] = {}
-    ios = 0.0
-    for record in run.records():
-        if record.get("job") is None or record.get("statistic") != "total":
-            continue
-        metric, value = str(record["metric"]), float(str(record["value"]))
-        if metric in ("usr_cpu", "sys_cpu", "job_runtime"):
-            jobs.setdefault((record.get("document"), record["job"]), {})[metric] = value
-        elif metric == "total_ios" and record.get("direction") in ("read", "write", "trim"):
-            ios += value
-    if not jobs or any(len(told) < 3 for told in jobs.values()):
-        return None
-    busy = sum((told["usr_cpu"] + told["sys_cpu"]) * told["job_runtime"] for told in jobs.values())
-    return derive.cpu_per_io(1.0, 0.0, busy, ios)
-
-
-def _weighted(rows: list[dict[tuple[str, str], float]], key: tuple[str, str]) -> float | None:
-    known = [(row[key], row["iops", "total"]) for row in rows if row.get(key)]
-    total = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / total if total else None
+_RANKED = ["order", "kind", "direction", "which"]
 
 
 def _depth(run: Run) -> int:
-    return _whole(run.options.get("iodepth"), 1)
+    return whole(run.options.get("iodepth")) or 1
 
 
-def _whole(value: object, default: int) -> int:
-    try:
-        return int(float(str(value)))
-    except ValueError:
-        return default
+def _kind(run: Run, direction: str) -> str:
+    return str(run.options.get("rw") or run.options.get("readwrite") or direction)
 
 
-def _kind(cell: Cell) -> str:
-    return str(cell.run.options.get("rw") or cell.run.options.get("readwrite") or cell.direction)
+def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
+    """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
+    name, short = kind, _SHORT.get(kind, kind)
+    if kind in _MIXES:
+        given = whole(run.options.get("rwmixread"))
+        share = 50 if given is None else given
+        name, short = f"{kind} {share}:{100 - share}, {direction}s", f"{short} {direction[0]}"
+    return (f"{name} (clat)", f"{short} clat") if which == "clat" else (name, short)
 
 
-def _series(cell: Cell) -> tuple[str, str]:
-    """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r"."""
-    kind = _kind(cell)
-    short = _SHORT.get(kind, kind)
-    if kind not in ("randrw", "rw", "readwrite"):
-        return kind, short
-    share = _whole(cell.run.options.get("rwmixread"), 50)
-    return f"{kind} {share}:{100 - share}, {cell.direction}s", f"{short} {cell.direction[0]}"
-
-
-def _rank(cell: Cell) -> tuple[int, str, str]:
-    kind = _kind(cell)
-    return (_KINDS.index(kind) if kind in _KINDS else len(_KINDS)), kind, cell.direction
-
-
-def _inner(found: Sequence[Cell]) -> tuple[str, ...]:
-    """Return the options that are drawn within a panel: depth and kinds of access; of more than six kinds, each has its own."""
+def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
+    """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
+    has a panel of its own."""
     kinds = ("rw", "readwrite", "rwmixread", "rwmixwrite")
-    return ("iodepth", *kinds) if len({_series(c) for c in found}) <= common.MOST_SERIES else ("iodepth",)
+    within = ("iodepth", *kinds) if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
+    return common.facet_names(runs, within=within)
 
 
-def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[Run]) -> Figure:
-    names = common.facet_names(runs, within=_inner(found))
-    panels = common.group(found, lambda c: common.facet(c.run, names))
-    order = sorted(found, key=_rank)
-    known = list(dict.fromkeys(_series(cell) for cell in order))
+def _latency(found: pd.DataFrame) -> tuple[str, str]:
+    """Return what the latencies of a figure are called, in words and in tables: "completion latency", "clat". Where there are both
+    kinds, the series tell which."""
+    return (WORDS["clat"], "clat") if (found["which"] == "clat").all() else (WORDS["lat"], "latency")
+
+
+def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run]) -> Figure:
+    names = facet_names(runs, found)
+    ranked = found.sort_values(_RANKED, kind="stable")
+    known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
     missing = common.group(lost, lambda r: common.facet(r, names))
-    depths = sorted({cell.iodepth for cell in found} | {_depth(run) for run in lost})
-    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
-    quantiles = all(cell.p50 is not None for cell in found)
-    middle, word = ("p50", "Median latency") if quantiles else ("latency", "Mean latency")
+    depths = sorted({*found["iodepth"], *map(_depth, lost)})
+    panels = dict(groups(found, ["panel"]))
+    shown = {of: own for (of,), own in list(panels.items())[: common.MOST_PANELS // 2]}
+    latency, term = _latency(found)
+    middle = "p50" if found["p50"].notna().all() else "mean"
+    word = f"{'median' if middle == 'p50' else 'mean'} {latency}"
     drawn = {
-        of: {what: _lines(m, known, what) for what in ("iops", middle, "p99")} for of, m in shown.items()
+        of: {what: _lines(own, known, what) for what in ("iops", middle, "p99")} for of, own in shown.items()
     }
-    latencies = [
-        v
-        for by_what in drawn.values()
-        for what in (middle, "p99")
-        for line in by_what[what]
-        for _, y in line.points
-        for v in (y.low, y.high)
+    ends = [
+        y for by in drawn.values() for what in (middle, "p99") for line in by[what] for _, y in line.points
     ]
-    scale = fmt.scale_for(latencies, "ns")
+    times = [v for y in ends for v in (y.low, y.high)]
+    scale = fmt.scale_for(times, "ns")
     shared = scales.decades(  # one axis for all panels: what waits longer is seen to
-        [v / scale.factor for v in latencies], f"{word}, {scale.unit} (log scale)", margin=1.3
+        [v / scale.factor for v in times], f"{_begun(word)}, {scale.unit} (log scale)", margin=1.3
     )
     medians = [y.median for by in drawn.values() for line in by[middle] for _, y in line.points]
     waits = scales.decades([v / scale.factor for v in medians], shared.title, margin=1.5)
     rows: dict[str, list[Panel]] = {"iops": [], "latency": [], "p99": [], "tradeoff": []}
-    apart = len(shown) == 1  # one panel each for the median and 99 %; of several, thin lines in one
+    apart = len(shown) == 1  # one panel each for the median and p99; of several, thin lines in one
     for of, lines in drawn.items():
         where = common.facet_title(of, option_value)
         iops, delays, tails = lines["iops"], lines[middle], lines["p99"]
@@ -199,7 +157,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
         crosses = [float(_depth(run)) for run in missing.get(of, ())]
 
         def titled(text: str, where: str = where) -> str:
-            return f"{where}, {text}" if where else text[:1].upper() + text[1:]
+            return f"{where}, {text}" if where else _begun(text)
 
         def draw(
             title: str, lines: list[Curve], y: scales.Axis, unit: str, thin: Sequence[Curve] = (),
@@ -209,120 +167,97 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Cell], lost: Sequence[R
 
         rows["iops"].append(draw(titled("IOPS"), iops, axis, "IOPS", factor=rate.factor))
         if delays:
-            rows["latency"].append(draw(titled("latency"), delays, shared, "ns", () if apart else tails))
-            rows["tradeoff"].append(
-                _tradeoff(
-                    titled("latency over IOPS"),
-                    iops,
-                    delays,
-                    colours,
-                    axis,
-                    rate.factor,
-                    waits,
-                    scale.factor,
-                )
-            )
+            rows["latency"].append(draw(titled(latency), delays, shared, "ns", () if apart else tails))
+            over = titled(f"{latency} over IOPS")
+            drawn_over = _tradeoff(over, iops, delays, colours, axis, rate.factor, waits, scale.factor)
+            rows["tradeoff"].append(drawn_over)
         if apart and tails:
-            y99 = shared.titled(f"99 % are faster, {scale.unit} (log scale)")
-            rows["p99"].append(draw(titled("latency, 99 %"), tails, y99, "ns"))
-    drawn_panels = tuple(p for of_row in rows.values() for p in of_row)
-    iops_panels = rows["iops"]
-    first = next(iter(panels.values()))
+            y99 = shared.titled(f"p99 {latency}, {scale.unit} (log scale)")
+            rows["p99"].append(draw(titled(f"{latency}, p99"), tails, y99, "ns"))
     title = findings.iodepth(
-        {line.name: {int(d): s for d, s in line.points} for line in _lines(first, known, "iops")},
+        {line.name: {int(d): s for d, s in line.points} for line in _lines(next(iter(shown.values())), known, "iops")},
         ("randread", "read"),
+    )  # fmt: skip
+    sub = _ran(runs, found)
+    if any(common.saturates(line) for by in drawn.values() for line in by["iops"]):
+        sub.append("Ring: 95 % of that curve’s maximum.")
+    if middle == "p50" and not apart:
+        sub.append(f"{_begun(latency)}: the median; thin line: p99.")
+    sub.append(
+        f"{_begun(latency)} over IOPS: one point per iodepth; a curve that goes straight up only waits."
     )
-    jobs = sorted({cell.numjobs for cell in found})
-    direct = {str(run.options.get("direct")) for run in runs}
-    engine = {str(run.options["ioengine"]) for run in runs if "ioengine" in run.options}
-    what = [
-        *sorted(engine),
-        *(
-            ["direct"]
-            if direct <= {"1", "True"}
-            else ["through the page cache"]
-            if direct <= {"0", "False", "None"}
-            else []
-        ),
-    ]
-    once = (
-        max(
-            len(m)
-            for m in common.group(found, lambda c: (c.run.record.point_id, c.run.file, c.direction)).values()
-        )
-        == 1
-    ) and not common.pooled(runs)
-    bars = "lowest and highest IOPS sample of the run" if once else f"lowest to highest {common.over(runs)}"
-    sub = [
-        f"{common.ran(runs, program_name)}; {', '.join(what)}{', ' if what else ''}{fmt.plural(jobs[-1], 'job') if len(jobs) == 1 else 'several jobs'}.",
-        f"Bars: {bars}.",
-        *(
-            ["Ring: 95 % of that curve’s maximum."]
-            if any(common.saturates(line) for by in drawn.values() for line in by["iops"])
-            else []
-        ),
-        *(["Latency: the median; thin line: 99 % are faster."] if quantiles and not apart else []),
-        "Latency over IOPS: one point per iodepth; a curve that goes straight up only waits.",
-    ]
     if any("," in name for name, _ in known):
         sub.append("Dashed: a mix, split into its reads and writes.")
     if lost:
         sub.append("Cross on the axis: a cell that failed.")
-    if len({p.title for p in iops_panels}) > 1:
+    if len({p.title for p in rows["iops"]}) > 1:
         sub.append("The IOPS axes differ.")
     if len(panels) > len(shown):
         sub.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
-    offers = _offers(found, names)
+    offers = _offers(found, term)
     return Figure(
         id=f"fio-{sweep}",
         sweep=runs[0].sweep_title,
         title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
-        panels=drawn_panels,
+        panels=tuple(p for of_row in rows.values() for p in of_row),
         key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
         tables=(offers,) if offers and len(offers.rows) <= _MOST_OFFERS else (),
-        numbers=(*([offers] if offers and len(offers.rows) > _MOST_OFFERS else []), _numbers(found, names)),
+        numbers=(*([offers] if offers and len(offers.rows) > _MOST_OFFERS else []), _numbers(found, term)),
     )  # fmt: skip
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
+    """Say what ran, and what the bars are."""
+    jobs = set(found["numjobs"])
+    direct = {str(run.options.get("direct")) for run in runs}
+    engine = {str(run.options["ioengine"]) for run in runs if "ioengine" in run.options}
+    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False", "None"}}
+    cache = [way for way, values in ways.items() if direct <= values]
+    many = fmt.plural(int(max(jobs)), "job") if len(jobs) == 1 else "several jobs"
+    once = found.groupby(["point_id", "file", "direction"]).size().max() == 1 and not common.pooled(runs)
+    bars = "lowest and highest IOPS sample of the run" if once else f"lowest to highest {common.over(runs)}"
+    return [
+        f"{common.ran(runs, program_name)}; {', '.join([*sorted(engine), *cache, many])}.",
+        f"Bars: {bars}.",
+    ]
 
 
 LIMITS = (100e3, 1e6, 10e6)
 """Limits on p99 (ns) at which the most IOPS are given: of a flash array, of a service on disks, of what people still wait for."""
 
 
-def _offers(found: list[Cell], names: list[str]) -> Table | None:
+def _offers(found: pd.DataFrame, term: str) -> Table | None:
     """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths."""
-    groups = common.group(
-        sorted(found, key=_rank), lambda c: (common.facet(c.run, names), _series(c)[0], c.numjobs)
-    )
-    if all(len({c.iodepth for c in same}) < 2 for same in groups.values()):
+    series = list(groups(found, ["panel", "series", "numjobs"]))
+    if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
-    order = {of: i for i, of in enumerate(dict.fromkeys(common.facet(c.run, names) for c in found))}
+    named = any(found["panel"])
     rows, within = [], []
-    for (of, name, _), same in sorted(groups.items(), key=lambda g: order[g[0][0]]):
-        by_depth = common.group(same, lambda c: c.iodepth)
-        iops = {depth: derive.spread([c.iops for c in at]).median for depth, at in sorted(by_depth.items())}
-        tails = {
-            depth: derive.spread([c.p99 for c in at if c.p99]).median
-            for depth, at in by_depth.items()
-            if any(c.p99 for c in at)
-        }
-        points = [(iops[depth], tail) for depth, tail in tails.items()]
-        most = max(iops, key=lambda depth: iops[depth])
+    for (of, name, _), own in series:
+        middle = own.groupby("iodepth")[["iops", "p99"]].median()
+        points = list(middle.dropna().itertuples(index=False, name=None))
+        iops = dict(zip(middle.index, middle["iops"], strict=True))
         within.append([derive.within_slo(points, limit) for limit in LIMITS])
         rows.append(
             (
-                name, *([common.facet_title(of, option_value)] if names else []), fmt.quantity(iops[most], "IOPS"),
-                str(most), str(derive.saturation(iops)),
+                name, *([common.facet_title(of, option_value)] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
+                str(max(iops, key=lambda depth: iops[depth])), str(derive.saturation(iops)),
             )
         )  # fmt: skip
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
     told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
-    first = 2 if names else 1
+    first = 2 if named else 1
+    p99 = "p99" if term == "latency" else f"p99 {term}"
     return Table(
-        caption="What each series offers; within a limit on p99, between two depths interpolated",
+        caption=f"What each series offers; within a limit on {p99}, between two depths interpolated",
         columns=(
-            "Access", *(["Panel"] if names else []), "Most IOPS", "at depth", "95 % from depth",
-            *(f"IOPS at p99 ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
+            "Access", *(["Panel"] if named else []), "Most IOPS", "at depth", "95 % from depth",
+            *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
         ),
         rows=tuple(
             (*row, *(fmt.quantity(kept[i], "IOPS") for i in told)) for row, kept in zip(rows, within, strict=True)
@@ -335,93 +270,71 @@ _MOST_OFFERS = 12
 """A table of what the series offer is open up to so many rows; a longer one is with the numbers."""
 
 
-def _tails_figure(sweep: str, runs: Sequence[Run], found: list[Cell]) -> Figure | None:
+def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figure | None:
     """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
-    names = common.facet_names(runs, within=_inner(found))
-    cells_of = common.group(
-        sorted(found, key=_rank),
-        lambda c: (common.facet(c.run, names), _series(c), c.iodepth, c.numjobs, c.direction),
-    )
-    every: dict[common.Facet, list[tuple[int, str, Distribution]]] = {}
-    for (of, (series, short), depth, _, direction), same in cells_of.items():
-        members = [(c.run, buckets, None) for c in same if (buckets := _buckets(c.run, direction))]
-        if members:
-            where = common.facet_title(of, option_value)
-            drawn = _tails.pooled(f"{short}, depth {depth}", "", members)
-            listed = f"{series}, depth {depth}{', ' + where if where else ''}"
-            every.setdefault(of, []).append((depth, listed, drawn))
-    if not every:
+    bins = {(run, dict(name.part)["direction"]): own for run in runs for name, own in histograms(run)}
+    binned = found[[key in bins for key in zip(found["run"], found["direction"], strict=True)]]
+    if not len(binned):
         return None
-    first = next(of for c in found if (of := common.facet(c.run, names)) in every)
-    by_series = common.group(every[first], lambda d: d[1].rpartition(", depth")[0]).values()
-    chosen = [d for same in by_series for depth, _, d in same if depth in (min(same)[0], max(same)[0])][
-        : _tails.MOST_CURVES
-    ]
+    every: list[tuple[common.Facet, str, int, str, Distribution]] = []
+    for (of, series, label, depth, _, direction), own in groups(
+        binned, ["panel", "series", "label", "iodepth", "numjobs", "direction"]
+    ):
+        members = [(run, bins[run, direction], None) for run in own["run"]]
+        drawn = _tails.pooled(f"{label}, depth {depth}", "", members)
+        told = [mean * sum(b.n for b in part) for mean, part in zip(own["mean"], drawn.by_run, strict=True)]
+        where = common.facet_title(of, option_value)
+        listed = f"{series}, depth {depth}{', ' + where if where else ''}"
+        every.append((of, series, depth, listed, replace(drawn, mean=sum(told) / drawn.n)))
+    first = every[0][0]
+    by_series = common.group((d for d in every if d[0] == first), lambda d: d[1]).values()
+    ends = [(same, {min(d[2] for d in same), max(d[2] for d in same)}) for same in by_series]
+    chosen = [d[-1] for same, at in ends for d in same if d[2] in at][: _tails.MOST_CURVES]
     subject = chosen[0]
-    name = f"{subject.name[:1].upper()}{subject.name[1:]}"
-    where = common.facet_title(first, option_value)
+    name, where, latency = _begun(subject.name), common.facet_title(first, option_value), _latency(binned)[0]
+    noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     title = findings.modes(name, subject.steady_modes) or findings.tail(
         name, derive.quantile(subject.buckets, 0.5), derive.quantile(subject.buckets, 0.999), subject.largest,
         subject.n, noun="I/O",
     )  # fmt: skip
     counts = sorted(d.n for d in chosen)
-    left = sum(len(of) for of in every.values()) - len(chosen)
+    left = len(every) - len(chosen)
+    together = ", the repeats together" if any(len(d.runs) > 1 for d in chosen) else ""
     return Figure(
         id=f"fio-tail-{sweep}",
         sweep=runs[0].sweep_title,
         title=title,
-        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; completion latency of {fmt.count(counts[0])} to "
-        f"{fmt.count(counts[-1])} I/Os a curve, from fio’s own bins. Dashed: a normal distribution with the mean and standard "
-        f"deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
+        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; {latency} of {fmt.count(counts[0])} to "
+        f"{fmt.count(counts[-1])} I/Os a curve{together}, from fio’s own bins. Dashed: a normal distribution with the mean and "
+        f"standard deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
         panels=(
-            _tails.tail_panel(chosen, subject, noun="I/O"),
-            _tails.histogram_panel(subject, chosen, noun="I/O"),
+            _tails.tail_panel(chosen, subject, noun=noun),
+            _tails.histogram_panel(subject, chosen, noun=noun),
         ),
-        numbers=(
-            _tails.numbers([replace(d, name=listed) for of in every.values() for _, listed, d in of], noun="I/O"),
-        ),
+        numbers=(_tails.numbers([replace(d, name=listed) for *_, listed, d in every], noun=noun),),
     )  # fmt: skip
 
 
-def _buckets(run: Run, direction: str) -> list[Bucket]:
-    """Return the bins of one direction over the run's jobs: of the completion latency, else of the whole latency."""
-    rows = [r for r in run.table("histogram") if r.get("direction") == direction]
-    for which in ("clat", "lat"):
-        if own := [r for r in rows if r.get("which") == which]:
-            return [Bucket(float(str(r["low"])), float(str(r["high"])), int(str(r["count"]))) for r in own]
-    return []
-
-
-def _lines(members: list[Cell], known: list[tuple[str, str]], what: str) -> list[Curve]:
-    """Return one curve per series of the panel over iodepth: "iops", or in ns the mean "latency", "p50", "p99"."""
-    by_series = common.group(members, _series)
+def _lines(own: pd.DataFrame, known: Sequence[tuple[str, str]], what: str) -> list[Curve]:
+    """Return one curve per series of the panel over iodepth: "iops", or in ns "mean", "p50", "p99"."""
     lines = []
     for name, short in known:
-        own = by_series.get((name, short), [])
-        pairs = [
-            (float(c.iodepth), v)
-            for c in own
-            if (v := {"iops": c.iops, "latency": c.latency, "p50": c.p50, "p99": c.p99}[what]) is not None
-        ]
-        line = common.curve(name, pairs, label=short, dashed="," in name)
+        of = own[own["series"] == name].dropna(subset=what)
+        line = common.curve(
+            name, zip(of["iodepth"].astype(float), of[what], strict=True), label=short, dashed="," in name
+        )
         if what == "iops" and all(y.n == 1 for _, y in line.points):
-            ranges = tuple((float(c.iodepth), *c.samples) for c in own if c.samples)
-            line = Curve(name=name, points=line.points, label=short, dashed=line.dashed, ranges=ranges)
+            one = of[of["numjobs"] == 1].dropna(subset=["iops_min", "iops_max"])
+            ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)
+            line = replace(line, ranges=tuple(ranges))
         lines.append(line)
     return [line for line in lines if line.points]
 
 
 def _panel(
-    title: str,
-    lines: list[Curve],
-    colours: dict[str, str],
-    depths: list[int],
-    y: scales.Axis,
-    factor: float,
-    unit: str,
-    crosses: Sequence[float],
-    thin: Sequence[Curve] = (),
-) -> Panel:
+    title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], y: scales.Axis, factor: float, unit: str,
+    crosses: Sequence[float], thin: Sequence[Curve] = (),
+) -> Panel:  # fmt: skip
     x = scales.at_tested(depths, "iodepth per job (log)")
 
     def tip(depth: float, value: derive.Spread) -> str:
@@ -434,15 +347,13 @@ def _panel(
         plot = common.Plot(frame=frame, x=x, y=y)
         data = {
             "points": common.point_rows(lines, depths, factor, tip),
-            "tails": common.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, 99 %"),
+            "tails": common.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
             "ranges": common.range_rows(lines, depths, factor),
             "crosses": common.cross_rows(crosses),
             **common.end_names(lines, plot, factor),
             **(common.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }
-        series = [
-            vega.Series(name=line.name, colour=colours[line.name], dashed=line.dashed) for line in lines
-        ]
+        series = [vega.Series(name=c.name, colour=colours[c.name], dashed=c.dashed) for c in lines]
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
@@ -450,19 +361,13 @@ def _panel(
         f"{fmt.quantity(line.points[-1][1].median, unit)} at {line.points[-1][0]:g}."
         for line in lines
     )
-    return panel(title, f"{'IOPS' if unit == 'IOPS' else 'Latency'} by iodepth. {described}", build)
+    return panel(title, f"{title} by iodepth. {described}", build)
 
 
 def _tradeoff(
-    title: str,
-    iops: list[Curve],
-    delays: list[Curve],
-    colours: dict[str, str],
-    x: scales.Axis,
-    x_factor: float,
-    y: scales.Axis,
-    y_factor: float,
-) -> Panel:
+    title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str],
+    x: scales.Axis, x_factor: float, y: scales.Axis, y_factor: float,
+) -> Panel:  # fmt: skip
     """Latency over IOPS, joined in the order of iodepth; the depths stand at the points of the first curve."""
     lines: list[tuple[Curve, list[tuple[float, derive.Spread, derive.Spread]]]] = []
     for rate in iops:
@@ -476,12 +381,8 @@ def _tradeoff(
         data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
         named: list[tuple[list[labels.Point], str]] = []
         for rate, points in lines:
-            named.append(
-                (
-                    [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points],
-                    rate.label or rate.name,
-                )
-            )
+            places = [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points]
+            named.append((places, rate.label or rate.name))
             data["points"] += [
                 {
                     "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
@@ -500,15 +401,8 @@ def _tradeoff(
             if place.cost < 6 and not any(labels.touch(box, other) for other in boxes):
                 boxes.append(box)
                 data["notes"].append(
-                    {
-                        "x": row["x"],
-                        "y": row["y"],
-                        "text": text,
-                        "dx": place.dx,
-                        "dy": place.dy,
-                        "align": "left",
-                    }
-                )
+                    {"x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
+                )  # fmt: skip
         for name, (places, text), (rate, points) in zip(
             labels.along(named, boxes, bounds, prefer=frame.plot_height * 0.3), named, lines, strict=True
         ):
@@ -531,83 +425,65 @@ def _tradeoff(
         f"{fmt.quantity(points[-1][2].median, 'ns')} at {fmt.quantity(points[-1][1].median, 'IOPS')}."
         for rate, points in lines
     )
-    return panel(title, f"Latency over IOPS, in the order of iodepth. {described}", build)
+    return panel(title, f"{title}, in the order of iodepth. {described}", build)
 
 
-def _numbers(found: list[Cell], names: list[str]) -> Table:
-    scale = fmt.scale_for([c.latency for c in found], "ns")
-    order = {of: i for i, of in enumerate(dict.fromkeys(common.facet(c.run, names) for c in found))}
-    ordered = sorted(found, key=lambda c: (order[common.facet(c.run, names)], _rank(c), c.iodepth))
-    groups = common.group(
-        ordered, lambda c: (common.facet(c.run, names), _series(c)[0], c.iodepth, c.numjobs, c.direction)
-    )
-    sums = common.group(found, lambda c: (c.run.file, c.run.record.run_id))
-    costed = any(c.cpu is not None for c in found)
+def _numbers(found: pd.DataFrame, term: str) -> Table:
+    """Every series at every depth: medians over the repeats, of IOPS and the mean latency with their range."""
+    scale = fmt.scale_for(found["mean"].dropna(), "ns")
+    named, costed = any(found["panel"]), found["cpu"].notna().any()
     rows = []
-    for (of, name, depth, jobs, _), same in groups.items():
-        iops = derive.spread([c.iops for c in same])
-        latencies = [c.latency for c in same if c.latency is not None]
-        parts = [
-            [(d.iops, d.latency) for d in sums[c.run.file, c.run.record.run_id] if d.latency] for c in same
-        ]
-        littles = [derive.little_ratio(p, depth, jobs) for p in parts if p]
-        tails = [c.p99 for c in same if c.p99 is not None]
-        medians = [c.p50 for c in same if c.p50 is not None]
-        costs = [c.cpu for c in same if c.cpu is not None]
+    for (of, name, depth, *_), own in groups(
+        found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "numjobs", "direction"]
+    ):  # fmt: skip
+        middle = own.assign(filled=own["in_flight"] / own["asked"])[["p50", "p99", "filled", "cpu"]].median()
+        means = own["mean"].dropna()
         rows.append(
             (
-                name, *([common.facet_title(of, option_value)] if names else []), str(depth),
-                common.spread_text(iops, fmt.Scale(factor=1, unit="IOPS"), 4),
-                common.spread_text(derive.spread(latencies), scale) if latencies else fmt.NOTHING,
-                scale.number(derive.spread(medians).median) if medians else fmt.NOTHING,
-                scale.number(derive.spread(tails).median) if tails else fmt.NOTHING,
-                fmt.number(derive.spread(littles).median) if littles else fmt.NOTHING,
-                *([fmt.quantity(derive.spread(costs).median, "ns") if costs else fmt.NOTHING] if costed else []),
+                name, *([common.facet_title(of, option_value)] if named else []), str(depth),
+                common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4),
+                common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
+                scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
+                *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
         )  # fmt: skip
-    first = 2 if names else 1
+    first = 2 if named else 1
     return Table(
         columns=(
-            "Access", *(["Panel"] if names else []), "iodepth", "IOPS", f"Latency, {scale.unit}", f"p50, {scale.unit}",
-            f"p99, {scale.unit}", "in flight ÷ asked", *(["CPU per I/O"] if costed else []),
+            "Access", *(["Panel"] if named else []), "iodepth", "IOPS", *(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")),
+            "in flight ÷ asked", *(["CPU per I/O"] if costed else []),
         ),
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 7)),
     )  # fmt: skip
 
 
-def _key_numbers(found: list[Cell]) -> list[KeyNumber]:
-    reads = (
-        [c for c in found if _kind(c) == "randread"] or [c for c in found if c.direction == "read"] or found
-    )
-    apart = not common.pooled([c.run for c in found])
-    by_cell = common.group(
-        reads, lambda c: (apart and c.run.file, c.run.record.point_id, c.direction)
-    ).values()
-    same = max(by_cell, key=lambda m: derive.spread([c.iops for c in m]).median)
-    best = same[0]
-    size = best.run.options.get("bs")
-    name = f"Storage, {block(size) if size else ''} {best.direction}s".replace("  ", " ")
-    context = f"iodepth {best.iodepth}"
-    if latencies := [c.latency for c in same if c.latency]:
-        context += f", {fmt.quantity(derive.spread(latencies).median, 'ns')}"
-    return [common.key_number(name, derive.spread([c.iops for c in same]), "IOPS", context, 14)]
+def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
+    random, reads = found["kind"] == "randread", found["direction"] == "read"
+    own = found[random] if random.any() else found[reads] if reads.any() else found
+    by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
+    _, same = max(groups(own, by), key=lambda g: g[1]["iops"].median())
+    best = same.iloc[0]
+    name = f"Storage, {block(best['size']) if best['size'] else ''} {best['direction']}s".replace("  ", " ")
+    context = f"iodepth {best['iodepth']}"
+    if len(means := same["mean"].dropna()):
+        context += f", mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}"
+    return [common.key_number(name, derive.spread(list(same["iops"])), "IOPS", context, 14)]
 
 
-def _access_times(found: list[Cell]) -> list[AccessTime]:
-    """The time of one I/O with nothing else in flight: iodepth 1, one job."""
-    alone = [c for c in found if c.iodepth == 1 and c.numjobs == 1 and "," not in _series(c)[0]]
-    groups = common.group(
-        sorted(alone, key=_rank), lambda c: (_series(c)[1], str(c.run.options.get("bs", "")))
-    )
-    return [
-        AccessTime(
-            name=f"{block(size) if size else ''} {kind}, iodepth 1".strip(),
-            group="storage",
-            median=(times := derive.spread([c.p50 or c.latency or 0.0 for c in same])).median,
-            repeats=times,
-            source=program_name(same[0].run),
-        )
-        for (kind, size), same in groups.items()
-        if all(c.p50 or c.latency for c in same)
-    ]
+def _access_times(found: pd.DataFrame) -> list[AccessTime]:
+    """The median time of one I/O with nothing else in flight; the mean, by that name, where no median is told."""
+    alone = found[(found["asked"] == 1) & ~found["kind"].isin(_MIXES)]
+    alone = alone.assign(short=[_SHORT.get(kind, kind) for kind in alone["kind"]])
+    times = []
+    for (kind, which, size), same in groups(
+        alone.sort_values(_RANKED, kind="stable"), ["short", "which", "size"]
+    ):
+        statistic = "p50" if same["p50"].notna().all() else "mean"
+        if same[statistic].notna().all():
+            of = derive.spread(list(same[statistic]))
+            source = program_name(same["run"].iloc[0])
+            words = (size and block(size), kind, which == "clat" and "clat", statistic == "mean" and "mean")
+            name = f"{' '.join(word for word in words if word)}, iodepth 1"
+            times.append(AccessTime(name=name, group="storage", median=of.median, repeats=of, source=source))
+    return times

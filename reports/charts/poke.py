@@ -52,8 +52,8 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
     hosts = len({run.where for run in runs}) > 1 and not common.pooled(runs)
     found = []
     for run in runs:
-        for part, buckets in histograms(run):
-            target, op = (str(value) for _, value in part)
+        for of, buckets in histograms(run):
+            target, op = (str(value) for _, value in of.part)
             longest = [t.value for t in times(run) if (t.target, t.op, t.statistic) == (target, op, "max")]
             name = _name(run, target, op) + (f", {run.where}" if hosts else "")
             found.append((name, target, (run, buckets, max(longest, default=None))))

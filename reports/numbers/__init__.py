@@ -33,8 +33,8 @@ class NumbersModule(Protocol):
         """Give what a good run is compared by, in the order of its tables."""
         ...
 
-    def histograms(self, run: Run) -> list[tuple[Part, Buckets]]:
-        """Return the latency distributions of a good run."""
+    def histograms(self, run: Run) -> list[tuple[Name, Buckets]]:
+        """Return the latency distributions of a good run, by the names of their quantiles without the statistic."""
         ...
 
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
@@ -62,8 +62,8 @@ def numbers(run: Run) -> list[Number]:
     return list(_module(run.tool).numbers(run)) if run.parsed else []
 
 
-def histograms(run: Run) -> list[tuple[Part, Buckets]]:
-    """Return the latency distributions of a run: fio's completion latencies per direction, poke's per operation."""
+def histograms(run: Run) -> list[tuple[Name, Buckets]]:
+    """Return the latency distributions of a run: fio's per direction, poke's per operation."""
     module = _module(run.tool)
     return module.histograms(run) if hasattr(module, "histograms") else []
 

@@ -13,16 +13,21 @@ QUANTILES: Final = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)
 """Given where at least ten samples lie beyond (`derive.quantile`)."""
 
 
-def quantile(statistic: str, value: float, part: Part, step: float | None) -> Number:
-    name = Name(metric="latency", statistic=statistic, unit="ns", better="lower", part=part)
-    return Number(name=name, value=value, step=step)
+def latency(part: Part, statistic: str = "", metric: str = "latency") -> Name:
+    return Name(metric=metric, statistic=statistic, unit="ns", better="lower", part=part)
 
 
-def quantiles(part: Part, buckets: Sequence[Bucket], least: float = 0.0) -> Iterator[Number]:
+def quantile(statistic: str, value: float, part: Part, step: float | None, metric: str = "latency") -> Number:
+    return Number(name=latency(part, statistic, metric), value=value, step=step)
+
+
+def quantiles(
+    part: Part, buckets: Sequence[Bucket], least: float = 0.0, metric: str = "latency"
+) -> Iterator[Number]:
     """Give the QUANTILES of a distribution; the step is the width of the bin, at least `least`."""
     for statistic, share in QUANTILES:
         value = derive.quantile(buckets, share)
         if value is not None and value > 0:
             own = next((b for b in buckets if b.low <= value < b.high), None)
             step = max(own.high - own.low if own else 0.0, least)
-            yield quantile(statistic, value, part, step or None)
+            yield quantile(statistic, value, part, step or None, metric)

@@ -1,67 +1,130 @@
-"""fio: per direction IOPS, mean latency and quantiles of it, the jobs of the run together; over iodepth the peak."""
+"""fio: per direction IOPS, mean and quantiles of one latency, the jobs of the run together; over iodepth the peak.
+
+Page, compare, fleet, history, lab, OpenMetrics and `show` all take their numbers from here. IOPS are summed over the jobs.
+
+The latency of a run is `lat` (submission + completion) where fio tells how it is distributed, as `lat_percentiles=1` asks for,
+else `clat` (completion): mean and quantiles are of the same one. The mean is weighted by I/Os, so that it is the mean of all I/Os
+of the run; by IOPS, a job that ended early would count as if it had gone on. Quantiles are those of the joined bins of all jobs
+(json+). Of one job without bins its printed percentiles stand; several have none then, since theirs do not make one.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from parsers.measurement import Parsed, number
+from parsers.measurement import Parsed, whole
 from reports import derive
 from reports import format as fmt
 from reports.derive import Bucket
 from reports.frames import Run
 from reports.numbers import _others
 from reports.numbers._curves import lines
-from reports.numbers._quantiles import QUANTILES, quantile, quantiles
+from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.model import Buckets, Name, Number, Part
+from reports.readings import reading
+from reports.readings.fio import Job, buckets, jobs
 
 CURVE_AXIS = "iodepth"
+WORDS: Final = {"lat": "latency", "clat": "completion latency"}
+SYNC: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
+"""Engines that have one I/O in flight, whatever iodepth says."""
 
 
-def fio_jobs(run: Run) -> dict[str, dict[object, dict[tuple[str, str], float]]]:
-    """Return direction → job → (metric, statistic) → value; "mixed" only where fio did not print its parts."""
-    jobs: dict[str, dict[object, dict[tuple[str, str], float]]] = {}
-    for row in run.measured():
-        direction = str(row.get("direction"))
-        if row.get("job") is None or direction not in ("read", "write", "trim", "mixed"):
-            continue
-        job = jobs.setdefault(direction, {}).setdefault((row.get("document"), row.get("job")), {})
-        job[row.metric, str(row.get("statistic"))] = row.value
-    if "mixed" in jobs and len(jobs) > 1:
-        del jobs["mixed"]  # fio prints the sum beside its parts
-    return jobs
+class Summary(NamedTuple):
+    """A run in one direction, its jobs together."""
+
+    direction: str
+    iops: float | None  # 1/s, summed
+    bandwidth: float | None  # B/s, summed
+    iops_min: float | None  # 1/s, lowest and highest sample, of a report with one entry only
+    iops_max: float | None
+    which: str  # "lat" or "clat": what the latencies are, in all directions of a run
+    mean: float | None  # ns
+    p50: float | None
+    p99: float | None
+    latencies: tuple[Number, ...]  # all that are given: mean, p50, p95, p99, p99.9
 
 
-def numbers(run: Run) -> Iterator[Number]:
-    buckets = _buckets(run)
-    for direction, by_job in fio_jobs(run).items():
-        part: Part = (("direction", direction),)
-        rows = [row for row in by_job.values() if row.get(("iops", "total"))]
-        if not rows:
-            rates = [row["bandwidth", "total"] for row in by_job.values() if row.get(("bandwidth", "total"))]
-            if rates:
-                name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
-                yield Number(name=name, value=sum(rates))
-            continue
-        name = Name(metric="IOPS", unit="1/s", better="higher", part=part)
-        yield Number(name=name, value=sum(r["iops", "total"] for r in rows))
-        mean = _weighted(rows, ("lat", "mean")) or _weighted(rows, ("clat", "mean"))
-        if mean:
-            yield quantile("mean", mean, part, None)
-        if buckets.get(direction):
-            yield from quantiles(part, buckets[direction])
-        elif len(rows) == 1:
-            ios = rows[0].get(("total_ios", "total"), 0.0)
-            for statistic, share in QUANTILES:
-                value = rows[0].get(("clat", statistic))
-                if value and (share <= 0.5 or ios * (1 - share) >= 10):
-                    yield quantile(statistic, value, part, bin_width(value))
+@reading(Summary)
+def summaries(parsed: Parsed) -> Iterator[Summary]:
+    """The directions of a run, in the order of the text."""
+    which = _which(jobs(parsed))
+    joined = _joined(parsed, which)
+    for direction, every in _by_direction(jobs(parsed)).items():
+        own = [job for job in every if job.iops] or every
+        alone = own[0] if len(own) == 1 else None
+        latencies = tuple(_latencies(direction, own, which, joined.get(direction, ())))
+        by_name = {number.name.statistic: number.value for number in latencies}
+        yield Summary(
+            direction=direction, which=which,
+            iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
+            iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
+            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"), latencies=latencies,
+        )  # fmt: skip
 
 
-def _weighted(rows: Sequence[Mapping[tuple[str, str], float]], key: tuple[str, str]) -> float | None:
-    known = [(row[key], row["iops", "total"]) for row in rows if row.get(key)]
-    total = sum(weight for _, weight in known)
-    return sum(value * weight for value, weight in known) / total if total else None
+def _by_direction(entries: Iterable[Job]) -> dict[str, list[Job]]:
+    found: dict[str, list[Job]] = {}
+    for job in entries:
+        found.setdefault(job.direction, []).append(job)
+    return found
+
+
+def _total(values: Iterable[float | None]) -> float | None:
+    return sum(value or 0.0 for value in values) or None
+
+
+def _which(entries: Iterable[Job]) -> str:
+    """Return "lat" where its distribution is told of every entry, else "clat"; "lat" where some have nothing else."""
+    timed = [job for job in entries if job.iops and (job.lat is not None or job.clat is not None)]
+    told = all(job.lat_percentiles for job in timed)
+    return "lat" if told or any(job.clat is None for job in timed) else "clat"
+
+
+def _latencies(direction: str, own: Sequence[Job], which: str, joined: Buckets) -> Iterator[Number]:
+    part: Part = (("direction", direction),)
+    if mean := _mean(own, which):
+        yield quantile("mean", mean, part, None, WORDS[which])
+    if joined:
+        yield from quantiles(part, joined, metric=WORDS[which])
+    elif len(own) == 1:
+        (job,) = own
+        printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
+        for statistic, share in QUANTILES:
+            value = printed.get(statistic)
+            if value and (share <= 0.5 or job.ios is None or job.ios * (1 - share) >= 10):
+                yield quantile(statistic, value, part, bin_width(value), WORDS[which])
+
+
+def _mean(own: Sequence[Job], which: str) -> float | None:
+    """Return the mean over all I/Os; None where an entry was not timed. A text that counts no I/Os weighs by IOPS."""
+    weights = [job.ios for job in own] if all(job.ios for job in own) else [job.iops for job in own]
+    means = [job.lat if which == "lat" else job.clat for job in own]
+    known = [(mean, weight) for mean, weight in zip(means, weights, strict=True) if mean and weight]
+    if len(known) < len(own):
+        return None
+    if len(known) == 1:
+        return known[0][0]  # as printed, to the last digit
+    return sum(mean * weight for mean, weight in known) / sum(weight for _, weight in known)
+
+
+def _joined(parsed: Parsed, which: str) -> dict[str, Buckets]:
+    """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
+    counts: dict[str, dict[tuple[float, float], int]] = {}
+    binned: set[tuple[object, ...]] = set()
+    for b in buckets(parsed):
+        if b.which == which:
+            own = counts.setdefault(b.direction, {})
+            own[b.low, b.high] = own.get((b.low, b.high), 0) + b.n
+            binned.add((b.document, b.job, b.direction))
+    lacking = {j.direction for j in jobs(parsed) if j.iops and (j.document, j.job, j.direction) not in binned}
+    return {
+        direction: tuple(Bucket(low, high, n) for (low, high), n in sorted(own.items()))
+        for direction, own in counts.items()
+        if direction not in lacking
+    }
 
 
 def bin_width(value: float, bins: int = 64) -> float:
@@ -73,50 +136,130 @@ def bin_width(value: float, bins: int = 64) -> float:
     return 1.0 if value < 2 * bins else 2.0 ** (math.frexp(value)[1] - 1) / bins
 
 
-def histograms(run: Run) -> list[tuple[Part, Buckets]]:
-    """Return the completion latencies of each direction."""
-    return [((("direction", direction),), buckets) for direction, buckets in _buckets(run).items()]
+def numbers(run: Run) -> Iterator[Number]:
+    for of in summaries(run):
+        part: Part = (("direction", of.direction),)
+        if of.iops:
+            yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part), value=of.iops)
+            yield from of.latencies
+        elif of.bandwidth:
+            name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
+            yield Number(name=name, value=of.bandwidth)
 
 
-def _buckets(run: Run) -> dict[str, Buckets]:
-    """Return the completion latencies per direction, the jobs of the run added up."""
-    counts: dict[str, dict[tuple[float, float], int]] = {}
-    for row in run.table("histogram"):
-        if row.get("which") == "clat":
-            own = counts.setdefault(str(row["direction"]), {})
-            edges = number(row["low"]), number(row["high"])
-            own[edges] = own.get(edges, 0) + int(number(row["count"]))
-    return {
-        d: tuple(Bucket(low, high, n) for (low, high), n in sorted(own.items())) for d, own in counts.items()
-    }
+def histograms(run: Run) -> list[tuple[Name, Buckets]]:
+    """Return the latencies of each direction, those that `numbers` has quantiles of."""
+    if run.parsed is None:
+        return []
+    which = _which(jobs(run))
+    found = _joined(run.parsed, which).items()
+    return [(latency((("direction", d),), metric=WORDS[which]), own) for d, own in found]
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
     """Give peak IOPS per direction over iodepth; with an SLO (ns) also the most IOPS whose p99 keeps it."""
-    tails = lines(curve, "latency p99")
     for part, line in lines(curve, "IOPS").items():
         yield Number.derived("peak IOPS", "1/s", "higher", max(n.value for n in line.values()), part)
-        if slo is not None and part in tails:
-            points = [(line[d].value, tails[part][d].value) for d in line if d in tails[part]]
-            within = derive.within_slo(points, slo)
+        for which, word in WORDS.items():
+            tail = lines(curve, f"{word} p99").get(part, {})
+            points = [(line[d].value, tail[d].value) for d in line if d in tail]
+            within = None if slo is None else derive.within_slo(points, slo)
             if within is not None:
-                yield Number.derived("IOPS at the SLO", "1/s", "higher", within, part)
+                what = "IOPS at the SLO" if which == "lat" else "IOPS at the SLO of clat"
+                yield Number.derived(what, "1/s", "higher", within, part)
 
 
 def headline(parsed: Parsed) -> str:
-    """Return "read 45.2 kIOPS, 174 µs"; of a mix "read 31 kIOPS 180 µs, write …", both in 50 characters."""
-    rows = [row for row in parsed.measured() if row.get("job") is not None]
-    found = []
-    for direction in ("read", "write", "trim", "mixed"):
-        own = [row for row in rows if row.get("direction") == direction]
-        iops = sum(row.value for row in own if row.metric == "iops" and row.get("statistic") == "total")
-        means = {row.metric: row.value for row in reversed(own) if row.get("statistic") == "mean"}
-        lat = means.get("lat") or means.get("clat")
-        if iops:
-            found.append((direction, fmt.quantity(iops, "IOPS"), fmt.quantity(lat, "ns") if lat else ""))
-    if len(found) > 1:
-        return ", ".join(f"{d[0]} {iops} {lat}".strip() for d, iops, lat in found)
-    return ", ".join(f"{d} {iops}{', ' + lat if lat else ''}" for d, iops, lat in found)
+    """Return "read 45.2 kIOPS, mean 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
+    found = directions(parsed)  # not the summaries: their bins take longer than the text
+    which = _which(jobs(parsed))
+    if not found:
+        return ""
+    means = [_mean(own, which) for own in found.values()]
+    name = "/".join(found) if len(found) == 1 else "/".join(direction[0] for direction in found)
+    mean = f", mean {'clat ' if which == 'clat' else ''}{_beside(means, 'ns')}" if any(means) else ""
+    return f"{name} {_beside([_total(job.iops for job in own) for own in found.values()], 'IOPS')}{mean}"
 
 
-leading = _others.leading
+def _beside(values: Sequence[float | None], unit: str) -> str:
+    """Return "12.9/5.50 kIOPS"."""
+    if len(values) == 1:
+        return fmt.quantity(values[0], unit)
+    scale = fmt.scale_for(values, unit)
+    return f"{'/'.join(scale.number(v) for v in values)} {scale.unit}"
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    """Return the bandwidth of the direction that moves most, without one its IOPS."""
+    every = _by_direction(jobs(parsed)).values()
+    moved = [_total(job.bandwidth for job in own) or 0.0 for own in every]
+    rates = [_total(job.iops for job in own) or 0.0 for own in every]
+    if any(moved):
+        return "B/s", max(moved)
+    return ("1/s", max(rates)) if any(rates) else _others.leading(parsed)
+
+
+# --- what a run asked for, and what it costs ---------------------------------------------------------------
+
+
+def directions(of: Run | Parsed) -> dict[str, list[Job]]:
+    """Return direction → the entries of the report that did I/O."""
+    return _by_direction(job for job in jobs(of) if job.iops)
+
+
+def options(run: Run, job: Job) -> dict[str, Any]:
+    return {**job.options, **run.point.options}
+
+
+def tells_options(run: Run) -> bool:
+    """Does the run tell all its options, so that one that is missing has fio's own value?"""
+    form = str(run.parsed.facts.get("format", "")) if run.parsed else ""
+    return not run.captured or (form.startswith("json") and any(job.options for job in jobs(run)))
+
+
+def engine(run: Run, job: Job) -> str:
+    """Return the ioengine, fio's own psync where none is asked for; "" where nothing tells it."""
+    return str(options(run, job).get("ioengine", "psync" if tells_options(run) else "")).split(":")[0]
+
+
+def processes(run: Run, job: Job) -> int | None:
+    """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known."""
+    alike = {(j.document, j.job) for j in jobs(run) if j.name == job.name}
+    return job.processes or (whole(options(run, job).get("numjobs", 1)) if len(alike) == 1 else 1)
+
+
+def asked(run: Run) -> int | None:
+    """Return how many I/Os the run asked to keep in flight: Σ iodepth · processes over its entries. None if not known."""
+    entries = {(job.document, job.job): job for own in directions(run).values() for job in own}
+    parts = [(_iodepth(run, job), processes(run, job)) for job in entries.values()]
+    known = [depth * n for depth, n in parts if depth is not None and n is not None]
+    return sum(known) or None if len(known) == len(parts) else None
+
+
+def _iodepth(run: Run, job: Job) -> int | None:
+    """Return the iodepth that counts: 1 with a synchronous engine, fio's own 1 where its options are told and this is not."""
+    if engine(run, job) in SYNC:
+        return 1
+    return whole(options(run, job).get("iodepth", 1 if tells_options(run) else None))
+
+
+def in_flight(run: Run) -> float | None:
+    """Return Σ IOPS · lat of a run, by Little's law; completion stands in for what has no lat. None where neither was timed."""
+    parts = [(job.iops, job.lat or job.clat) for own in directions(run).values() for job in own]
+    known = [(iops, time) for iops, time in parts if iops and time]
+    return derive.in_flight(known) if known and len(known) == len(parts) else None
+
+
+def cpu_per_io(run: Run) -> float | None:
+    """Return the CPU time (ns) of an I/O over all jobs of a run; None where a job does not tell its shares or its run time.
+
+    fio's `usr_cpu` and `sys_cpu` are shares of `job_runtime`, which is summed over the processes of a group.
+    """
+    entries = {(job.document, job.job): job for job in jobs(run)}.values()
+    costs = [
+        (job.usr_cpu + job.sys_cpu) * job.job_runtime
+        for job in entries
+        if job.usr_cpu is not None and job.sys_cpu is not None and job.job_runtime is not None
+    ]
+    ios = sum(job.ios or 0 for job in jobs(run))
+    return derive.cpu_per_io(1.0, 0.0, sum(costs), ios) if costs and len(costs) == len(entries) else None

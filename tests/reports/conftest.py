@@ -218,7 +218,7 @@ def fio_text(
     parts: Mapping[str, tuple[float, float]], *, bs: str, rw: str, iodepth: int, numjobs: int = 1,
     samples: Mapping[str, tuple[float, float]] | None = None,
 ) -> str:  # fmt: skip
-    """fio 3.33's JSON with what the report reads: direction → (IOPS, mean latency in µs)."""
+    """fio 3.33's JSON of what pinsweep starts (lat_percentiles=1), with what the report reads: direction → (IOPS, mean latency in µs)."""
     options = {
         "name": "job",
         "rw": rw,
@@ -250,13 +250,14 @@ def fio_text(
                 "N": n,
             }
 
-        clat = times(latency * 990)
+        clat, lat = times(latency * 990), times(latency * 1000)
         if iops:
-            clat["percentile"] = {"50.000000": round(latency * 950), "99.000000": round(latency * 1900)}
+            clat["percentile"] = {"50.000000": round(latency * 940), "99.000000": round(latency * 1880)}
+            lat["percentile"] = {"50.000000": round(latency * 950), "99.000000": round(latency * 1900)}
         job[direction] = {
             "io_bytes": ios * 4096, "io_kbytes": ios * 4, "bw_bytes": round(iops * 4096), "bw": round(iops * 4), "iops": iops,
             "runtime": 20000 if iops else 0, "total_ios": ios, "short_ios": 0, "drop_ios": 0,
-            "slat_ns": times(latency * 10), "clat_ns": clat, "lat_ns": times(latency * 1000),
+            "slat_ns": times(latency * 10), "clat_ns": clat, "lat_ns": lat,
             "bw_min": 0, "bw_max": 0, "bw_agg": 100.0, "bw_mean": 0.0, "bw_dev": 0.0, "bw_samples": 39 if iops else 0,
             "iops_min": round(low), "iops_max": round(high), "iops_mean": iops, "iops_stddev": iops * 0.02, "iops_samples": 39 if iops else 0,
         }  # fmt: skip

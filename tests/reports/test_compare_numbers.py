@@ -157,8 +157,8 @@ def test_poke_gives_quantiles_and_its_histogram(make: Any, tmp_path: Path) -> No
 
     assert set(found) == {"latency p50", "latency p95", "latency p99", "latency p99.9"}
     assert 0 < found["latency p50"].resolution < 0.02
-    ((part, buckets),) = histograms(run)
-    assert part == (("target", "memory"), ("op", "read"))
+    ((name, buckets),) = histograms(run)
+    assert name.part == (("target", "memory"), ("op", "read"))
     assert sum(b.n for b in buckets) == 20000
 
 

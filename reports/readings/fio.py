@@ -1,0 +1,115 @@
+"""fio's report: what each of its jobs did in a direction, and the bins of its latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from parsers.measurement import Cell, Parsed, number, whole
+from reports.readings import reading
+
+_PARTS = ("read", "write", "trim")
+_FIELDS = {
+    ("iops", "total"): "iops", ("iops", "min"): "iops_min", ("iops", "max"): "iops_max", ("iops", "mean"): "iops_mean",
+    ("iops", "sd"): "iops_sd", ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios",
+    ("runtime", "total"): "runtime", ("slat", "mean"): "slat", ("clat", "mean"): "clat", ("lat", "mean"): "lat",
+}  # fmt: skip
+_OF_JOB = ("usr_cpu", "sys_cpu", "job_runtime")
+
+
+class Job(NamedTuple):
+    """An entry of the report in one direction: a process, or those that group_reporting put together. None: not measured."""
+
+    document: int | None
+    job: int
+    name: str | None
+    direction: str  # "read", "write", "trim"; "mixed" only where fio did not print its parts
+    iops: float | None  # 1/s, over the run
+    iops_min: float | None  # 1/s, of the samples that fio takes twice a second
+    iops_max: float | None
+    iops_mean: float | None
+    iops_sd: float | None
+    bandwidth: float | None  # B/s, over the run
+    ios: float | None
+    runtime: float | None  # ns with I/O in this direction
+    slat: float | None  # ns, mean: submission,
+    clat: float | None  # completion,
+    lat: float | None  # both
+    clat_percentiles: Mapping[str, float]  # "p99" → ns, as printed
+    lat_percentiles: Mapping[str, float]
+    usr_cpu: float | None  # shares of job_runtime; like all that follows of the job, whatever the direction
+    sys_cpu: float | None
+    job_runtime: float | None  # ns, summed over the processes
+    processes: int | None  # as printed
+    depths: Mapping[
+        int, float
+    ]  # queue depth → share of the I/Os that were submitted at it, up to the next depth
+    options: Mapping[str, str]  # as printed
+
+
+class Bucket(NamedTuple):
+    """One bin of an entry's latencies, which only json+ prints."""
+
+    document: int | None
+    job: int
+    direction: str
+    which: str  # "slat", "clat", "lat"
+    low: float  # ns; low ≤ latency < high
+    high: float
+    n: int
+
+
+_Entry = tuple[Cell, Cell]  # document, job
+_Values = dict[tuple[str, str], float]  # metric, statistic
+
+
+@reading(Job)
+def jobs(parsed: Parsed) -> Iterator[Job]:
+    """The entries that the report has numbers of, in the order of the text."""
+    options: dict[_Entry, dict[str, str]] = {}
+    for row in parsed.tables["options"].records() if "options" in parsed.tables else ():
+        own = options.setdefault((row.get("document"), row.get("job")), {})
+        own[str(row["option"])] = str(row.get("value", ""))
+    printed = {
+        (row.get("document"), row.get("job")): whole(row.get("processes"))
+        for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())
+    }
+    values: dict[tuple[_Entry, Cell], _Values] = {}
+    names: dict[_Entry, Cell] = {}
+    for m in parsed.measured():
+        if m.get("job") is not None:
+            entry = m.get("document"), m.get("job")
+            names[entry] = m.get("name")
+            values.setdefault((entry, m.get("direction")), {})[m.metric, str(m.get("statistic"))] = m.value
+    for (entry, direction), own_values in values.items():
+        parts = [part for part in _PARTS if (entry, part) in values]
+        if direction in parts or (direction == "mixed" and not parts):
+            of_job = values.get((entry, None), {})
+            name, (document, job) = names[entry], entry
+            yield Job(
+                document=whole(document), job=whole(job) or 0, name=None if name is None else str(name), direction=str(direction),
+                **{field: own_values.get(key) for key, field in _FIELDS.items()},
+                **{metric: of_job.get((metric, "total")) for metric in _OF_JOB},
+                clat_percentiles=_percentiles(own_values, "clat"), lat_percentiles=_percentiles(own_values, "lat"),
+                processes=printed.get(entry), options=options.get(entry, {}),
+                depths={
+                    whole(statistic.removeprefix(">=")) or 0: share
+                    for (metric, statistic), share in of_job.items() if metric == "iodepth_level"
+                },
+            )  # fmt: skip
+
+
+def _percentiles(values: _Values, which: str) -> dict[str, float]:
+    return {
+        s: v for (metric, s), v in values.items() if metric == which and s[:1] == "p" and s[1:2].isdigit()
+    }
+
+
+@reading(Bucket, kept=False)
+def buckets(parsed: Parsed) -> Iterator[Bucket]:
+    """The bins, in the order of the text: of each entry, direction and kind of latency those that hold an I/O."""
+    for row in parsed.tables["histogram"].rows if "histogram" in parsed.tables else ():
+        document, job, _, direction, which, low, high, count = row
+        yield Bucket(
+            whole(document), whole(job) or 0, str(direction), str(which), number(low), number(high), int(number(count))
+        )  # fmt: skip

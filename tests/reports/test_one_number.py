@@ -1,0 +1,298 @@
+"""One number is one value wherever it stands: fio's p99 and mean of two jobs, from the raw text to every place that shows them.
+
+The expected values come from fio's own JSON, by a dozen lines that share nothing with pinsweep: the sample of rank ⌈0.99 n⌉ of both
+jobs' bins, which fio names by their middle, and the mean over all I/Os.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import frames, page
+from reports.model import Figure
+from reports.numbers import histograms, numbers
+from reports.numbers.fio import asked, curve_numbers, headline, in_flight, leading, summaries
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "fio"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected:
+    which: str  # of the JSON: "lat", "clat"
+    words: str
+    term: str  # in tables
+    p99: float  # ns
+    mean: float  # ns
+
+
+def expected(case: str, which: str) -> Expected:
+    jobs = json.loads((FIXTURES / f"{case}.out").read_text())["jobs"]
+    parts = [(job["read"]["total_ios"], job["read"][f"{which}_ns"]) for job in jobs]
+    bins: Counter[int] = Counter()
+    for _, latency in parts:
+        bins.update({int(middle): count for middle, count in latency["bins"].items()})
+    samples = sorted(bins.elements())
+    assert len(samples) == sum(ios for ios, _ in parts) == 2300
+    words, term = {"lat": ("latency", "latency"), "clat": ("completion latency", "clat")}[which]
+    return Expected(
+        which=which, words=words, term=term, p99=samples[math.ceil(0.99 * len(samples)) - 1],
+        mean=sum(ios * latency["mean"] for ios, latency in parts) / len(samples),
+    )  # fmt: skip
+
+
+CASES = {"jsonplus_two_jobs_lat": "lat", "jsonplus_two_jobs": "clat"}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def walk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Expected, Path]:
+    """What fio's JSON says, and a folder with result files of the text: once in a.db, twice in both.db, as side=old and side=new."""
+    folder = tmp_path_factory.mktemp("one")
+    text = FIXTURES / f"{request.param}.out"
+    run("parse", text, "-o", folder / "a.db")
+    copies = [folder / f"{side}.out" for side in ("old", "new")]
+    for copy in copies:
+        copy.write_bytes(text.read_bytes())
+    run("parse", *copies, "--axis", "side=(old|new)", "-o", folder / "both.db")
+    return expected(request.param, CASES[request.param]), folder
+
+
+def run(*args: object) -> str:
+    result = CliRunner().invoke(cli, [str(arg) for arg in args])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def figures(path: Path) -> list[Figure]:
+    built = page.build(frames.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+
+
+def cell(columns: Any, row: Any, name: str) -> str:
+    return str(row[list(columns).index(name)])
+
+
+def test_the_jobs_differ_so_that_another_rule_gives_another_number() -> None:
+    for case, which in CASES.items():
+        want = expected(case, which)
+        jobs = [job["read"] for job in json.loads((FIXTURES / f"{case}.out").read_text())["jobs"]]
+        weights = [job["iops"] for job in jobs]
+        of_p99, of_means = (
+            sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights)
+            for values in (
+                [job[f"{which}_ns"]["percentile"]["99.000000"] for job in jobs],
+                [job[f"{which}_ns"]["mean"] for job in jobs],
+            )
+        )
+        assert abs(of_p99 / want.p99 - 1) > 0.05  # an IOPS-weighted mean of the jobs' p99
+        assert abs(of_means / want.mean - 1) > 0.02  # a mean weighted by IOPS
+
+
+def test_the_page_draws_and_lists_it(walk: tuple[Expected, Path]) -> None:
+    want, folder = walk
+    figure, tails = figures(folder / "a.db")
+
+    (panel,) = [p for p in figure.panels if p.title == f"{want.words[:1].upper()}{want.words[1:]}, p99"]
+    assert panel.wide["encoding"]["y"]["title"] == f"p99 {want.words}, µs (log scale)"
+    (point,) = panel.wide["datasets"]["points"]
+    assert point["y"] * 1e3 == want.p99
+    (table,) = figure.numbers
+    (row,) = table.rows
+    assert cell(table.columns, row, f"p99 {want.term}, µs") == f"{want.p99 / 1e3:.0f}"
+    assert cell(table.columns, row, f"Mean {want.term}, µs") == f"{want.mean / 1e3:.1f}"
+    (listed,) = tails.numbers
+    (row,) = listed.rows
+    assert cell(listed.columns, row, "99 %") == f"{want.p99 / 1e3:.0f} µs"
+    assert cell(listed.columns, row, "Mean") == f"{want.mean / 1e3:.1f} µs"
+    assert f"; {want.words} of " in tails.sub
+    (key,) = page.build(frames.load([folder / "a.db"])).key_numbers
+    assert key.context == f"iodepth 1, mean {want.term} {want.mean / 1e3:.1f} µs"
+
+
+def test_compare_takes_it(walk: tuple[Expected, Path]) -> None:
+    want, folder = walk
+    said = json.loads(run("compare", folder / "both.db", "--by", "side=old,new", "--format", "json"))
+
+    found = {one["metric"]: one["a"]["median"] for one in said["cells"]}
+    assert found[f"read {want.words} p99"] == want.p99
+    assert found[f"read {want.words} mean"] == pytest.approx(want.mean, rel=1e-12)
+    assert {name for name in found if "latency" in name} == {
+        f"read {want.words} {statistic}" for statistic in ("mean", "p50", "p95", "p99")
+    }
+
+
+def test_the_lab_report_prints_it(walk: tuple[Expected, Path]) -> None:
+    want, folder = walk
+    run("report", folder / "a.db", "--lab", folder / "lab")
+
+    with (folder / "lab" / "tables" / "fio-captured-numbers.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row[f"p99 {want.term}, µs"] == f"{want.p99 / 1e3:.0f}"
+    assert row[f"Mean {want.term}, µs"] == f"{want.mean / 1e3:.1f}"
+
+
+def test_openmetrics_and_show_say_it(walk: tuple[Expected, Path]) -> None:
+    want, folder = walk
+    lines = run("export", folder / "a.db", "--openmetrics").splitlines()
+
+    name = f"pinsweep_fio_{want.words.replace(' ', '_')}_seconds{{"
+    found = {line.partition('statistic="')[2].partition('"')[0]: float(line.split()[-1]) for line in lines if line.startswith(name)}  # fmt: skip
+    assert found["p99"] == pytest.approx(want.p99 * 1e-9, rel=1e-11)
+    assert found["mean"] == pytest.approx(want.mean * 1e-9, rel=1e-11)
+    clat = "clat " if want.which == "clat" else ""
+    assert f", mean {clat}{want.mean / 1e3:.1f} µs" in run("show", folder / "a.db")
+
+
+def of_fixture(case: str, tmp_path: Path) -> frames.Run:
+    run("parse", FIXTURES / f"{case}.out", "-o", tmp_path / "a.db")
+    (found,) = frames.load([tmp_path / "a.db"]).good("fio")
+    return found
+
+
+def test_several_jobs_without_bins_have_a_mean_and_no_quantile(tmp_path: Path) -> None:
+    found = {n.name.quantity: n.value for n in numbers(of_fixture("client_server_normal", tmp_path))}
+
+    assert set(found) == {"IOPS", "completion latency mean"}
+
+
+def test_one_job_without_bins_has_the_percentiles_that_it_prints(tmp_path: Path) -> None:
+    """Terse output counts no I/Os, so nothing says that a percentile has too few beyond it."""
+    found = {n.name.quantity: n.value for n in numbers(of_fixture("terse_v3", tmp_path))}
+
+    assert set(found) == {"IOPS", *(f"completion latency {s}" for s in ("mean", "p50", "p95", "p99", "p99.9"))}  # fmt: skip
+
+
+def edited(tmp_path: Path, edit: Any) -> frames.Run:
+    """The run of the two jobs, after `edit` of their JSON."""
+    document = json.loads((FIXTURES / "jsonplus_two_jobs_lat.out").read_text())
+    edit(document["jobs"])
+    (tmp_path / "edited.out").write_text(json.dumps(document))
+    run("parse", tmp_path / "edited.out", "-o", tmp_path / "edited.db")
+    (found,) = frames.load([tmp_path / "edited.db"]).good("fio")
+    return found
+
+
+def test_bins_of_some_jobs_only_make_no_quantile(tmp_path: Path) -> None:
+    found = edited(tmp_path, lambda jobs: jobs[1]["read"]["lat_ns"].pop("bins"))
+
+    assert {n.name.quantity for n in numbers(found)} == {"IOPS", "latency mean"}
+    assert histograms(found) == []
+
+
+def test_a_job_that_was_not_timed_leaves_no_mean(tmp_path: Path) -> None:
+    def edit(jobs: Any) -> None:
+        for name in ("lat_ns", "clat_ns"):
+            jobs[1]["read"][name] = {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}
+
+    assert {n.name.quantity for n in numbers(edited(tmp_path, edit))} == {"IOPS"}
+
+
+def test_lat_of_some_jobs_only_is_the_latency_of_none(tmp_path: Path) -> None:
+    def edit(jobs: Any) -> None:
+        for part in ("percentile", "bins"):
+            del jobs[1]["read"]["lat_ns"][part]
+
+    found = edited(tmp_path, edit)
+    (of,) = summaries(found)
+    want = expected("jsonplus_two_jobs_lat", "clat")
+    assert (of.which, of.p99, of.mean) == ("clat", want.p99, pytest.approx(want.mean, rel=1e-12))
+    ((name, buckets),) = histograms(found)
+    assert (name.metric, sum(b.n for b in buckets)) == ("completion latency", 2300)
+
+
+def test_both_kinds_of_latency_in_a_sweep_are_told_apart(make: Any, tmp_path: Path) -> None:
+    """One fio prints lat's percentiles, another does not: no line joins them, and no comparison sets them side by side."""
+    maker = make.Maker(tmp_path / "f.db")
+    for depth in (1, 4):
+        text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+        old = json.loads(text)
+        del old["jobs"][0]["read"]["lat_ns"]["percentile"]
+        for rw, said in (("randread", text), ("read", json.dumps(old))):
+            maker.add("s", "fio", {"rw": rw, "iodepth": depth}, said, axes=("rw", "iodepth"))
+
+    (figure,) = figures(maker.write())
+
+    assert [key.name for key in figure.key] == ["randread", "read (clat)"]
+    assert {row[0] for row in figure.numbers[0].rows} == {"randread", "read (clat)"}
+
+
+def test_the_limit_on_clat_is_not_the_one_on_lat(make: Any, tmp_path: Path) -> None:
+    curve = {}
+    for depth in (1, 4, 16):
+        text = json.loads(make.fio_text({"read": (1e4 * depth, 50.0)}, bs="4k", rw="randread", iodepth=depth))
+        del text["jobs"][0]["read"]["lat_ns"]["percentile"]
+        maker = make.Maker(tmp_path / f"{depth}.db")
+        maker.add("s", "fio", {"iodepth": depth}, json.dumps(text))
+        (found,) = frames.load([maker.write()]).good("fio")
+        curve[depth] = numbers(found)
+
+    assert [n.name.metric for n in curve_numbers(curve, 1e6)] == ["peak IOPS", "IOPS at the SLO of clat"]
+
+
+def test_a_headline_is_of_all_jobs_and_names_its_statistic(tmp_path: Path) -> None:
+    found = of_fixture("jsonplus_randrw", tmp_path)
+
+    assert found.parsed is not None
+    assert headline(found.parsed) == "r/w 12.9/5.50 kIOPS, mean clat 72.4/2.52 µs"
+    assert len(headline(found.parsed)) <= 50
+
+
+def test_two_jobs_ask_for_two_in_flight(tmp_path: Path) -> None:
+    found = of_fixture("jsonplus_two_jobs_lat", tmp_path)
+    parts = [job["read"] for job in json.loads((FIXTURES / "jsonplus_two_jobs_lat.out").read_text())["jobs"]]
+
+    assert asked(found) == 2
+    assert in_flight(found) == pytest.approx(
+        sum(part["iops"] * part["lat_ns"]["mean"] * 1e-9 for part in parts)
+    )
+    assert found.parsed is not None
+    assert leading(found.parsed) == ("B/s", sum(part["bw_bytes"] for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("case", "wanted"), [("jsonplus_randrw", 1), ("client_server_normal", 2), ("terse_v3", None)]
+)
+def test_what_was_asked_for_is_known_or_not(case: str, wanted: int | None, tmp_path: Path) -> None:
+    """A mix is one job in two directions; terse output tells no depth."""
+    assert asked(of_fixture(case, tmp_path)) == wanted
+
+
+def test_a_synchronous_engine_has_one_in_flight(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    text = make.fio_text({"read": (1e4, 98.0)}, bs="4k", rw="randread", iodepth=32)
+    maker.add("s", "fio", {"ioengine": "psync", "iodepth": 32}, text.replace("libaio", "psync"))
+
+    (table,) = figures(maker.write())[0].numbers
+
+    assert cell(table.columns, table.rows[0], "in flight ÷ asked") == "0.980"
+
+
+def test_compare_says_why_a_quantile_is_on_one_side_only(make: Any, tmp_path: Path) -> None:
+    """Too few I/Os for it, and no such latency at all, are two reasons."""
+    maker = make.Maker(tmp_path / "f.db")
+    many = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    other = json.loads(many)
+    del other["jobs"][0]["read"]["lat_ns"]["percentile"]
+    few = make.fio_text({"read": (20.0, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    for side, text in (("many", many), ("few", few), ("clat", json.dumps(other))):
+        maker.add("s", "fio", {"rw": "randread", "side": side}, text, axes=("side",))
+    path = maker.write()
+
+    def reasons(b: str) -> set[str]:
+        said = json.loads(run("compare", path, "--by", f"side=many,{b}", "--format", "json"))
+        return {one["reason"] for one in said["unmatched"]}
+
+    assert reasons("few") == {"B has too few operations or bins for a read latency p99"}
+    assert reasons("clat") == {
+        "B has no read latency mean, read latency p50 and read latency p99",
+        "A has no read completion latency mean, read completion latency p50 and read completion latency p99",
+    }
