@@ -23,6 +23,28 @@ _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
 }
 
 
+class Shown(str):
+    """A number as people read it: "1 234.5", "23.1 (22.9–23.4)". Code that goes on with it takes its parts, never the text apart."""
+
+    __slots__ = ("after", "high", "low", "plain")
+
+    plain: str  # the digits shown, as `float` takes them: "-1234.5"
+    low: str  # of the range behind it, as `plain`; "" without one
+    high: str
+    after: str  # the range as it is shown: "(22.9–23.4)"
+
+    def __new__(cls, text: str, plain: str, *, low: str = "", high: str = "", after: str = "") -> Shown:
+        shown = super().__new__(cls, text)
+        shown.plain, shown.low, shown.high, shown.after = plain, low, high, after
+        return shown
+
+    def within(self, low: str, high: str) -> Shown:
+        """Return the number with its range behind it: two numbers as `number` writes them."""
+        after = f"({low}–{high})"
+        plain = (end.plain if isinstance(end, Shown) else "" for end in (low, high))
+        return Shown(f"{self} {after}", self.plain, low=next(plain), high=next(plain), after=after)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
     """One unit for a whole chart or column: `value / factor` is what is written, under `unit`."""
@@ -55,24 +77,30 @@ def number(value: float | None, digits: int = 3) -> str:
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
-        return "0"
+        return Shown("0", "0")
     places = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, places)
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
         places -= 1  # 9.996 became 10.00
-    return f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS)
+    plain = f"{rounded:.{max(places, 0)}f}"
+    return Shown(f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS), plain)
 
 
-def count(value: int) -> str:
+def count(value: int) -> Shown:
     """`count(1234567)` is "1 234 567": every digit, in groups."""
-    return f"{value:,}".replace(",", THIN).replace("-", MINUS)
+    return Shown(f"{value:,}".replace(",", THIN).replace("-", MINUS), str(value))
+
+
+def whole(value: float | str | None) -> str:
+    """Return a number as it was chosen, digit by digit: a depth, a delay, a number of threads. `whole(10000)` is "10000"."""
+    return NOTHING if value is None else Shown(str(value), str(value))
 
 
 def split(value: float | None, unit: str, digits: int = 3) -> tuple[str, str]:
     """Return (number, unit) apart, for a key number: `split(2.593e10, "B/s")` is ("25.9", "GB/s")."""
     scale = scale_for([value], unit)
     text = scale.number(value, digits)
-    if text.replace(THIN, "") == "1000":  # 999.7 ns rounds up: write 1.00 µs
+    if isinstance(text, Shown) and text.plain == "1000":  # 999.7 ns rounds up: write 1.00 µs
         scale = _scale(scale.factor * 1000, unit)
         text = scale.number(value, digits)
     return text, scale.unit

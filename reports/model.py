@@ -67,7 +67,9 @@ class Figure:
     key: tuple[Key, ...] = ()
     note: str = ""
     half: bool = False  # takes half of the page's width where there is room
-    sweep: str = ""  # the title of the sweep it is of; said where a section has figures of several
+    of: str = ""  # the name of the sweep whose runs it is drawn from; "": of all runs of its tool
+    sweep: str = ""  # that sweep's title; said where a section has figures of several
+    marks: str = ""  # what shades and outlines of its tables mean: for a medium that shows them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

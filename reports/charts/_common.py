@@ -306,9 +306,8 @@ def shorten(text: str, most: int = 22) -> str:
 
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
     """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
-    text = scale.number(value.median, digits)
-    low, high = scale.number(value.low, digits), scale.number(value.high, digits)
-    return text if value.n == 1 or low == high else f"{text} ({low}–{high})"
+    text, low, high = (scale.number(v, digits) for v in (value.median, value.low, value.high))
+    return text.within(low, high) if isinstance(text, fmt.Shown) and value.n > 1 and low != high else text
 
 
 STEADY, UNSTEADY = 0.05, 0.25

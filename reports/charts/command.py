@@ -47,6 +47,7 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     left = len(metrics) - len(panels)
     return Figure(
         id=f"{tool}-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=runs[0].sweep_title or sweep,
         sub=f"{common.ran(runs, program_name)}. Bars: lowest to highest {common.over(runs)}."

@@ -197,7 +197,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
     offers = _offers(found, term)
     return Figure(
         id=f"fio-{sweep}",
-        sweep=runs[0].sweep_title,
+        of=sweep, sweep=runs[0].sweep_title,
         title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
         panels=tuple(p for of_row in rows.values() for p in of_row),
@@ -302,7 +302,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     together = ", the repeats together" if any(len(d.runs) > 1 for d in chosen) else ""
     return Figure(
         id=f"fio-tail-{sweep}",
-        sweep=runs[0].sweep_title,
+        of=sweep, sweep=runs[0].sweep_title,
         title=title,
         sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; {latency} of {fmt.count(counts[0])} to "
         f"{fmt.count(counts[-1])} I/Os a curve{together}, from fio’s own bins. Dashed: a normal distribution with the mean and "

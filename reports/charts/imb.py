@@ -116,6 +116,7 @@ def _figure(
         sub = f"IMB {benchmark}, {common.ran(runs, program_name)}; mean time over the ranks."
     return Figure(
         id=f"imb-{benchmark}-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=title,
         sub=sub.strip() + common.greyed(first) + rest,

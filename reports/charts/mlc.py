@@ -205,6 +205,7 @@ def _loaded_figures(
         notes.append(f"{fmt.plural(n, 'thread')} made the load.")
     figure = Figure(
         id=f"loaded-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.loaded_latency(offers, noise),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
@@ -217,6 +218,7 @@ def _loaded_figures(
     )
     tables = Figure(
         id=f"climb-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.climb(offers, noise),
         sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth at "
@@ -536,12 +538,13 @@ def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run], found: pd.Da
         ]  # fmt: skip
     return Figure(
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.matrix(
             matrix.title, list(cells.loc[own, "median"]), list(cells.loc[~own, "median"]), matrix.others
         ),
-        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}. "
-        f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}. Outlined: a node and its own memory.",
+        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}.",
+        marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}. Outlined: a node and its own memory.",
         tables=tuple(tables),
         numbers=() if tables is every else tuple(every),
         half=len(tables) == 1 and len(tables[0].columns) <= 9,
@@ -590,6 +593,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     )
     return Figure(
         id=f"peaks-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title="Bandwidth over all cores" if several else title,
         sub=f"{common.ran(runs, program_name)}, all cores at once.",

@@ -106,6 +106,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         sub += f" {fmt.plural(left_out, 'more target')} {'is' if left_out == 1 else 'are'} in the numbers."
     return Figure(
         id=f"tail-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.modes(name, subject.steady_modes)
         or findings.tail(name, derive.quantile(subject.buckets, 0.5), p999, subject.largest, subject.n),
@@ -161,6 +162,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     columns = ("Cell", "Target", "Operation", "Time", "Median", "Lowest to highest")
     return Figure(
         id=f"totals-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title="Time per byte, per turn and in all",
         sub=f"{common.ran(runs, program_name)}.",

@@ -103,6 +103,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     rest = common.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
+        of=sweep,
         sweep=runs[0].sweep_title,
         title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reports.format import MINUS, NOTHING, THIN
+from reports.format import NOTHING, Shown
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Column
 from reports.labels import text_width
 
@@ -20,18 +19,6 @@ _SIZES: tuple[tuple[Size, float], ...] = (("normal", 10), ("small", 9), ("smalle
 _MM_PER_PT = 0.3528
 _GAP_MM = 4.3  # between two columns
 _NARROWEST_MM = 22.0  # that a wrapped column may become
-_CELL = re.compile(r"(?P<sign>-?)(?P<whole>\d+)(?:\.(?P<part>\d+))?(?P<after> \(.+\))?")
-
-
-def parts(cell: str) -> tuple[str, str] | None:
-    """Return a cell as (number, what stands behind it): "1 234.5 (1 200–1 300)" is ("1234.5", "(1 200–1 300)").
-
-    None for anything that is not a number as `reports.format` writes it.
-    """
-    head, space, rest = cell.partition(" (")
-    plain = head.replace(THIN, "").replace(MINUS, "-")
-    match = _CELL.fullmatch(plain + space + rest)
-    return (plain, (space + rest).strip()) if match else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +53,23 @@ def shape(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: frozense
 
 
 def _column(name: str, cells: Sequence[str], numeric: bool) -> Column:
-    known = [parts(c) for c in cells if c != NOTHING]
-    numbers = [p for p in known if p is not None]
+    known = [c for c in cells if c != NOTHING]
+    numbers = [c for c in known if isinstance(c, Shown)]
     widest = max((len(c) for c in cells), default=0)
     heading = _lines(name, max(widest, 13))
     if not numeric:
         return Column(name=name, heading=heading, align="left")
     if not numbers or len(numbers) < len(known):
         return Column(name=name, heading=heading, align="right")
-    split = [number.partition(".") for number, _ in numbers]
+    split = [number.plain.partition(".") for number in numbers]
     return Column(
         name=name,
         heading=heading,
         align="number",
         integers=max(len(whole.lstrip("-")) for whole, _, _ in split),
-        signed=any(number.startswith("-") for number, _ in numbers),
+        signed=any(number.plain.startswith("-") for number in numbers),
         decimals=max(len(part) for _, _, part in split),
-        after=max((after for _, after in numbers), key=len),
+        after=max((number.after for number in numbers), key=len),
     )
 
 

@@ -130,7 +130,7 @@ class _Maker:
 
     def draft(self, source: model.Figure, block: page.Block) -> _Draft:
         label = self._figures.of(source.id)
-        caption = _unshaded(" ".join(filter(None, (source.sub, source.note))))
+        caption = " ".join(filter(None, (source.sub, source.note)))
         draft = _Draft(title=source.title, figure=None)
         if source.panels:
             draft.figure = self._figure(source, block, label, caption)
@@ -163,11 +163,6 @@ class _Maker:
             height_mm=round(size.height * _MM_PER_PX * shrink, 1),
             trace=_trace(self._results, runs, self._version),
         )
-
-
-def _unshaded(caption: str) -> str:
-    """Leave out what a caption says of shades and outlines: the page has them, the tables of a lab report do not."""
-    return re.sub(r" ?\b(Shade|Outlined): [^.]*\.", "", caption)
 
 
 def _table(label: str, table: model.Table) -> Table:
@@ -328,10 +323,9 @@ def _run_ids(runs: Iterable[Run]) -> dict[str, list[int]]:
 
 
 def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[Run]:
-    """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where its id ends in one."""
+    """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where it is of one."""
     runs = [r for tool in results.tools for r in results.good(tool) if block.tool in (tool, "overview")]
-    own = [r for r in runs if figure.id.endswith(f"-{r.point.sweep}")]
-    return own or runs
+    return [r for r in runs if figure.of in ("", r.point.sweep)]
 
 
 def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64) -> Trace:

@@ -11,9 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from reports.format import MINUS, NOTHING, THIN
+from reports.format import MINUS, NOTHING, THIN, Shown
 from reports.lab import escape, words
-from reports.lab.columns import parts
 from reports.lab.model import Column, Document, Table
 from reports.templating import Templates
 
@@ -78,9 +77,7 @@ def table_csv(table: Table) -> bytes:
         cells: list[str] = []
         for column, cell in zip(table.columns, row, strict=True):
             if _ranged(column):
-                number, after = parts(cell) or ("", "")
-                low, _, high = after.strip("()").partition("–")
-                cells += [number, _plain(low), _plain(high)]
+                cells += [cell.plain, cell.low, cell.high] if isinstance(cell, Shown) else ["", "", ""]
             elif column.align == "left":
                 cells.append(escape.line(cell))
             else:
@@ -90,10 +87,12 @@ def table_csv(table: Table) -> bytes:
 
 
 def _ranged(column: Column) -> bool:
-    return column.align == "number" and "–" in column.after
+    return column.align == "number" and bool(column.after)
 
 
 def _plain(cell: str) -> str:
+    if isinstance(cell, Shown):
+        return cell.plain
     return "" if cell == NOTHING else escape.line(cell).replace(THIN, "").replace(MINUS, "-")
 
 
@@ -119,10 +118,9 @@ def _tex_cell(cell: str, column: Column) -> Markup:
     """A cell of a column: what is no number in a column of numbers stands in braces."""
     if column.align != "number":
         return Markup(escape.latex(cell))
-    number, after = parts(cell) or ("", cell)
-    if not number:
+    if not isinstance(cell, Shown):
         return Markup(f"{{{escape.latex(cell)}}}")
-    return Markup(f"{number}{f' {{~{escape.latex(after)}}}' if after else ''}")
+    return Markup(f"{cell.plain}{f' {{~{escape.latex(cell.after)}}}' if cell.after else ''}")
 
 
 def _tex_heading(column: Column) -> Markup:

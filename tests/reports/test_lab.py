@@ -159,8 +159,12 @@ def test_latex_has_no_command_that_is_not_ours(text: str) -> None:
 def test_a_number_is_read_back_as_it_was_written(value: float, digits: int) -> None:
     cell = fmt.number(value, digits)
 
-    assert columns.parts(cell) == (cell.replace(fmt.THIN, "").replace(fmt.MINUS, "-"), "")
-    assert columns.parts(f"{cell} (1–2)") == (cell.replace(fmt.THIN, "").replace(fmt.MINUS, "-"), "(1–2)")
+    assert isinstance(cell, fmt.Shown)
+    assert cell.plain == cell.replace(fmt.THIN, "").replace(fmt.MINUS, "-")
+    assert (cell.low, cell.high, cell.after) == ("", "", "")
+    ranged = cell.within(fmt.number(1.0), fmt.number(-2000.0))
+    assert ranged == f"{cell} (1.00–−2\u2009000)"
+    assert (ranged.plain, ranged.low, ranged.high) == (cell.plain, "1.00", "-2000")
 
 
 cells = st.lists(st.text("abc 0123456789", max_size=60), min_size=6, max_size=6)
@@ -184,7 +188,12 @@ def test_a_table_that_fits_is_not_wider_than_its_page(rows: list[list[str]], num
 
 
 def test_columns_of_numbers_say_how_many_digits_they_need() -> None:
-    rows = [("a", "1\u2009234.5 (1\u2009200–1\u2009300)", "−3"), ("b", fmt.NOTHING, "0.25"), ("c", "7", "12")]
+    ranged = fmt.number(1234.5, 5).within(fmt.number(1200.0), fmt.number(1300.0))
+    rows = [
+        ("a", ranged, fmt.number(-3.0, 1)),
+        ("b", fmt.NOTHING, fmt.number(0.25, 2)),
+        ("c", fmt.whole(7), fmt.whole(12)),
+    ]
 
     shape = columns.shape(("Name", "GB/s", "Change"), rows, frozenset({1, 2}))
 
@@ -291,8 +300,12 @@ def test_captions_say_nothing_of_shades_that_are_not_there(files: dict[str, byte
     text = files["report.md"].decode()
 
     assert "from node; columns: to memory of node." in text.replace("Rows: ", "")
-    assert "Shade" not in text
-    assert "Outlined" not in text
+    assert "shade" not in text.lower()
+    assert "outlined" not in text.lower()
+
+
+def test_the_page_says_what_its_shades_mean(full_page: str) -> None:
+    assert "Stronger shade: slower. Outlined: a node and its own memory." in full_page
 
 
 def test_latex_tables_are_booktabs_with_columns_of_numbers(files: dict[str, bytes], made: Document) -> None:
