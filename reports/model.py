@@ -115,10 +115,10 @@ class ChartModule(Protocol):
     one tool is here, so that a new tool is a new module and no list to edit."""
 
     SECTION: str
-    """The section it belongs to: "Memory", "MPI", "Storage", "Tails", "Other"."""
+    """The section of the page that it belongs to, as its heading says it: "Memory", "MPI", "Storage", "Latency tails"."""
 
     RANK: int
-    """Its place among the tools of the section, lowest first."""
+    """Its place on the page, lowest first; a section stands where the first of its tools does."""
 
     METHODS: str
     """A paragraph of the page's Methods: what its numbers count and how the derived ones are made; "" without one."""

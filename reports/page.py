@@ -25,16 +25,6 @@ from reports.frames import Results, Run, excerpt
 from reports.grouping import group_by
 from reports.model import Chapter, Figure, KeyNumber
 
-SECTIONS = (
-    ("Memory", "memory"),
-    ("MPI", "mpi"),
-    ("Storage", "storage"),
-    ("Tails", "tails"),
-    ("Other", "other"),
-)
-"""Sections in the order of the page: the ChartModule's word, and its anchor."""
-
-_TITLES = {"Tails": "Latency tails", "Other": "Other programs"}
 _MOST_RUNS_WITH_OUTPUT = 80
 _MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
@@ -166,16 +156,18 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
     if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = _overview.figure(times)
-    for word, anchor in SECTIONS:
-        blocks = [
-            Block(tool=tool, figures=_of_sweeps(chapter.figures), stand_in=_stand_in_note(results, tool))
-            for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK)
-            if word == chart_module(tool).SECTION and chapter.figures
-        ]
-        if word == "Memory" and overview:
-            blocks.insert(1 if blocks else 0, Block(tool="overview", figures=(overview,), stand_in=""))
-        if blocks:
-            yield Section(title=_TITLES.get(word, word), anchor=anchor, blocks=tuple(blocks))
+    sections: dict[str, list[Block]] = {}
+    for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK):
+        if chapter.figures:
+            block = Block(
+                tool=tool, figures=_of_sweeps(chapter.figures), stand_in=_stand_in_note(results, tool)
+            )
+            sections.setdefault(chart_module(tool).SECTION, []).append(block)
+    for title, blocks in sections.items():
+        if overview:
+            blocks.insert(1, Block(tool="overview", figures=(overview,), stand_in=""))
+            overview = None
+        yield Section(title=title, anchor="-".join(title.lower().split()), blocks=tuple(blocks))
 
 
 def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
@@ -410,8 +402,7 @@ def _methods(results: Results) -> Iterable[str]:
         "with fewer than three repeats a side, further than 10 %."
     )
     modules = dict.fromkeys(chart_module(tool) for tool in results.tools)
-    order = [word for word, _ in SECTIONS]
-    for module in sorted(modules, key=lambda m: (order.index(m.SECTION), m.RANK)):
+    for module in sorted(modules, key=lambda m: m.RANK):
         if module.METHODS:
             yield module.METHODS
     if any(run.record.placement for run in results.runs):

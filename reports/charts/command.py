@@ -18,8 +18,8 @@ from reports.vega import Frame, Rows, Spec
 if TYPE_CHECKING:
     import pandas as pd
 
-SECTION = "Other"
-RANK = 0
+SECTION = "Other programs"
+RANK = 90
 METHODS = ""
 
 _MOST_ROWS = 24

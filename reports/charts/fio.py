@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTION = "Storage"
-RANK = 0
+RANK = 30
 METHODS = (
     "fio: IOPS are those of the whole run. Latency is submission plus completion, as pinsweep asks fio for; of text that tells "
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "

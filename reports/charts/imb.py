@@ -18,7 +18,7 @@ from reports.readings.imb import timings
 from reports.vega import Frame, Rows, Spec
 
 SECTION = "MPI"
-RANK = 0
+RANK = 20
 METHODS = (
     "PingPong: the time is half a round trip, taken from the bandwidth beside it where that is printed with more digits; "
     "bandwidth is bytes ÷ time, the small-message latency is the "

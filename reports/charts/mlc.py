@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTION = "Memory"
-RANK = 1
+RANK = 11
 METHODS = (
     "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
     "(of fewer than three such rows: the lowest latency). Bandwidth at 2 × floor is interpolated along the "

@@ -18,8 +18,8 @@ from reports.numbers.poke import histograms
 from reports.readings import groups
 from reports.readings.poke import first, times
 
-SECTION = "Tails"
-RANK = 0
+SECTION = "Latency tails"
+RANK = 40
 METHODS = (
     "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
     "given where at least ten samples lie beyond it."

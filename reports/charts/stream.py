@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECTION = "Memory"
-RANK = 0
+RANK = 10
 METHODS = (
     "Memory bandwidth counts the bytes that the source asks for; the line that an ordinary store reads before "
     "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum."
