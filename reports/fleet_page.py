@@ -243,7 +243,7 @@ def _numbers(own: Sequence[Odd]) -> Table:
             (
                 o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
                 fmt.quantity(o.found.value, o.series.unit), fmt.quantity(o.strip.middle, o.series.unit),
-                fleet_text.change_text(o), fmt.number(o.found.z, 2), str(o.found.runs),
+                fleet_text.change_text(o), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
             )
             for o in own
         ),

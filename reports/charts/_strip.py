@@ -208,7 +208,7 @@ def _table(known: Sequence[tuple[Series, Strip]]) -> Table:
         spread = strip.spread / abs(strip.middle) if strip.spread and strip.middle else None
         rows.append(
             (
-                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread), str(len(strip.nodes)),
+                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread), fmt.count(len(strip.nodes)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
             )
         )  # fmt: skip

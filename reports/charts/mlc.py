@@ -379,7 +379,7 @@ def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
                 caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
                 columns=("Delay", *(_short(load.traffic) for load in curves)),
                 rows=tuple(
-                    (str(delay), *(fmt.number(v) for v in row))
+                    (fmt.whole(delay), *(fmt.number(v) for v in row))
                     for delay, row in zip(chosen, values, strict=True)
                 ),
                 numeric=frozenset(range(len(curves) + 1)),
@@ -414,10 +414,11 @@ def _curves_table(
 def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
+        floor, double = fmt.number(offers.unloaded), scale.number(offers.at_double)
         yield (
-            fmt.number(offers.unloaded) + ("" if offers.enough_idle_rows else " *"),
-            ("" if offers.reached_double else "≥ ") + scale.number(offers.at_double),
-            scale.number(offers.peak), str(offers.peak_delay), fmt.number(offers.latency_at_peak),
+            floor if offers.enough_idle_rows else f"{floor} *",
+            double if offers.reached_double else f"≥ {double}",
+            scale.number(offers.peak), fmt.whole(offers.peak_delay), fmt.number(offers.latency_at_peak),
         )  # fmt: skip
 
     starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
@@ -446,7 +447,7 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         for row in load.rows:
             latency = common.spread_text(row.latency, fmt.Scale(factor=1, unit="ns"), 4)
-            yield str(row.delay), latency, common.spread_text(row.bandwidth, scale, 4)
+            yield fmt.whole(row.delay), latency, common.spread_text(row.bandwidth, scale, 4)
 
     return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
@@ -558,15 +559,15 @@ def _cell(value: Spread, scale: fmt.Scale) -> str:
 def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
     """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
     scale = fmt.scale_for(list(cells["median"]), matrix.unit)
-    texts = [_cell(Spread(*row), scale) for row in cells[_SPREAD].itertuples(index=False)]
-    grid = cells.assign(text=texts).pivot(index="source", columns="target", values=["median", "text"])
-    medians, shown = grid["median"], grid["text"].fillna(fmt.NOTHING)
+    texts = (_cell(Spread(*row), scale) for row in cells[_SPREAD].itertuples(index=False))
+    shown = dict(zip(zip(cells["source"], cells["target"], strict=True), texts, strict=True))
+    medians = cells.pivot(index="source", columns="target", values="median")
     values = [[v if v == v else None for v in row] for row in medians.to_numpy().tolist()]
-    sources, targets = list(shown.index), list(shown.columns)
+    sources, targets = list(medians.index), list(medians.columns)
     return Table(
         caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
         columns=(f"{matrix.row} ↓ {matrix.column} →", *map(str, targets)),
-        rows=tuple((str(source), *row) for source, *row in shown.itertuples()),
+        rows=tuple((str(s), *(shown.get((s, t), fmt.NOTHING) for t in targets)) for s in sources),
         numeric=frozenset(range(1, len(targets) + 1)),
         heat=heat(values, inverse=matrix.unit == "B/s"),  # where it hurts
         marked=frozenset((sources.index(n), targets.index(n)) for n in sources if n in targets),

@@ -195,7 +195,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         )
         rows.append(
             (
-                kernel, *([common.facet_title(of, option_value)] if named else []), str(count),
+                kernel, *([common.facet_title(of, option_value)] if named else []), fmt.whole(count),
                 *(common.spread_text(spreads[p], scale, 4) if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
