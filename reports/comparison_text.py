@@ -5,7 +5,6 @@ What stands here once is used by the terminal, the page and the machine formats 
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -156,17 +155,11 @@ def needs(rows: Iterable[Row]) -> list[str]:
 
     Advice that differs in its numbers alone is one, with their range: "needs 7 to 12 repeats a side (40)".
     """
-    advice = [row.decision.advice for row in rows if row.decision.advice]
-    kinds = group_by(advice, lambda text: _NUMBER.sub("{}", text))
-    told = {kind: [map(int, _NUMBER.findall(text)) for text in texts] for kind, texts in kinds.items()}
+    kinds = group_by((a for row in rows if (a := row.decision.advice)), lambda advice: advice.pattern)
     return [
-        f"{kind.format(*map(_range, zip(*numbers, strict=True)))} ({fmt.count(len(numbers))})"
-        for kind, numbers in sorted(told.items(), key=lambda item: -len(item[1]))
+        f"{pattern.format(*map(_range, zip(*(a.numbers for a in same), strict=True)))} ({fmt.count(len(same))})"
+        for pattern, same in sorted(kinds.items(), key=lambda item: -len(item[1]))
     ]
-
-
-_NUMBER: Final = re.compile(r"(?<![\d.\w])\d+(?= repeats?\b| a side\b| each\b)")
-"""A number of repeats or sessions in an advice; not a percentage."""
 
 
 def _range(numbers: Iterable[int]) -> str:

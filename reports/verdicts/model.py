@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from parsers.measurement import Direction
 
@@ -69,12 +69,22 @@ class Rules:
         return self.thresholds.get(family, self.threshold)
 
 
+class Advice(NamedTuple):
+    """A sentence for people, its numbers apart: many cells need the same, each another number of it."""
+
+    pattern: str  # "needs {} repeats a side"
+    numbers: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return self.pattern.format(*self.numbers)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The verdict on one cell, and everything it rests on.
 
-    `advice` is the sentence for people: what it takes to decide ("needs 7 repeats a side"), or why nothing can. It is
-    empty where the verdict is not "inconclusive".
+    `advice` is what it takes to decide ("needs 7 repeats a side"), or why nothing can; None where the verdict is not
+    "inconclusive".
     """
 
     key: Hashable
@@ -98,7 +108,7 @@ class Decision:
     method: Method
     need_repeats: int | None = None  # a side, in all
     need_sessions: int | None = None  # a side, in all
-    advice: str = ""
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from reports.format import plural
-from reports.verdicts.model import Sample
+from reports.verdicts.model import Advice, Sample
 
 POWER = 2.8
 """z(.975) + z(.80): a change of δ is found in 80 % of the cases where the standard error is δ through this."""
@@ -15,7 +14,7 @@ POWER = 2.8
 TOO_MANY = 1000
 """More repeats than anybody makes: the sentence says so instead of the number."""
 
-_TOO_NOISY = f"too noisy: needs more than {TOO_MANY} repeats a side"
+_TOO_NOISY = Advice("too noisy: needs more than {} repeats a side", (TOO_MANY,))
 
 
 class Test(Protocol):
@@ -33,7 +32,7 @@ class Test(Protocol):
 class Need:
     repeats: int | None = None  # a side, in all
     sessions: int | None = None
-    advice: str = ""
+    advice: Advice | None = None
 
 
 NOTHING = Need()
@@ -47,17 +46,17 @@ def advise(
     `shift`: NaN where there are no logs. `least`: repeats a side below which nothing can be said in this sweep.
     """
     if not sample.a or not sample.b:
-        return Need(advice=f"no good run on side {'A' if not sample.a else 'B'}")
+        return Need(advice=Advice(f"no good run on side {'A' if not sample.a else 'B'}"))
     if math.isnan(shift):
-        return Need(advice="holds values of 0 or below, which have no ratio")
+        return Need(advice=Advice("holds values of 0 or below, which have no ratio"))
     if test is None:
-        return Need(repeats=least, advice=f"a single run on a side: needs {least} repeats a side")
+        return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
-        return Need(advice=f"the tool prints too few digits: a step is {_percent(sample.resolution)}")
+        return Need(advice=Advice(f"the tool prints too few digits: a step is {_percent(sample.resolution)}"))
     if test.q < alpha and sample.better == "neither":
-        return Need(advice="it changed; for this metric neither direction is better")
+        return Need(advice=Advice("it changed; for this metric neither direction is better"))
     if test.q < alpha and abs(shift) < delta:
-        return Need(advice=f"a change, but smaller than the {_percent(math.expm1(delta))} that count")
+        return Need(advice=Advice(f"a change, but smaller than the {_percent(math.expm1(delta))} that count"))
     return _more(sample, shift, test, delta, tau)
 
 
@@ -71,8 +70,10 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
         if repeats > TOO_MANY:
             return Need(repeats=repeats, sessions=sessions, advice=_TOO_NOISY)
         if each <= min(len(sample.a), len(sample.b)):
-            return Need(sessions=sessions, advice=f"more sessions, not more repeats: {sessions} a side")
-        advice = f"more sessions, and more repeats: {sessions} a side, of {each} each"
+            return Need(
+                sessions=sessions, advice=Advice("more sessions, not more repeats: {} a side", (sessions,))
+            )
+        advice = Advice("more sessions, and more repeats: {} a side, of {} each", (sessions, each))
         return Need(repeats=repeats, sessions=sessions, advice=advice)
     repeats = math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
     now = min(len(sample.a), len(sample.b))
@@ -81,11 +82,11 @@ def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) ->
     ):  # a change of δ would be found: this one lies so close to δ that only a narrower interval decides
         room = (abs(delta - abs(shift)) / 2) ** 2 - test.of_sessions
         if room <= 0 or (repeats := math.ceil(2 * test.sd**2 / room)) > max(10, 4 * now):
-            return Need(advice=f"too close to the threshold of {_percent(math.expm1(delta))} to call")
+            return Need(advice=Advice(f"too close to the threshold of {_percent(math.expm1(delta))} to call"))
         repeats = max(repeats, now + 1)
     if repeats > TOO_MANY:
         return Need(repeats=repeats, advice=_TOO_NOISY)
-    return Need(repeats=repeats, advice=f"needs {plural(repeats, 'repeat')} a side")
+    return Need(repeats=repeats, advice=Advice("needs {} repeats a side", (repeats,)))
 
 
 def _percent(share: float) -> str:

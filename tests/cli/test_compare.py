@@ -109,7 +109,7 @@ def test_a_file_takes_the_text_and_a_page_the_report(here: Path, call: Call) -> 
     assert JUnitXml.fromfile("junit.xml").failures == 1
     html = (here / "change.html").read_text()
     assert "b.db against a.db" in html
-    assert html.index('id="comparison"') < html.index('id="other"')
+    assert html.index('id="comparison"') < html.index('id="other-programs"')
     assert "1 of 3 numbers regressed" in html.split("</header>")[0]
 
 

@@ -642,6 +642,6 @@ def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, 
     html = render_report(files, tmp_path / "p.html", static=True, comparison=delta(hostile)).read_text()
 
     assert "<script" not in html
-    assert html.index('id="comparison"') < html.index('id="other"') < html.index('id="runs"')
+    assert html.index('id="comparison"') < html.index('id="other-programs"') < html.index('id="runs"')
     assert "4 of 4 numbers regressed" in html
     assert "only A has" in html
