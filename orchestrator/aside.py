@@ -1,7 +1,7 @@
 """Where pinsweep itself waits while a tool runs: off the tool's cores, and off the NUMA nodes that are measured.
 
-`aside` decides and is pure; `moved_aside` moves. A tool is started before pinsweep moves, so it inherits the mask that
-pinsweep itself was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument out of range").
+`aside` decides and is pure; `moved_aside` moves. The watchdog, which starts the tools, waits on the same CPUs, but gives a
+tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument out of range").
 """
 
 from __future__ import annotations

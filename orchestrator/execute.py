@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.judge import borne, judge, last_use, pending
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord
 from orchestrator.process import LOOKS, Stop, run_process
-from orchestrator.scratch import Keeper, Scratch, Stopped
+from orchestrator.scratch import Scratch, Stopped
 from orchestrator.tools import get_tool
 from orchestrator.topology import Topology
 from parsers.errors import PinsweepError
@@ -95,7 +94,9 @@ def execute(
 ) -> Summary:
     """Start every pending run of the plan, in its order, until the end or a stop.
 
-    While a run that is placed somewhere lasts, this process and the keeper stand aside on `topology`.
+    Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
+
+    While a run that is placed somewhere lasts, this process and the watchdog stand aside on `topology`.
     """
     attempts = result.attempts()
     todo, done, failed = pending(plan, attempts, retry_failed=retry_failed, allow_misplaced=allow_misplaced)
@@ -103,61 +104,59 @@ def execute(
     mask = os.sched_getaffinity(0)
     needed_until = last_use(todo)
     left_s = sum(run.estimate_s for run in todo)
-    keeper = Keeper(scratch)
     order = count(sum(number for number, _ in attempts.values()))
-    try:
-        for number, run in enumerate(todo, 1):
-            if stop.requested is not None:
-                break
-            on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
-            mark = secrets.token_hex(8)
-            witness = _Witness(run)
-            started = datetime.datetime.now(datetime.UTC)
-            try:
-                scratch.prepare(run.scratch, stop)
-                away = aside(topology, run.placement, mask) if run.placement else frozenset[int]()
-                keeper.keep_to(away or mask)
-                write_guard.check(run.writes)
-                keeper.watch(mark)
-                outcome = run_process(
-                    run.argv, run.env, mark=mark, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd, aside=away,
-                    look=witness.look if run.placement else None,
-                )  # fmt: skip
-                keeper.watch("")
-            except Stopped:
-                break
-            except PinsweepError as error:
-                outcome = Outcome.not_started(str(error))
-            scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
-            status, reason, parsed = judge(run, outcome, witness.mismatches())
-            record = RunRecord(
-                run_id=0,
-                point_id=run.point.point_id,
-                repeat=run.repeat,
-                attempt=attempts.get(run.key, (0, ""))[0] + 1,
-                status=status,
-                reason=reason,
-                argv=run.argv,
-                env=run.env,
-                placement=run.placement,
-                seen=witness.seen(),
-                program=run.program,
-                order_index=next(order),
-                started_utc=started.isoformat(timespec="milliseconds"),
-                wall_s=outcome.wall_s,
-                exit_code=outcome.exit_code,
-                signal=outcome.signal,
-                usage=outcome.usage,
-                session=session,
+    for number, run in enumerate(todo, 1):
+        if stop.requested is not None:
+            break
+        on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
+        witness = _Witness(run)
+        started = datetime.datetime.now(datetime.UTC)
+        try:
+            scratch.prepare(run.scratch, stop)
+            away = aside(topology, run.placement, mask) if run.placement else frozenset[int]()
+            write_guard.check(run.writes)
+            outcome = run_process(
+                run.argv, run.env, watchdog=scratch.watchdog, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd,
+                look=witness.look if run.placement else None, aside=away,
+            )  # fmt: skip
+        except Stopped:
+            break
+        except PinsweepError as error:
+            outcome = Outcome.not_started(str(error))
+        scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
+        status, reason, parsed = judge(run, outcome, witness.mismatches())
+        record = RunRecord(
+            run_id=0,
+            point_id=run.point.point_id,
+            repeat=run.repeat,
+            attempt=attempts.get(run.key, (0, ""))[0] + 1,
+            status=status,
+            reason=reason,
+            argv=run.argv,
+            env=run.env,
+            placement=run.placement,
+            seen=witness.seen(),
+            program=run.program,
+            order_index=next(order),
+            started_utc=started.isoformat(timespec="milliseconds"),
+            wall_s=outcome.wall_s,
+            exit_code=outcome.exit_code,
+            signal=outcome.signal,
+            usage=outcome.usage,
+            session=session,
+        )
+        result.add_run(run, record, {"stdout": outcome.stdout, "stderr": outcome.stderr}, {})
+        summary.counts[status] += 1
+        if status == "ok":
+            summary.walls.setdefault(run.point.point_id, []).append(outcome.wall_s)
+        left_s -= run.estimate_s
+        on_event(Ended(number=number, total=len(todo), run=run, record=record, parsed=parsed))
+        if outcome.unended:
+            raise PinsweepError(
+                ", ".join(outcome.unended),
+                "cannot be ended, and would disturb every run after this one",
+                "see to it (a device or a file system that hangs, a process of another user); the same command then goes on",
             )
-            result.add_run(run, record, {"stdout": outcome.stdout, "stderr": outcome.stderr}, {})
-            summary.counts[status] += 1
-            if status == "ok":
-                summary.walls.setdefault(run.point.point_id, []).append(outcome.wall_s)
-            left_s -= run.estimate_s
-            on_event(Ended(number=number, total=len(todo), run=run, record=record, parsed=parsed))
-    finally:
-        keeper.dismiss()
     summary.stopped = stop.requested is not None
     return summary
 

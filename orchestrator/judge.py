@@ -47,12 +47,15 @@ def judge(
     Never raises: a parser that stumbles over a stranger's text has found an output that cannot be read, and the raw
     output is kept for the parser that will be put right.
     """
-    if outcome.error:
-        return "failed", outcome.error, None
+    left = f"; could not be ended: {', '.join(outcome.unended)}" if outcome.unended else ""
     if outcome.stopped:
-        return "interrupted", "stopped by the user", None
+        return "interrupted", (outcome.error or "stopped by the user") + left, None
+    if outcome.error:
+        return "failed", outcome.error + left, None
     if outcome.timed_out:
-        return "timeout", f"did not end within {run.timeout_s:.0f} s", None
+        return "timeout", f"did not end within {run.timeout_s:.0f} s{left}", None
+    if outcome.unended:
+        return "failed", f"it left processes behind that{left.removeprefix(';')}", None
     stdout, stderr = (data.decode("utf-8", "replace") for data in (outcome.stdout, outcome.stderr))
     how = (
         f"ended by signal {outcome.signal}: "

@@ -236,12 +236,13 @@ class Outcome:
     exit_code: int | None = None  # None: ended by a signal, or never started
     signal: int | None = None
     timed_out: bool = False
-    stopped: bool = False  # on request
+    stopped: bool = False  # on request; or with an `error`, because nobody was left to see its end
     wall_s: float = 0.0
     usage: Mapping[str, float] = field(default_factory=dict)
     stdout: bytes = b""
     stderr: bytes = b""
     error: str = ""  # why it is no process that came to its own end: not started, or it printed without end
+    unended: tuple[str, ...] = ()  # processes of it that could not be ended, in words
 
     @classmethod
     def not_started(cls, why: str) -> Outcome:

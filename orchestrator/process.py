@@ -1,32 +1,24 @@
-"""Start one process, sleep until it ends, and leave nothing of it behind. I/O.
+"""Have one process started, sleep until it ends or must be ended, and return how it went. I/O.
 
-A tool may start processes in sessions of their own (MPI launchers do), so a process group is not enough to end it.
-Each run carries a mark in its environment, which its descendants inherit; whoever bears the mark belongs to the run.
+Starting and ending is the watchdog's work; here is what pinsweep does meanwhile, which is to wait.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
-import resource
 import selectors
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import IO, Literal, Self
 
 from orchestrator.aside import moved_aside
 from orchestrator.model import Outcome
-
-MARK = "PINSWEEP_RUN"
-"""Environment variable that every process of a run inherits."""
-
-GRACE_S = 2.0
-"""What a tool gets between SIGTERM and SIGKILL: enough for fio to write its last report."""
+from orchestrator.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
 
 LOOK_EVERY_S = 0.12
 LOOKS = 12
@@ -45,7 +37,7 @@ class Stop:
     """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
 
     A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
-    again is taken literally, wherever this process is stuck; the keeper then cleans up.
+    again is taken literally, wherever this process is stuck; the watchdog then cleans up.
     """
 
     def __init__(self) -> None:
@@ -83,126 +75,102 @@ def run_process(
     argv: Sequence[str],
     env: Mapping[str, str],
     *,
-    mark: str,
+    watchdog: Watchdog,
     timeout_s: float,
     stop: Stop,
     cwd: str = "",
     look: Callable[[int], bool] | None = None,
     aside: Iterable[int] = (),
 ) -> Outcome:
-    """Run `argv` to its end, to its timeout or to a stop; in the last two cases its whole tree is ended.
+    """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
 
     `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
-    LOOKS times. For all the rest this process sleeps, on the CPUs `aside` if there are any: the tool itself inherits
-    the mask that this process has when it is called. Output goes to files in memory, never to a device that may be
-    under test.
+    LOOKS times. For all the rest this process sleeps, as the watchdog does, on the CPUs `aside` if there are any: the
+    tool itself gets the mask that this process has when it is called. Output goes to files in memory, never to a
+    device that may be under test.
     """
-    with _spool() as stdout, _spool() as stderr:
+    cpus = os.sched_getaffinity(0)
+    with _spool() as stdout, _spool() as stderr, moved_aside(aside):
         begun = time.monotonic()
         try:
-            process = subprocess.Popen(
-                list(argv), env={**os.environ, "LC_ALL": "C", **env, MARK: mark},
-                cwd=cwd or None,
-                stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+            watchdog.start(
+                argv, {**os.environ, "LC_ALL": "C", **env},
+                cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, aside=aside,
             )  # fmt: skip
-        except OSError as error:
-            return Outcome.not_started(f"{error.filename or argv[0]}: {error.strerror}")
-        try:
-            with moved_aside(aside):
-                ending = _wait(process.pid, stop, begun + timeout_s, look, (stdout, stderr))
-            if ending != "ended":
-                end_tree(mark, process.pid)
-            _, status, usage = os.wait4(process.pid, 0)
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, look, (stdout, stderr))
         except BaseException:  # whatever went wrong here, the tool is not left behind
-            end_tree(mark, process.pid)
-            process.wait()
+            watchdog.end()
             raise
-        wall_s = time.monotonic() - begun
-        code = process.returncode = os.waitstatus_to_exitcode(
-            status
-        )  # tells Popen that it has been waited for
-        if marked(mark):  # a daemon, or a child in a session of its own
-            end_tree(mark, process.pid)
-        return Outcome(
-            exit_code=code if code >= 0 else None,
-            signal=-code if code < 0 else None,
+        outcome = Outcome(
+            wall_s=time.monotonic() - begun,
             timed_out=ending == "timed out",
             stopped=ending == "stopped",
-            wall_s=wall_s,
-            usage=_usage(usage),
             stdout=_contents(stdout),
             stderr=_contents(stderr),
             error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if ending == "flooded" else "",
         )
+    return _with(answer, outcome)
+
+
+def _with(answer: Answer, outcome: Outcome) -> Outcome:
+    """Add what the watchdog says of the end to what was seen of it here."""
+    match answer:
+        case Ended(status=status, usage=usage, wall_s=wall_s, unended=unended):
+            code = None if status is None else os.waitstatus_to_exitcode(status)
+            return dataclasses.replace(
+                outcome,
+                exit_code=code if code is not None and code >= 0 else None,
+                signal=-code if code is not None and code < 0 else None,
+                wall_s=wall_s,
+                usage=usage,
+                unended=unended,
+            )
+        case Refused(reason=reason):
+            return Outcome.not_started(reason)
+        case Killed(unended=unended):
+            if outcome.timed_out or outcome.stopped or outcome.error:  # that stands, whoever did the rest
+                return dataclasses.replace(outcome, unended=unended)
+            return dataclasses.replace(
+                outcome,
+                stopped=True,
+                error="pinsweep's watchdog process was killed, and the tool with it",
+                unended=unended,
+            )
+        case Broken(traceback=traceback):
+            raise RuntimeError(f"the watchdog failed:\n{traceback}")
+        case Started():
+            raise AssertionError("started twice")
 
 
 def _wait(
-    pid: int, stop: Stop, deadline: float, look: Callable[[int], bool] | None, spools: Sequence[IO[bytes]]
-) -> Literal["ended", "stopped", "timed out", "flooded"]:
-    """Sleep until the process has ended, or must be."""
+    watchdog: Watchdog,
+    stop: Stop,
+    deadline: float,
+    look: Callable[[int], bool] | None,
+    spools: Sequence[IO[bytes]],
+) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
+    """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
+    pid = 0
     looks = LOOKS if look else 0
-    pidfd = os.pidfd_open(pid)
-    try:
-        with selectors.DefaultSelector() as selector:
-            selector.register(pidfd, selectors.EVENT_READ)
-            selector.register(stop, selectors.EVENT_READ)
-            while True:
-                if stop.requested is not None:
-                    return "stopped"
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return "timed out"
-                ready = {
-                    key.fd for key, _ in selector.select(min(left, LOOK_EVERY_S if looks else OUTPUT_CHECK_S))
-                }
-                if pidfd in ready:
-                    return "ended"
-                if look and looks and not ready:
-                    looks = 0 if look(pid) else looks - 1
-                if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
-                    return "flooded"
-    finally:
-        os.close(pidfd)
-
-
-def end_tree(mark: str, leader: int | None = None) -> None:
-    """End every process of a run: SIGTERM, a short grace, then SIGKILL until none is left."""
-    if leader is not None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGTERM)
-    for pid in marked(mark):
-        _kill(pid, signal.SIGTERM)
-    patience = time.monotonic() + GRACE_S
-    while (alive := marked(mark)) and time.monotonic() < patience:
-        time.sleep(0.02)
-    patience = time.monotonic() + 5.0
-    while alive and time.monotonic() < patience:
-        for pid in alive:
-            _kill(pid, signal.SIGKILL)
-        time.sleep(0.02)
-        alive = marked(mark)
-
-
-def marked(mark: str) -> list[int]:
-    """Return the ids of all living processes that bear the mark, zombies left out."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        with contextlib.suppress(OSError):  # it ended meanwhile, or it is not ours
-            if wanted in Path(entry.path, "environ").read_bytes().split(b"\0") and not _is_zombie(entry.path):
-                found.append(int(entry.name))
-    return found
-
-
-def _is_zombie(path: str) -> bool:
-    return Path(path, "stat").read_bytes().rpartition(b")")[2].split()[0] in (b"Z", b"X")
-
-
-def _kill(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
+    with selectors.DefaultSelector() as selector:
+        selector.register(watchdog, selectors.EVENT_READ)
+        selector.register(stop, selectors.EVENT_READ)
+        while True:
+            if stop.requested is not None:
+                return "stopped", watchdog.end()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return "timed out", watchdog.end()
+            ready = selector.select(min(left, LOOK_EVERY_S if looks else OUTPUT_CHECK_S))
+            if any(key.fileobj is watchdog for key, _ in ready):
+                answer = watchdog.receive()
+                if not isinstance(answer, Started):
+                    return "by itself", answer
+                pid = answer.pid
+            if look and looks and pid and not ready:
+                looks = 0 if look(pid) else looks - 1
+            if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
+                return "flooded", watchdog.end()
 
 
 def _spool() -> IO[bytes]:
@@ -213,15 +181,3 @@ def _spool() -> IO[bytes]:
 def _contents(spool: IO[bytes]) -> bytes:
     spool.seek(0)
     return spool.read(OUTPUT_LIMIT_BYTES)
-
-
-def _usage(usage: resource.struct_rusage) -> dict[str, float]:
-    return {
-        "user_s": usage.ru_utime,
-        "system_s": usage.ru_stime,
-        "max_rss_bytes": usage.ru_maxrss * 1024.0,
-        "minor_faults": float(usage.ru_minflt),
-        "major_faults": float(usage.ru_majflt),
-        "voluntary_switches": float(usage.ru_nvcsw),
-        "involuntary_switches": float(usage.ru_nivcsw),
-    }

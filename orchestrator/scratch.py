@@ -1,8 +1,8 @@
 """The scratch folder: made, filled, bounded and removed by pinsweep, and by nobody else. I/O.
 
 The folder is recognised by a marker file, which is also its lock. A folder without the marker is not ours and is
-never written to or removed. `keeper` outlives this process just long enough to end the tool and remove the folder
-when this process is killed; it inherits the lock, so the next pinsweep waits until the folder is gone.
+never written to or removed. When this process is killed, the watchdog removes the folder after it has ended the tool;
+it holds the lock, too, so the next pinsweep waits until the folder is gone.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator import lockfile
 from orchestrator.model import ScratchFile
-from orchestrator.process import Stop, end_tree
+from orchestrator.process import Stop
+from orchestrator.watchdog import Watchdog
 from parsers.errors import PinsweepError, UserError
 
 MARKER = ".pinsweep-scratch"
@@ -34,11 +34,11 @@ class Stopped(Exception):
 
 
 class Scratch:
-    """An open scratch folder."""
+    """An open scratch folder, and who watches over it."""
 
-    def __init__(self, path: Path, lock: int) -> None:
+    def __init__(self, path: Path, watchdog: Watchdog) -> None:
         self.path = path
-        self.lock = lock
+        self.watchdog = watchdog
         self._made: dict[str, ScratchFile] = {}
 
     def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
@@ -118,18 +118,21 @@ def free_bytes(folder: Path) -> int:
 
 @contextmanager
 def open_scratch(path: Path) -> Iterator[Scratch]:
-    """Make the folder, hold its lock, remove all of it at the end.
+    """Make the folder, hold its lock, start the watchdog, remove all of it at the end.
 
-    Raises UserError if the folder is not ours or another pinsweep is using it.
+    Raises UserError if the folder is not ours or another pinsweep is using it, PinsweepError if there is no watchdog.
     """
     lock = _lock(path)
+    watchdog = None
     try:
+        watchdog = Watchdog(keep=(lock,), on_orphaned=lambda: _remove(path))
         for entry in path.iterdir():  # what a killed run may have left
             if entry.name != MARKER:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-        yield Scratch(path, lock)
+        yield Scratch(path, watchdog)
     finally:
-        _remove(path)
+        if watchdog is None or watchdog.stop():
+            _remove(path)
         os.close(lock)
 
 
@@ -186,71 +189,3 @@ def _remove(path: Path) -> None:
         path.rmdir()
         if path.parent.name == "pinsweep-scratch":
             path.parent.rmdir()
-
-
-class Keeper:
-    """A process that sleeps until its parent dies, then ends the tool that was running and removes the scratch folder.
-
-    Ctrl-C and errors are the parent's own business; this is for SIGKILL and the out-of-memory killer.
-    """
-
-    def __init__(self, scratch: Scratch) -> None:
-        read, self._write = os.pipe2(os.O_CLOEXEC)
-        try:
-            self.pid = os.fork()
-        except OSError as error:
-            os.close(self._write)
-            os.close(read)
-            raise PinsweepError(
-                "keeper",
-                f"no process can be started: {error.strerror}",
-                "ulimit -u, or pids.max of the cgroup",
-            ) from error
-        if self.pid == 0:
-            _keep(read, scratch)
-        os.close(read)
-
-    def watch(self, mark: str) -> None:
-        """Name the run that starts now; an empty mark: none is running."""
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # it was killed: an insurance less, no reason to end the sweep
-            os.write(self._write, f"{mark}\n".encode())
-
-    def keep_to(self, cpus: Iterable[int]) -> None:
-        """Let it wait on these CPUs from now on."""
-        with contextlib.suppress(OSError):  # none of them is left to us
-            os.sched_setaffinity(self.pid, cpus)
-
-    def dismiss(self) -> None:
-        """Let it go without doing anything."""
-        with contextlib.suppress(BrokenPipeError):
-            os.write(self._write, b"dismissed\n")
-        os.close(self._write)
-        os.waitpid(self.pid, 0)
-
-
-def _keep(pipe: int, scratch: Scratch) -> None:
-    """Be the keeper; never returns."""
-    status = 1
-    try:
-        os.setsid()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/comm").write_text("pinsweep-keeper")
-        low, high = sorted((pipe, scratch.lock))
-        os.closerange(0, low)
-        os.closerange(low + 1, high)
-        os.closerange(high + 1, 65536)
-        heard = b""
-        while chunk := os.read(pipe, 4096):
-            heard = (heard + chunk)[-4096:]
-        last = heard.decode().rstrip("\n").rpartition("\n")[2]
-        if last != "dismissed":
-            if last:
-                end_tree(last)
-            _remove(scratch.path)
-        status = 0
-    finally:
-        os._exit(status)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -202,25 +204,125 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
     assert [status for *_, status in rows if status != "ok"] == ["interrupted"]
 
 
+SLEEP = f"sleep 300.{os.getpid():08}"
+HIDING = f'setsid env -i {SLEEP} & (setsid env -i sh -c "{SLEEP} & exit" &); '
+"""Leaves two processes behind that no environment, no session, no group and no parent leads to."""
+
+
+def hiding() -> int:
+    wanted = SLEEP.encode().split()
+    return sum(words(entry)[:2] == wanted for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def words(entry: Path) -> list[bytes]:
+    try:
+        return (entry / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def until(condition: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < ends, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_what_hides_from_its_run_ends_with_it(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(
+        ECHO.replace("sleep {seconds}", HIDING + "sleep {seconds}").replace("repeats: 3", "repeats: 1")
+    )
+
+    done = pinsweep("run", "echo.yaml", "-o", "echo.db")
+
+    assert done.returncode == 0, done.stderr
+    assert {status for *_, status in statuses(tmp_path / "echo.db")} == {"ok"}
+    assert hiding() == 0
+
+
+def test_a_killed_watchdog_is_told_and_the_sweep_goes_on(
+    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "0.5").replace("repeats: 3", "repeats: 1"))
+    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+    wait_for_runs(tmp_path / "echo.db", 1)
+    time.sleep(0.2)  # into the second
+    (watchdog,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(watchdog), signal.SIGKILL)
+    _, stderr = process.communicate(timeout=30)
+
+    assert process.returncode == 1
+    assert stderr.count("interrupted: pinsweep's watchdog process was killed, and the tool with it") == 1
+    assert sorted(status for *_, status in statuses(tmp_path / "echo.db")) == ["interrupted", *["ok"] * 3]
+    assert nothing_is_left(home)
+    assert not list(tmp_path.glob("pinsweep-scratch*"))
+
+    assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
+    assert [status for *_, status in statuses(tmp_path / "echo.db")].count("ok") == 4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("setpriv"),
+    reason="needs root, to become somebody else with setpriv",
+)
+def test_a_sweep_does_not_go_on_beside_what_cannot_be_ended(tmp_path: Path, home: Mapping[str, str]) -> None:
+    """Root without CAP_KILL, as an ordinary user is towards what a setuid program started."""
+    (tmp_path / "echo.yaml").write_text(
+        ECHO.replace("sleep {seconds}", f"setpriv --reuid 65534 setsid {SLEEP} & sleep {{seconds}}")
+    )
+    try:
+        done = subprocess.run(
+            ["setpriv", "--bounding-set", "-kill", "--inh-caps", "-kill", "--",
+             sys.executable, "-m", "pinsweep", "run", "echo.yaml", "-o", "echo.db"],
+            cwd=tmp_path, env={**os.environ, **home}, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert hiding() == 1
+        assert done.returncode == 1
+        assert re.search(r"error: sleep \(pid \d+, state S, user 65534\): cannot be ended", done.stderr)
+        assert [status for *_, status in statuses(tmp_path / "echo.db")] == ["failed"]
+        assert not list(tmp_path.glob("pinsweep-scratch*"))
+    finally:
+        for entry in Path("/proc").iterdir():
+            if words(entry)[:2] == SLEEP.encode().split():
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
 @pytest.mark.slow
 def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
-    """One good run per cell and repeat at the end, whatever the moments were; the file is sound at each of them."""
+    """One good run per cell and repeat at the end, whatever the moments were. After each of them: no run that was announced
+    is lost, the file is sound, no process and no scratch folder is left."""
     moments = random.Random(9)
     (tmp_path / "echo.yaml").write_text(
-        ECHO.replace("[1, 2, 3, 4]", "1..10").replace("repeats: 3", "repeats: 6")
+        ECHO.replace("[1, 2, 3, 4]", "1..10")
+        .replace("repeats: 3", "repeats: 6")
+        .replace("sleep {seconds}", HIDING + "sleep {seconds}")
     )
-    for _ in range(20):
+    announced = 0
+    for turn in range(20):
         process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-        time.sleep(moments.uniform(0.2, 1.2))
+        assert process.stderr is not None
+        told = ""
+        if turn % 2:  # while it measures; else while it starts
+            while not told.startswith("["):
+                told = process.stderr.readline()
+        time.sleep(moments.uniform(0.0, 0.4) if turn % 2 else moments.uniform(0.2, 1.2))
         process.kill()
-        process.communicate()
-        with sqlite3.connect(tmp_path / "echo.db") as db:
-            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        _, stderr = process.communicate()
+        announced += sum(line.startswith("[") for line in [told, *stderr.splitlines()])
+        until(lambda: nothing_is_left(home) and not hiding())
+        assert not list(tmp_path.glob("pinsweep-scratch*"))
+        if (tmp_path / "echo.db").exists():
+            with sqlite3.connect(tmp_path / "echo.db") as db:
+                assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert announced == 0 or len(statuses(tmp_path / "echo.db")) >= announced
+    assert announced
 
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
     good = [(point, repeat) for point, repeat, status in statuses(tmp_path / "echo.db") if status == "ok"]
     assert len(good) == len(set(good)) == 60
     assert nothing_is_left(home)
+    assert not hiding()
     assert not list(tmp_path.glob("pinsweep-scratch*"))
 
 

@@ -20,6 +20,7 @@ from orchestrator.model import Place
 from orchestrator.place import Unplaceable, resolve
 from orchestrator.process import Stop, run_process
 from orchestrator.topology import Topology, topology_from_text
+from orchestrator.watchdog import Watchdog
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "hwloc"
 MACHINES = tomllib.loads((FIXTURES / "machines.toml").read_text(encoding="utf-8"))["machines"]
@@ -128,7 +129,7 @@ def test_nowhere_to_go_is_no_error() -> None:
 
 
 @needs_two_cores
-def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside() -> None:
+def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside(watchdog: Watchdog) -> None:
     mask = os.sched_getaffinity(0)
     ours: list[frozenset[int]] = []
 
@@ -139,7 +140,7 @@ def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside() -> None:
     with Stop() as stop:
         outcome = run_process(
             ["sh", "-c", "sleep 0.3; grep Cpus_allowed_list /proc/self/status"],
-            {}, mark="aside", timeout_s=10, stop=stop, look=look, aside={max(mask)},
+            {}, watchdog=watchdog, timeout_s=10, stop=stop, look=look, aside={max(mask)},
         )  # fmt: skip
 
     assert ours == [{max(mask)}]
@@ -149,24 +150,24 @@ def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside() -> None:
 
 @needs_two_cores
 @pytest.mark.skipif(not shutil.which("numactl"), reason="numactl is not installed")
-def test_numactl_gets_every_cpu_that_pinsweep_has_left() -> None:
+def test_numactl_gets_every_cpu_that_pinsweep_has_left(watchdog: Watchdog) -> None:
     """The trap: numactl says "cpu argument N is out of range" of a PU outside of the mask that it inherits."""
     mask = sorted(os.sched_getaffinity(0))
     for cpu in mask:
         with Stop() as stop:
             outcome = run_process(
                 ["numactl", f"--physcpubind={cpu}", "--", "grep", "Cpus_allowed_list", "/proc/self/status"],
-                {}, mark="aside", timeout_s=10, stop=stop, aside=set(mask) - {cpu},
+                {}, watchdog=watchdog, timeout_s=10, stop=stop, aside=set(mask) - {cpu},
             )  # fmt: skip
         assert (outcome.exit_code, outcome.stdout.split()[1:]) == (0, [str(cpu).encode()]), outcome.stderr
 
 
 @needs_two_cores
-def test_the_mask_comes_back_after_a_timeout() -> None:
+def test_the_mask_comes_back_after_a_timeout(watchdog: Watchdog) -> None:
     mask = os.sched_getaffinity(0)
     with Stop() as stop:
         outcome = run_process(
-            ["sleep", "30"], {}, mark=f"aside-{os.getpid()}", timeout_s=0.2, stop=stop, aside={min(mask)}
+            ["sleep", "30"], {}, watchdog=watchdog, timeout_s=0.2, stop=stop, aside={min(mask)}
         )
 
     assert outcome.timed_out

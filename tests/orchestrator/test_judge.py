@@ -35,6 +35,17 @@ def planned(repeat: int = 1) -> PlannedRun:
         (Outcome(signal=11, stderr=b""), "failed", "ended by signal 11: it printed nothing"),
         (Outcome(signal=11, stdout=b"reply 7"), "failed", "ended by signal 11: reply 7"),
         (Outcome(signal=15, stopped=True, stdout=b"reply 7"), "interrupted", "stopped by the user"),
+        (Outcome(stopped=True, error="its watchdog was killed"), "interrupted", "its watchdog was killed"),
+        (
+            Outcome(exit_code=0, stdout=b"reply 7", unended=("fio (pid 7, state D, user 0)", "2 more")),
+            "failed",
+            "it left processes behind that could not be ended: fio (pid 7, state D, user 0), 2 more",
+        ),
+        (
+            Outcome(timed_out=True, unended=("fio (pid 7, state D, user 0)",)),
+            "timeout",
+            "did not end within 5 s; could not be ended: fio (pid 7, state D, user 0)",
+        ),
         (Outcome(signal=15, timed_out=True, stdout=b"reply 7"), "timeout", "did not end within 5 s"),
         (Outcome.not_started("x: No such file or directory"), "failed", "x: No such file or directory"),
         (

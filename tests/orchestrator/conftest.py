@@ -1,0 +1,17 @@
+"""What the tests of the orchestrator share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from orchestrator.watchdog import Watchdog
+
+
+@pytest.fixture
+def watchdog() -> Iterator[Watchdog]:
+    """A watchdog that has nothing left to do when the test is over."""
+    watchdog = Watchdog()
+    yield watchdog
+    assert watchdog.stop()
