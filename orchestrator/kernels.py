@@ -13,15 +13,17 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from orchestrator.asking import ask
 from parsers.errors import UserError
 
 COMPILERS: Final = ("cc", "gcc", "clang")
 """Names to look for on PATH, the preferred first."""
+
+_COMPILE_TIMEOUT_S = 120.0
 
 _HERE = Path(__file__).resolve().parent
 _CPUINFO = Path("/proc/cpuinfo")
@@ -122,12 +124,16 @@ _INSTALL_OPENMP = "Debian, Ubuntu: apt install gcc (or libomp-dev for clang) · 
 
 def _compile(source: Path, argv: list[str]) -> None:
     """Run the compiler. Raises UserError with its first error and, where that tells, what is missing."""
-    done = subprocess.run(
-        argv, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
-    )
-    if done.returncode == 0:
+    said = ask(argv, timeout_s=_COMPILE_TIMEOUT_S)
+    if said is None:
+        raise UserError(
+            f"kernels/{source.name}",
+            f"{argv[0]} cannot be started, or did not end within {_COMPILE_TIMEOUT_S:.0f} s",
+            "it takes 1 to 2 s: see what the compiler waits for",
+        )
+    if said.exit_status == 0:
         return
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    lines = [line for line in said.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     first = next((line for line in lines if "error" in line or "cannot find" in line), "no message")
     hint = "pinsweep's kernels need a C11 compiler with GNU extensions: gcc 9 or clang 11, or newer"
     if re.search(r"omp\.h|fopenmp|-lgomp|-lomp|libgomp|libomp", first):
@@ -155,8 +161,8 @@ def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
 
 def _compiler_text(compiler: str) -> str:
     """Return what the compiler says of itself, all lines: distributions patch one version in many ways."""
-    done = subprocess.run([compiler, "--version"], capture_output=True, text=True, errors="replace")
-    return done.stdout
+    said = ask([compiler, "--version"], timeout_s=_COMPILE_TIMEOUT_S)
+    return said.stdout.decode("utf-8", "replace") if said else ""
 
 
 def cpu_kinds(cpuinfo: str) -> str:

@@ -8,13 +8,13 @@ import platform
 import re
 import shutil
 import socket
-import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from orchestrator.asking import ask
 from orchestrator.cpulist import format_cpulist, parse_cpulist
 from orchestrator.facts import MemoryModule
 from orchestrator.topology import (
@@ -384,17 +384,7 @@ def _output(
     argv: Sequence[str], env: dict[str, str] | None = None, *, even_failed: bool = False
 ) -> str | None:
     """Return what a command prints, None if it is not there, hangs, or fails (unless `even_failed`)."""
-    try:
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
-            env={**(os.environ if env is None else env), "LC_ALL": "C"},
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+    said = ask(argv, timeout_s=TIMEOUT_S, env=env)
+    if said is None or (said.exit_status != 0 and not even_failed):
         return None
-    return done.stdout if even_failed or done.returncode == 0 else None
+    return said.stdout.decode("utf-8", "replace")

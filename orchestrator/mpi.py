@@ -11,12 +11,12 @@ import mmap
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from orchestrator.asking import ask
 from parsers.errors import UserError
 
 OPEN_MPI: Final = "Open MPI"
@@ -203,11 +203,5 @@ def _holds(path: str, text: bytes) -> bool:
 
 def _say(argv: tuple[str, ...], env: Mapping[str, str]) -> str:
     """Return what a program prints; empty if it does not answer."""
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", **env},
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+    said = ask(argv, timeout_s=10, env={**os.environ, **env})
+    return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""

@@ -14,12 +14,12 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator.asking import ask
 from orchestrator.tools import Ask, Probed, Program, get_tool
 from parsers.errors import PinsweepError, UserError
 
@@ -179,11 +179,5 @@ def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:
     """Return what a program prints about itself; empty if it does not answer."""
     if not argv:
         return ""
-    try:
-        done = subprocess.run(
-            argv, capture_output=True, timeout=_ASK_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C", **(env or {})},
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")
+    said = ask(argv, timeout_s=_ASK_TIMEOUT_S, env={**os.environ, **(env or {})})
+    return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""
