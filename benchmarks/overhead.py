@@ -2,13 +2,15 @@
 
     python benchmarks/overhead.py --runs 200 --turns 5 --json overhead.json
 
-A run is `numactl --physcpubind=0 -- echo N`, started by a loop of sh, by a loop of Python, and by `pinsweep run`, in turns.
+A run is `numactl --physcpubind=0 -- echo N`, started by a loop of sh, by a loop of Python, and by `pinsweep run`, in turns;
+and by `pinsweep run` beside a thousand processes that sleep, as on a server with many services.
 What a start costs once is taken off: each side runs few and many, and the difference is divided.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -16,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from turns import Failed, Row, Sample, Side, compare, report, run, take_turns
 
 FEW = 20
+CROWD = 1000
 
 EXPERIMENT = """\
 schema: 1
@@ -79,15 +82,18 @@ def main() -> int:
 
 def _per_run(folder: Path, numactl: str, cpu: int, many: int, turns: int) -> tuple[list[Row], list[Sample]]:
     """Compare the milliseconds of one run: (many - few) of each side, turn by turn."""
+    crowd = f"pinsweep run beside {CROWD}"
     loops: dict[str, Callable[[int], list[str]]] = {
         "pinsweep run": lambda n: _pinsweep(folder, "echo {n}", cpu, n),
+        crowd: lambda n: _pinsweep(folder, "echo {n}", cpu, n),
         "Python loop": lambda n: [sys.executable, "-c", PYTHON, str(n), *_floor(numactl, cpu)],
         "sh loop": lambda n: ["sh", "-c", SHELL, str(n), *_floor(numactl, cpu)],
     }
     samples: list[Sample] = []
     for turn in range(turns):
         for name, argv in loops.items():
-            few, lots = (run(Side(name=name, argv=argv(n), read=_cost), turn) for n in (FEW, many))
+            with sleepers(CROWD if name == crowd else 0):
+                few, lots = (run(Side(name=name, argv=argv(n), read=_cost), turn) for n in (FEW, many))
             figures = {k: (lots.figures[k] - few.figures[k]) / (many - FEW) for k in lots.figures}
             samples.append(
                 Sample(
@@ -95,8 +101,24 @@ def _per_run(folder: Path, numactl: str, cpu: int, many: int, turns: int) -> tup
                     wall_s=lots.wall_s, cpu_s=lots.cpu_s, foreign=max(few.foreign, lots.foreign),
                 )
             )  # fmt: skip
-    pairs = (("pinsweep run", "Python loop"), ("pinsweep run", "sh loop"), ("Python loop", "sh loop"))
+    pairs = (
+        ("pinsweep run", "Python loop"), ("pinsweep run", "sh loop"), ("Python loop", "sh loop"),
+        (crowd, "pinsweep run"),
+    )  # fmt: skip
     return [row for ours, theirs in pairs for row in compare(samples, ours, theirs)], samples
+
+
+@contextlib.contextmanager
+def sleepers(number: int) -> Iterator[None]:
+    """Let so many processes sleep on this machine meanwhile."""
+    processes = [subprocess.Popen(["sleep", "600"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
 
 
 def _floor(numactl: str, cpu: int) -> list[str]:
@@ -137,19 +159,20 @@ def _start(_: str, used: Mapping[str, float]) -> dict[str, float]:
 
 
 def waiting(folder: Path, cpu: int, wait_s: int, settle_s: float = 3.0) -> dict[str, float]:
-    """Return CPU (ms) and voluntary switches of pinsweep's own threads, a second of waiting for a `sleep`."""
+    """Return CPU (ms) and voluntary switches of pinsweep and its watchdog, a second of waiting for a `sleep`."""
     argv = _pinsweep(folder, f"sh -c 'sleep {wait_s}; echo {{n}}'", cpu, 1)
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 20
-        while not _children(process.pid):
+        while not (watchdog := _children(process.pid)) or not _children(watchdog[0]):
             if time.monotonic() > deadline or process.poll() is not None:
                 raise Failed("pinsweep started no tool")
             time.sleep(0.02)
         time.sleep(settle_s)  # the looks at where the tool runs are over
-        cpu_ms, switches, begun = *_own(process.pid), time.monotonic()
+        both = (process.pid, *watchdog)
+        cpu_ms, switches, begun = *_own(*both), time.monotonic()
         time.sleep(wait_s - settle_s - 2)
-        cpu_ms_later, switches_later, ended = *_own(process.pid), time.monotonic()
+        cpu_ms_later, switches_later, ended = *_own(*both), time.monotonic()
     finally:
         process.terminate()
         process.wait()
@@ -160,19 +183,19 @@ def waiting(folder: Path, cpu: int, wait_s: int, settle_s: float = 3.0) -> dict[
     }
 
 
-def _own(pid: int) -> tuple[float, int]:
-    """Return (CPU milliseconds, voluntary switches) of a process's own threads, its children left out."""
+def _own(*pids: int) -> tuple[float, int]:
+    """Return (CPU milliseconds, voluntary switches) of the threads of these processes, their children left out."""
     cpu_ns = switches = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
+    for task in (task for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()):
         cpu_ns += int((task / "schedstat").read_text().split()[0])
         found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.MULTILINE)
         switches += int(found[1]) if found else 0
     return cpu_ns / 1e6, switches
 
 
-def _children(pid: int) -> list[str]:
+def _children(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [child for task in tasks for child in (task / "children").read_text().split()]
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 if __name__ == "__main__":
