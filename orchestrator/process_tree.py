@@ -141,7 +141,7 @@ def _is_exiting(pid: int) -> bool:
 def _describe(pid: int) -> str:
     name, fields = _stat(pid)
     state = fields[0] if fields else "ended"
-    return f"{name} (pid {pid}, state {state}, user {_owner(pid)})"
+    return f"{name or '?'} (pid {pid}, state {state}, user {_owner(pid)})"
 
 
 def _owner(pid: int) -> str:

@@ -123,17 +123,26 @@ def open_scratch(path: Path) -> Iterator[Scratch]:
     Raises UserError if the folder is not ours or another pinsweep is using it, PinsweepError if there is no watchdog.
     """
     lock = _lock(path)
-    watchdog = None
     try:
         watchdog = Watchdog(keep=(lock,), on_orphaned=lambda: _remove(path))
+    except BaseException:
+        _remove(path)
+        os.close(lock)
+        raise
+    removed = False
+    try:
         for entry in path.iterdir():  # what a killed run may have left
             if entry.name != MARKER:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         yield Scratch(path, watchdog)
     finally:
-        if watchdog is None or watchdog.stop():
-            _remove(path)
-        os.close(lock)
+        try:
+            if not watchdog.busy:
+                _remove(path)
+                removed = True
+        finally:  # whoever loses patience interrupts this, too
+            watchdog.stop(finished=removed)
+            os.close(lock)
 
 
 def _lock(path: Path) -> int:
@@ -158,8 +167,13 @@ def _lock(path: Path) -> int:
                     "another pinsweep is using this scratch folder",
                     "wait for it, or choose another with --scratch",
                 )
-            os.truncate(lock, 0)
-            os.pwrite(lock, MARKER_TEXT.encode(), 0)
+            try:
+                os.truncate(lock, 0)
+                os.pwrite(lock, MARKER_TEXT.encode(), 0)
+            except OSError:  # the file system is full
+                _remove(path)
+                os.close(lock)
+                raise
             return lock
     except OSError as error:
         raise UserError(

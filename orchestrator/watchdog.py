@@ -89,14 +89,14 @@ class Watchdog:
     """The watchdog as pinsweep sees it.
 
     `keep` are descriptors that it holds for as long as it lives; `on_orphaned` is what it does last when pinsweep has
-    died. One tool runs at a time.
+    died. One tool runs at a time: `busy`, until it has ended.
     """
 
     def __init__(self, *, keep: Iterable[int] = (), on_orphaned: Callable[[], None] = lambda: None) -> None:
         self._keep = tuple(keep)
         self._on_orphaned = on_orphaned
         self._not_ours = frozenset(children(os.getpid()))
-        self._running = False
+        self.busy = False
         self._begin()
         self._adopted_before = adopt_orphans(True)
 
@@ -150,13 +150,13 @@ class Watchdog:
         request = {
             "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "aside": sorted(aside),
         }  # fmt: skip
-        self._running = True
+        self.busy = True
         try:
             _send(self._channel, "start", request, outputs)
         except OSError:  # it was killed while nothing ran
             self._recover()
             self._begin()
-            self._running = True
+            self.busy = True
             _send(self._channel, "start", request, outputs)
 
     def receive(self) -> Answer:
@@ -167,12 +167,12 @@ class Watchdog:
             return self._recover()
         answer = _ANSWERS[name](**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
         if not isinstance(answer, Started):
-            self._running = False
+            self.busy = False
         return answer
 
     def end(self) -> Answer:
         """End the tool, if one is running, and all that it started; return how it ended."""
-        if not self._running:
+        if not self.busy:
             return Killed()
         try:
             _send(self._channel, "end", {})
@@ -182,17 +182,16 @@ class Watchdog:
             pass
         return answer
 
-    def stop(self) -> bool:
-        """Let it go; False if it still has a tool to end, and then does the rest by itself."""
-        left_to_it = self._running
-        with contextlib.suppress(OSError):
-            if not left_to_it:
+    def stop(self, *, finished: bool = True) -> None:
+        """Let it go. If it still has a tool to end, or not all is `finished`, it does the rest by itself."""
+        finished = finished and not self.busy
+        if finished:
+            with contextlib.suppress(OSError):
                 _send(self._channel, "leave", {})
         self._channel.close()
-        if not left_to_it:
+        if finished:
             self._wait_for_it()
         adopt_orphans(self._adopted_before)
-        return not left_to_it
 
     def _recover(self) -> Killed:
         """Do its work: it was killed, or does not answer."""
@@ -202,7 +201,7 @@ class Watchdog:
                 os.kill(self.pid, signal.SIGKILL)
         self._wait_for_it()
         unended = end_descendants(self._not_ours)
-        self._running = False
+        self.busy = False
         return Killed(unended=unended)
 
     def _wait_for_it(self) -> None:

@@ -14,4 +14,5 @@ def watchdog() -> Iterator[Watchdog]:
     """A watchdog that has nothing left to do when the test is over."""
     watchdog = Watchdog()
     yield watchdog
-    assert watchdog.stop()
+    assert not watchdog.busy
+    watchdog.stop()

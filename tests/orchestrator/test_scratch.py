@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -146,6 +147,19 @@ def test_a_folder_is_empty_each_time(tmp_path: Path) -> None:
         scratch.prepare((folder,), stop)
 
         assert list((tmp_path / "s" / "files").iterdir()) == []
+
+
+def test_a_full_file_system_leaves_no_folder(tmp_path: Path) -> None:
+    """A file that may not grow fails in the same place, and needs no file system of its own."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be made"), open_scratch(tmp_path / "s"):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 KILLED = """
