@@ -172,7 +172,7 @@ class _Witness:
         self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
         self._processes: tuple[proof.Process, ...] = ()
         self._own_cpus: frozenset[int] = frozenset()
-        self._suspicions: list[list[str]] = []
+        self._suspicions: list[list[proof.Mismatch]] = []
 
     def look(self, pid: int) -> bool:
         """Look once; True if there is nothing more to wait for."""
@@ -184,12 +184,14 @@ class _Witness:
         self._own_cpus = frozenset(os.sched_getaffinity(0))
         settled = proof.settled(self._asked, processes, self._threads)
         found = proof.mismatches(self._asked, processes)
+        done = settled and not found
         if len(self._suspicions) + 2 < LOOKS:  # what may still come right
-            passing = [] if settled else ["asked for"]  # ranks that have not started yet
-            passing.append("memory policy")  # Intel MPI lifts the policy for some 0.3 s of MPI_Init
-            found = [text for text in found if not any(word in text for word in passing)]
+            if not settled:  # ranks that have not started yet
+                found = []
+            # Intel MPI lifts the policy for some 0.3 s of MPI_Init
+            found = [mismatch for mismatch in found if mismatch.of != "policy"]
         self._suspicions.append(found)
-        return settled and not proof.mismatches(self._asked, processes)
+        return done
 
     def mismatches(self) -> list[str]:
         """Return what the last looks agree was not as asked; [] too where a run was too short for them.
@@ -200,7 +202,7 @@ class _Witness:
         last = self._suspicions[-needed:]
         if len(last) < needed:
             return []
-        return [text for text in last[-1] if all(text in look for look in last)]
+        return [mismatch.text for mismatch in last[-1] if all(mismatch in look for look in last)]
 
     def seen(self) -> dict[str, Any] | None:
         if not self._processes:

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from orchestrator.cpulist import format_cpulist, parse_cpulist
 from orchestrator.model import Group, Placement
@@ -88,53 +88,59 @@ def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) ->
     )
 
 
-def mismatches(asked: Placement, processes: Sequence[Process]) -> list[str]:
+class Mismatch(NamedTuple):
+    """Where a process is not as its placement says."""
+
+    of: Literal["PUs", "crowd", "cpuset", "policy", "rank"]
+    text: str
+
+
+def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]:
     """Say where the processes are not as the placement says; [] if they are.
 
     Fewer processes than asked for are no mismatch: of two ranks that end, one ends first. `settled` tells.
     """
-    found: list[str] = []
+    found: list[Mismatch] = []
     workers = tool_processes(processes)
     if len(asked.groups) == 1:
-        return found + [text for worker in workers for text in _against(asked.groups[0], worker)]
+        return [mismatch for worker in workers for mismatch in _against(asked.groups[0], worker)]
     for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):
         rank = number if worker.rank is None else worker.rank
         if rank < len(asked.groups):
-            found += [f"rank {rank}: {text}" for text in _against(asked.groups[rank], worker)]
+            own = _against(asked.groups[rank], worker)
+            found += [Mismatch(mismatch.of, f"rank {rank}: {mismatch.text}") for mismatch in own]
         else:
-            found.append(f"rank {rank} was not asked for ({worker.name})")
+            found.append(Mismatch("rank", f"rank {rank} was not asked for ({worker.name})"))
     return found
 
 
-def _against(group: Group, process: Process) -> list[str]:
-    found: list[str] = []
+def _against(group: Group, process: Process) -> Iterator[Mismatch]:
     wanted = frozenset(group.cpus)
     who = f"{process.name} ({process.pid})"
     outside = [thread for thread in process.threads if not thread.cpus <= wanted]
     if outside:
         others = frozenset().union(*(thread.cpus for thread in outside)) - wanted
         count = f"{len(outside)} of {len(process.threads)} threads" if len(process.threads) > 1 else "it"
-        found.append(
-            f"{who}: {count} may run on PUs {format_cpulist(others)}, asked for {format_cpulist(wanted)}"
-        )
+        text = f"{who}: {count} may run on PUs {format_cpulist(others)}, asked for {format_cpulist(wanted)}"
+        yield Mismatch("PUs", text)
     elif len(process.threads) >= len(wanted) and process.cpus != wanted:
-        found.append(
+        text = (
             f"{who}: {len(process.threads)} threads are crowded on PUs {format_cpulist(process.cpus)}, "
             f"asked for {format_cpulist(wanted)}"
         )
+        yield Mismatch("crowd", text)
     nodes = frozenset(group.membind or group.interleave)
     if not nodes <= process.mems_allowed:
-        found.append(
+        text = (
             f"{who}: its cpuset allows memory of NUMA nodes {format_cpulist(process.mems_allowed)}, "
             f"asked for {format_cpulist(nodes)}"
         )
+        yield Mismatch("cpuset", text)
     if process.policy and nodes:
         mode = "bind" if group.membind else "interleave"
         if _policy(process.policy) != (mode, nodes):
-            found.append(
-                f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
-            )
-    return found
+            text = f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
+            yield Mismatch("policy", text)
 
 
 def _policy(text: str) -> tuple[str, frozenset[int]]:

@@ -61,9 +61,7 @@ def _findings(
 
 def _cells(faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
-    by_cell = group_by(
-        faults, lambda f: (*cell_key(f.run), f.cell, f.text.partition(":")[0] if f.cell else "")
-    )
+    by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
         runs = {fault.run.record.run_id for fault in members}
         cell = members[0].cell or members[0].run.point.describe()

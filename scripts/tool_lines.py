@@ -24,7 +24,12 @@ NAMES = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(WORDS.values()) + r")(?![A-
 
 
 def main() -> int:
-    found = [line for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")) for line in lines(path)]
+    found = [
+        line
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        for line in lines(path)
+    ]
     for path, number, text in found:
         print(f"{path.relative_to(ROOT)}:{number}: {text}")
     print(f"{len(found)} lines")

@@ -270,7 +270,7 @@ order: listd
          "pus_per_core, pus_per_numa_node, L1, L2, L3, LLC, memory, memory_per_numa_node")),
         (fio("requires: {cores: 8G}"), "3:19: requires.cores: '8G' is a size, but this counts"),
         (fio("requires: {smt: 2}"), "3:17: requires.smt: 2 is neither true nor false"),
-        (fio("requires: {program: fio 3}"), "3:21: requires.program: 'fio 3' is not a tool with a version | fio, or fio >= 3.20"),
+        (fio("requires: {program: fio 3}"), "3:21: requires.program: 'fio 3' is not a tool with a version | the name of a tool, alone or with a version: TOOL >= 3.20"),
         (fio("requires: {program: [fi0]}"), "3:22: requires.program: no tool 'fi0' | did you mean 'fio'?"),
         (fio("requires: {memroy: 8G}"), "3:12: requires.memroy: unknown key | did you mean 'memory'?"),
         # sweeps

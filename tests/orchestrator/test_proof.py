@@ -90,7 +90,7 @@ def test_a_wrapper_that_pins_itself_anew_is_caught() -> None:
     with started(
         *numactl(asked.groups[0], NUMACTL), "taskset", "-c", str(second), sys.executable, "-c", SLEEP
     ) as pid:
-        found = mismatches(asked, look(pid))
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
 
     assert len(found) == 1
     assert found[0].endswith(f"it may run on PUs {second}, asked for {first}")
@@ -104,7 +104,7 @@ def test_one_thread_out_of_place_is_caught() -> None:
     code = THREADS % f"[{first}, {second}]"
 
     with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", code) as pid:
-        found = mismatches(asked, look(pid))
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
 
     assert len(found) == 1
     assert f"1 of 3 threads may run on PUs {second}, asked for {first}" in found[0]
@@ -118,7 +118,7 @@ def test_threads_crowded_on_one_pu_are_caught() -> None:
     narrow = ["taskset", "-c", str(first), sys.executable, "-c", THREADS % "[None, None]"]
 
     with started(*numactl(asked.groups[0], NUMACTL), *narrow) as pid:
-        found = mismatches(asked, look(pid))
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
 
     assert len(found) == 1
     assert f"3 threads are crowded on PUs {first}, asked for" in found[0]
@@ -132,7 +132,7 @@ def test_a_wrapper_that_changes_the_memory_policy_is_caught() -> None:
     with started(
         *numactl(asked.groups[0], NUMACTL), NUMACTL, f"--preferred={node}", sys.executable, "-c", SLEEP
     ) as pid:
-        found = mismatches(asked, look(pid))
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
 
     assert len(found) == 1
     assert f"memory policy is prefer:{node}" in found[0] or "memory policy is prefer" in found[0]
@@ -269,7 +269,7 @@ TWO = Placement(name="two", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(
     ],
 )  # fmt: skip
 def test_what_is_a_mismatch(asked: Placement, seen: list[Process], said: list[str]) -> None:
-    found = mismatches(asked, seen)
+    found = [mismatch.text for mismatch in mismatches(asked, seen)]
 
     assert len(found) == len(said)
     assert all(part in text for part, text in zip(said, found, strict=True))
