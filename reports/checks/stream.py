@@ -184,9 +184,7 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
         slit = _slit(both["remote"][0], results) if len(both) == 2 else None
         if slit is None:
             continue
-        local, remote = (
-            statistics.median(_rate(r) or 0.0 for r in both[word]) for word in ("local", "remote")
-        )
+        local, remote = (statistics.median(_rate(r) or 0.0 for r in both[w]) for w in ("local", "remote"))
         run = both["remote"][0]
         text = f"local is {fmt.number(local / remote)} × remote ({run.point.describe()}), the table says {fmt.number(slit)}"
         said.append((abs(local / remote / slit - 1), run, text))
