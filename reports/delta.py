@@ -19,6 +19,7 @@ from reports.charts import _common as common
 from reports.charts._common import Curve
 from reports.comparison import Comparison, Row
 from reports.derive import Spread
+from reports.grouping import group_by
 from reports.model import Figure, Key, Panel, Table, panel
 from reports.vega import Frame, Rows, Spec
 
@@ -271,10 +272,10 @@ def curves(comparison: Comparison) -> list[Figure]:
     """Return the figures of the main metrics that have a curve, A solid, B dashed in the same hue: sweeps with the worst change
     first."""
     rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
-    sweeps = common.group(rows, lambda row: (row.pair.a.tool, row.sweep))
+    sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
     found: list[Figure] = []
     for (_, sweep), members in sorted(sweeps.items(), key=lambda s: -max(map(_worse, s[1]))):
-        by_metric = common.group(members, lambda row: (row.number.title, row.unit))
+        by_metric = group_by(members, lambda row: (row.number.title, row.unit))
         drawn = [_figure(sweep, rows) for rows in _main(list(by_metric.values()))]
         found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
     return found[:_MOST_FIGURES]
@@ -324,7 +325,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     if axis in ("message_size", "delay"):
         rows = [row for row in rows if _number(row.labels[axis])]  # a 0 has no place on a log axis
     varying = _telling(rows, axis)
-    series = common.group(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
+    series = group_by(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
     if any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
         return None
     worst = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))

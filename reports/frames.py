@@ -30,7 +30,7 @@ from orchestrator.model import Group, Point, RunRecord, Skipped
 from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Cell, Measurement, Parsed
+from parsers.measurement import Measurement, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
 
@@ -134,15 +134,6 @@ class Run:
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""
         return self.parsed.measured() if self.parsed else iter(())
-
-    def records(self) -> list[dict[str, Cell]]:
-        """Return the measurements, a dictionary each."""
-        return self.parsed.measurements.records() if self.parsed else []
-
-    def table(self, name: str) -> list[dict[str, Cell]]:
-        """Return another table of the parser (`histogram`), empty if the output has none."""
-        tables = self.parsed.tables if self.parsed else {}
-        return tables[name].records() if name in tables else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,8 +24,6 @@ MOST_HOSTS = 8
 """Beyond so many hosts a panel each is a wall, too, and a line each a tangle: a line is then drawn through the medians over all
 hosts, its band or bar from the lowest to the highest, and the hosts are set against one another in a strip and a table."""
 
-group = group_by  # as the charts of some tools call it
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:

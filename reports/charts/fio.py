@@ -15,6 +15,7 @@ from reports.charts import _tails
 from reports.charts._common import Curve
 from reports.charts._tails import Distribution
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
 from reports.numbers.fio import WORDS, asked, cpu_per_io, histograms, in_flight, summaries
@@ -46,7 +47,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     """Draw one figure per sweep: IOPS and latency panels per block size, a line per kind and direction."""
     runs = results.good(tool)
     figures, key_numbers, times = [], [], []
-    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = cells(members)
         if len(found):
             figures.append(_figure(sweep, members, found, common.lost(results, tool, sweep, members)))
@@ -125,7 +126,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
     ranked = found.sort_values(_RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
-    missing = common.group(lost, lambda r: common.facet(r, names))
+    missing = group_by(lost, lambda r: common.facet(r, names))
     depths = sorted({*found["iodepth"], *map(_depth, lost)})
     panels = dict(groups(found, ["panel"]))
     shown = {of: own for (of,), own in list(panels.items())[: common.MOST_PANELS // 2]}
@@ -287,7 +288,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         listed = f"{series}, depth {depth}{', ' + where if where else ''}"
         every.append((of, series, depth, listed, replace(drawn, mean=sum(told) / drawn.n)))
     first = every[0][0]
-    by_series = common.group((d for d in every if d[0] == first), lambda d: d[1]).values()
+    by_series = group_by((d for d in every if d[0] == first), lambda d: d[1]).values()
     ends = [(same, {min(d[2] for d in same), max(d[2] for d in same)}) for same in by_series]
     chosen = [d[-1] for same, at in ends for d in same if d[2] in at][: _tails.MOST_CURVES]
     subject = chosen[0]

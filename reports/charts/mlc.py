@@ -13,6 +13,7 @@ from reports import format as fmt
 from reports.charts import _common as common
 from reports.derive import Load, LoadedLatency, Spread
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
 from reports.naming import option_value, program_kind, program_name, stands_in
 from reports.readings import Reading, groups
@@ -113,11 +114,11 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     times: list[AccessTime] = []
-    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         panels = loads(members)
         if panels:
             figures += _loaded_figures(sweep, members, panels)
-            for same in common.group(members, program_kind).values():
+            for same in group_by(members, program_kind).values():
                 if own := [load for curves in loads(same).values() for load in curves]:
                     key_numbers.append(_peak_number(same, own))
                     times.append(_floor_time(same, own))
@@ -508,7 +509,7 @@ def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
 def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     """Draw one figure per matrix and program: a tool and its stand-in are never in one title."""
     figures = []
-    for same in common.group(runs, program_kind).values():
+    for same in group_by(runs, program_kind).values():
         found = _in_panels(entries, same, "mode", "W", "delays", "d")
         for matrix in _MATRICES:
             of = (found["section"] == matrix.section) & (found["metric"] == matrix.metric)

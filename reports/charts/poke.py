@@ -12,6 +12,7 @@ from reports.charts import _common as common
 from reports.charts import _tails
 from reports.charts._tails import Distribution
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Table
 from reports.naming import program_name
 from reports.numbers.poke import histograms
@@ -30,7 +31,7 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
     runs = results.good(tool)
     figures, key_numbers, accesses = [], [], []
-    for sweep, members in common.group(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = distributions(members)
         if found:
             figures.append(_figure(sweep, members, found))
@@ -62,7 +63,7 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
             name, same[0][1], [member for _, _, member in same],
             step=max(first(run, "timer_resolution") or 0.0 for _, _, (run, _, _) in same),
         )
-        for name, same in common.group(found, lambda f: f[0]).items()
+        for name, same in group_by(found, lambda f: f[0]).items()
     ]  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def _chosen(found: list[Distribution]) -> list[Distribution]:
     """At most four curves: the subject, then the slowest of each target, then by median."""
     if len(found) <= _tails.MOST_CURVES:
         return found
-    by_target = common.group(found, lambda d: d.target).values()
+    by_target = group_by(found, lambda d: d.target).values()
     slowest = [max(members, key=lambda d: derive.quantile(d.buckets, 0.5) or 0) for members in by_target]
     chosen = [_subject(found), *slowest]
     rest = sorted(found, key=lambda d: -(derive.quantile(d.buckets, 0.5) or 0))

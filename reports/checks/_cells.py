@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from orchestrator.topology import Topology
-from parsers.measurement import whole as whole  # for checks/fio
 from parsers.units import size_bytes
 from reports import naming
 from reports.frames import Results, Run

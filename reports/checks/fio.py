@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Iterator
 
+from parsers.measurement import whole
 from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import (
@@ -17,7 +18,6 @@ from reports.checks._cells import (
     is_set,
     siblings_key,
     typed_options,
-    whole,
 )
 from reports.frames import Results, Run
 from reports.numbers import fio
