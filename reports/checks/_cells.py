@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from orchestrator.topology import Topology
 from parsers.units import size_bytes
 from reports import naming
 from reports.frames import Results, Run
@@ -61,16 +60,6 @@ def in_bytes(value: object) -> int | None:
 def is_set(options: Mapping[str, Any], name: str) -> bool:
     """Is a flag on? fio prints `time_based` as "" or "1"."""
     return name in options and str(options[name]) not in ("0", "False", "false")
-
-
-def topology(run: Run) -> Topology | None:
-    """Return the machine that the session recorded, None if it recorded none."""
-    return run.session.topology
-
-
-def placed_cpus(run: Run) -> list[list[int]]:
-    """Return the CPUs of each process as they were asked for, [] if nothing was placed."""
-    return [list(group.cpus) for group in run.placed]
 
 
 def good(results: Results, tool: str) -> tuple[Run, ...]:

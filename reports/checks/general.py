@@ -18,7 +18,6 @@ from reports.checks._cells import (
     in_bytes,
     is_captured,
     siblings_key,
-    topology,
     typed_options,
 )
 from reports.checks.mpi import pingpong
@@ -382,7 +381,7 @@ def another_machine(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         for runs in by_cell(good(results, tool)).values():
             run = runs[0]
-            machine = topology(run)
+            machine = run.session.topology
             if machine is None:
                 continue
             pus = len(machine.pus)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, good, is_captured, placed_cpus, topology
+from reports.checks._cells import by_cell, good, is_captured
 from reports.derive import Load
 from reports.frames import Results, Run
 from reports.readings import groups
@@ -34,7 +34,10 @@ class Curve:
 
 def curves(results: Results) -> list[Curve]:
     """Return the curves of each cell, in the order of the cells; a delay that comes twice in a table is two rows."""
-    found = load_rows.frame(good(results, "mlc")).fillna({"traffic": ""})
+    runs = good(results, "mlc")
+    if not runs:  # what ends a run of any tool imports no pandas for nothing: half a second
+        return []
+    found = load_rows.frame(runs).fillna({"traffic": ""})
     of_curve = ["file", "point_id", "traffic"]
     medians = found.groupby([*of_curve, "delay", "occurrence"], sort=False).agg(
         run=("run", "first"), latency=("latency", "median"), bandwidth=("bandwidth", "median")
@@ -136,8 +139,8 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
             most = max(derive.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
             reads[curve.run.file] = max(most, reads.get(curve.run.file, 0.0))
     for curve in found:
-        machine = topology(curve.run)
-        placed = {cpu for group in placed_cpus(curve.run) for cpu in group}
+        machine = curve.run.session.topology
+        placed = {cpu for group in curve.run.placed for cpu in group.cpus}
         limit: float | None = None
         if machine is not None:
             limit = LINES_A_CORE * sum(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reports import format as fmt
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text, good, is_captured, placed_cpus, topology
+from reports.checks._cells import by_cell, command_text, good, is_captured
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.imb import pins, timings
@@ -58,10 +58,10 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
                 level="error", run=run,
                 text=f"“{match[0]}” binds each rank to the union of {fmt.words(places)}: nothing says which of them it ran on",
             )  # fmt: skip
-        masks = [frozenset(group) for group in placed_cpus(run)]
+        masks = [frozenset(group.cpus) for group in run.placed]
         if len(masks) > 1 and len(set().union(*masks)) < len(masks):
             yield Fault(level="error", run=run, text=f"{len(masks)} ranks on {len(set().union(*masks))} CPUs")
-        machine = topology(run)
+        machine = run.session.topology
         if machine is not None and len(masks) == 2 and run.relation != "smt siblings":
             cores = [{machine.core_of.get(cpu) for cpu in mask} for mask in masks]
             if all(len(core) == 1 for core in cores) and cores[0] == cores[1] and masks[0] != masks[1]:

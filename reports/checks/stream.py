@@ -17,9 +17,7 @@ from reports.checks._cells import (
     from_table,
     good,
     is_captured,
-    placed_cpus,
     siblings_key,
-    topology,
 )
 from reports.frames import Results, Run
 from reports.grouping import group_by
@@ -67,9 +65,9 @@ def array_too_small(results: Results) -> Iterator[Fault]:
         yield Fault(level="info", run=untold[0], cell=cells, text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
     for runs in by_cell(good(results, "stream")).values():
         run = runs[0]
-        size, machine = _array_bytes(run), topology(run)
+        size, machine = _array_bytes(run), run.session.topology
         if size and machine is not None:
-            cpus = tuple(cpu for group in placed_cpus(run) for cpu in group) or tuple(
+            cpus = tuple(cpu for group in run.placed for cpu in group.cpus) or tuple(
                 p.os_index for p in machine.pus
             )
             caches = last_level_bytes(machine, cpus)
@@ -135,7 +133,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
         run = runs[0]
         counted, asked = _facts(run, "threads", "threads_requested")
         option = whole(run.options.get("threads"))
-        cpus = [cpu for group in placed_cpus(run) for cpu in group]
+        cpus = [cpu for group in run.placed for cpu in group.cpus]
         threads = counted or option
         if run.parsed and run.parsed.has("threads_differ"):
             yield Fault(level="error", run=run, text=f"{fmt.number(asked)} threads asked for, {fmt.number(counted)} counted")  # fmt: skip
@@ -149,7 +147,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
                 run=run,
                 text=f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}",
             )
-        machine = topology(run)
+        machine = run.session.topology
         if machine is not None and cpus and threads and threads <= len(cpus):
             cores = {core.index for core in machine.cores if not set(cpus).isdisjoint(core.cpus)}
             near = [
@@ -199,7 +197,7 @@ def _slit(run: Run, results: Results) -> float | None:
 
     Of captured output they may have been taken in apart from the runs, into the same file.
     """
-    machine = topology(run)
+    machine = run.session.topology
     pairs: list[tuple[int, int, float]] = []
     if machine is not None and machine.distances:
         pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]
