@@ -135,8 +135,8 @@ def noise(comparison: Comparison) -> str:
     texts = []
     for source, families in by_source.items():
         taus = [family.tau for family in families]
-        low, high = (fmt.percent(t) for t in (min(taus), max(taus)))
-        size = "" if source == "interleaved" else f"{low if low == high else f'{low[:-2]} to {high}'} "
+        low, high = (fmt.number(100 * t, 2) for t in (min(taus), max(taus)))
+        size = "" if source == "interleaved" else f"{low if low == high else f'{low} to {high}'} % "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
         texts.append(f"{size}{_TAU[source]}{few}")
     if not texts:

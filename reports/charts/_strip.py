@@ -183,7 +183,8 @@ def _axis(reach: float) -> scales.Axis:
 
 def _name(one: Series, several_sweeps: bool) -> str:
     """Return "triad bandwidth, threads=8", the quantity first: what does not fit is cut at the end."""
-    cell = one.cell if several_sweeps else one.cell.removeprefix(one.key.sweep).removeprefix(", ")
+    point = one.values[0].run.point
+    cell = one.cell if several_sweeps else point.describe() if point.labels() else ""
     return ", ".join(filter(None, (one.key.name.words, cell)))
 
 

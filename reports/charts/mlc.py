@@ -97,15 +97,17 @@ class LoadCurve:
         return max(range(len(self.rows)), key=lambda i: self.rows[i].bandwidth.median)
 
 
-def traffic_name(traffic: str) -> str:
-    """Return a traffic type for a legend: "read only", "R:W 3:1", "R:W 3:1, non-temporal"."""
+def traffic_name(traffic: str, *, short: bool = False) -> str:
+    """Return a traffic type for a legend: "read only", "R:W 3:1", "R:W 3:1, non-temporal"; short "3:1", "3:1 nt"."""
     if traffic == "read":
         return "read only"
     ratio, _, rest = traffic.partition(" ")
     if ratio == "write":
         return "write only"
-    kind = {"nt": ", non-temporal", "": ""}.get(rest, f", {rest}")
-    return f"R:W {ratio}{kind}" if ":" in ratio else traffic
+    if ":" not in ratio:
+        return traffic
+    kind = {"nt": " nt" if short else ", non-temporal", "": ""}.get(rest, f", {rest}")
+    return f"{ratio if short else f'R:W {ratio}'}{kind}"
 
 
 def chapter(results: Results, tool: str = "mlc") -> Chapter:
@@ -336,7 +338,7 @@ def _tip(row: Row, scale: fmt.Scale) -> str:
 
 
 def _short(traffic: str) -> str:
-    return traffic_name(traffic).removeprefix("R:W ").replace(", non-temporal", " nt")
+    return traffic_name(traffic, short=True)
 
 
 def _floor_notes(floor: float, plot: common.Plot) -> tuple[Rows, list[labels.Box]]:
