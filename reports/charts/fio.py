@@ -247,7 +247,7 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
         rows.append(
             (
                 name, *([common.facet_title(of, option_value)] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
-                str(max(iops, key=lambda depth: iops[depth])), str(derive.saturation(iops)),
+                fmt.whole(max(iops, key=lambda depth: iops[depth])), fmt.whole(derive.saturation(iops)),
             )
         )  # fmt: skip
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
@@ -441,7 +441,7 @@ def _numbers(found: pd.DataFrame, term: str) -> Table:
         means = own["mean"].dropna()
         rows.append(
             (
-                name, *([common.facet_title(of, option_value)] if named else []), str(depth),
+                name, *([common.facet_title(of, option_value)] if named else []), fmt.whole(depth),
                 common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4),
                 common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports import frames, page
+from reports.format import Shown
 from reports.model import Figure
 from reports.numbers import histograms, numbers
 from reports.numbers.fio import asked, curve_numbers, headline, in_flight, leading, summaries
@@ -296,3 +297,18 @@ def test_compare_says_why_a_quantile_is_on_one_side_only(make: Any, tmp_path: Pa
         "B has no read latency mean, read latency p50 and read latency p99",
         "A has no read completion latency mean, read completion latency p50 and read completion latency p99",
     }
+
+
+def test_depths_in_tables_are_numbers(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for depth in (1, 4, 1024):
+        text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+        maker.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+
+    (figure,) = figures(maker.write())
+
+    ((offers,), (table,)) = figure.tables, figure.numbers
+    cells = [row[1] for row in table.rows] + list(offers.rows[0][2:4])
+    assert [(str(one), one.plain) for one in cells if isinstance(one, Shown)] == [
+        (d, d) for d in ("1", "4", "1024", "1024", "1024")
+    ]
