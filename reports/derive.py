@@ -298,8 +298,7 @@ def protocol_switches(times: Mapping[int, float]) -> list[int]:
 def in_flight(parts: Sequence[tuple[float, float]]) -> float:
     """Return L = Σ IOPS · latency over the directions of a cell: I/Os in flight, by Little's law.
 
-    parts: (IOPS in 1/s, mean total latency in ns). L ÷ (iodepth · numjobs) of real runs is 0.99 to 1.00; above 1.03 is
-    impossible, below 0.9 the queue was not kept full.
+    parts: (IOPS in 1/s, mean total latency in ns).
     """
     return sum(iops * latency * 1e-9 for iops, latency in parts)
 
