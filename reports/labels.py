@@ -177,7 +177,7 @@ def along(
             x, y = sides[len(sides) // 2]
             best = (0, (x, y - ascent, x + width, y + descent), (x, y), False)
         _, box, (x, y), far = best
-        boxes.append(box)
+        boxes.append((box[0] - 0.1, box[1] - 0.1, box[2] + 0.1, box[3] + 0.1))  # places are rounded below
         to = (min(max(x, box[0] - 3), box[2] + 3), min(max(y, box[1]), box[3]))
         out.append(
             Named(

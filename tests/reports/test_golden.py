@@ -79,7 +79,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
     return {
         "id": figure.id,
         "title": figure.title,
-        "sub": figure.sub,
+        "sub": f"{figure.sub} {figure.marks}".strip(),
         "note": figure.note,
         "key": [f"{k.name} {k.colour}{' dashed' if k.dashed else ''}" for k in figure.key],
         "tables": [_table(t) for t in figure.tables],

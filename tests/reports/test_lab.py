@@ -139,6 +139,7 @@ def test_typst_strings_hold_the_text_itself(tmp_path: Path) -> None:
 
 @given(any_text)
 @example(HOSTILE)
+@example("′″")
 def test_latex_has_no_command_that_is_not_ours(text: str) -> None:
     """Without the commands that escaping writes, nothing is left that means something to TeX."""
     known = {c for value in escape._LATEX.values() for c in re.findall(r"\\[a-zA-Z]+", value)} | {
