@@ -41,7 +41,10 @@ def markdown_code(text: str) -> str:
     """Return a code span that shows `text`: fenced by more backticks than it holds in a row."""
     kept = line(text, blanks=True)
     fence = "`" * (max((len(run) for run in re.findall("`+", kept)), default=0) + 1)
-    pad = " " if kept.startswith("`") or kept.endswith("`") or kept.strip() == "" else ""
+    stripped = kept.startswith(" ") and kept.endswith(
+        " "
+    )  # a blank at both ends would be taken off (CommonMark 6.1)
+    pad = " " if kept.startswith("`") or kept.endswith("`") or stripped or kept.strip() == "" else ""
     return f"{fence}{pad}{kept}{pad}{fence}"
 
 

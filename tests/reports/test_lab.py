@@ -90,6 +90,7 @@ def test_markdown_shows_what_would_mean_something(text: str) -> None:
 @given(any_text.filter(lambda t: escape.line(t).strip() != ""))
 @settings(max_examples=60)
 @example("a `b` ``c``")
+@example(" 0 ")
 def test_markdown_code_shows_the_text_itself(text: str) -> None:
     inline = MarkdownIt("gfm-like", {"linkify": False}).parse("x" + escape.markdown_code(text))[1]
 
