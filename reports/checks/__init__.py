@@ -8,6 +8,9 @@ A check reads Results and yields Faults. Its docstring is its documentation (doc
 
 A check says nothing where the data does not carry it: what is unknown (a depth that no text tells) is no fault.
 
+A check of any tool (G…) asks the tools' own modules for their part, a function with the check's name; G2 also for what is `mistyped`
+or `left_out` in a command.
+
 A module's checks have ids of one letter. It may say FAMILY: where they stand among the others, and their heading, (0, "Storage
 (fio)"); else it is its own name, after pinsweep's tools (0 to 3) and before what holds for any tool (90).
 """
@@ -15,13 +18,14 @@ A module's checks have ids of one letter. It may say FAMILY: where they stand am
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from reports.frames import Results, Run
 
@@ -91,6 +95,18 @@ def check(
         return function
 
     return register
+
+
+def part(tool: str, name: str) -> Callable[..., Iterator[Any]]:
+    """Return the function of that name in a tool's own module; where there is none, one that finds nothing."""
+    path = f"{__name__}.{tool}"
+    module = importlib.import_module(path) if importlib.util.find_spec(path) else None
+    return getattr(module, name, lambda *_: iter(()))
+
+
+def parts(name: str, results: Results) -> Iterator[Fault]:
+    """Give what the tools find of a check of any tool, in the order of the results."""
+    return (fault for tool in results.tools for fault in part(tool, name)(results))
 
 
 def checks() -> tuple[Check, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from parsers.units import size_bytes
 from reports import naming
-from reports.frames import Results, Run
+from reports.frames import Run
 from reports.grouping import group_by
 
 Cell = tuple[object, ...]
@@ -60,7 +60,3 @@ def in_bytes(value: object) -> int | None:
 def is_set(options: Mapping[str, Any], name: str) -> bool:
     """Is a flag on? fio prints `time_based` as "" or "1"."""
     return name in options and str(options[name]) not in ("0", "False", "false")
-
-
-def good(results: Results, tool: str) -> tuple[Run, ...]:
-    return results.good(tool) if tool in results.tools else ()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Iterator
 
+from orchestrator.tools.fio import OURS, options
 from parsers.measurement import whole
 from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import (
+    by_cell,
     from_table,
-    good,
     in_bytes,
     is_captured,
     is_set,
@@ -66,7 +68,7 @@ def little(results: Results) -> Iterator[Fault]:
     Do: of an impossible row, look at the raw output; of a queue that was not full, do not quote the iodepth
     as the load.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         wanted, own = fio.asked(run), _all(run)
         flight = fio.in_flight(run)
         if wanted is None or flight is None or any((_time(job) or 0) < 2000 for job in own):
@@ -120,7 +122,7 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
     Do: quote the number of jobs that the numbers show, and correct the other.
     """
     found: dict[tuple[str, str, int, int], list[tuple[Run, float]]] = {}
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         typed, row = whole(typed_options(run).get("numjobs")), whole(run.options.get("numjobs"))
         depth, flight = whole(run.options.get("iodepth")), fio.in_flight(run)
         if is_captured(run) and typed and row and depth and flight and typed != row:
@@ -149,7 +151,7 @@ def block_size(results: Results) -> Iterator[Fault]:
     """
     typed_wrong: dict[tuple[str, str, int, int], list[Run]] = {}
     peaks: dict[tuple[str, str, str], list[float]] = {}
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         size = in_bytes(run.options.get("bs"))
         if size is None:
             continue
@@ -198,7 +200,7 @@ def ended_early(results: Results) -> Iterator[Fault]:
 
     Do: set time_based, and a ramp_time, and measure again.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         limit = _seconds(run.options.get("runtime"))
         other_end = is_set(run.options, "time_based") or any(name in run.options for name in _OTHER_ENDS)
         if limit is None or other_end or (run.parsed and run.parsed.has("interrupted")):
@@ -246,7 +248,7 @@ def not_steady(results: Results) -> Iterator[Fault]:
     Do: run longer, with a ramp_time; on an SSD, write it full first. Do not quote the mean as what the
     device sustains.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         for direction, own in fio.directions(run).items():
             long = [job for job in own if job.runtime is None or job.runtime >= 4e9]
             problems = [problem for job in long if (problem := _unsteady(run, job))]
@@ -284,7 +286,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
 
     Do: set direct=1, or read the figure as that of a copy in memory.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         for direction, own in fio.directions(run).items():
             asked_for = [fio.options(run, job) for job in own]
             slow = [job for job in own if (_time(job) or 1e9) >= 10e3]
@@ -310,7 +312,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
     Do: run longer than the cache lasts (or write the device full first), and quote the share that was
     reached.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         of = {one.direction: one for one in fio.summaries(run)}
         reads, writes = ((of[d].iops or 0.0) if d in of else 0.0 for d in ("read", "write"))
         rw = str(run.options.get("rw") or run.options.get("readwrite"))
@@ -344,7 +346,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
 
     Do: take libaio (with direct=1) or io_uring, or call it depth 1.
     """
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         for job in _all(run):
             given = fio.options(run, job)
             depth = whole(given.get("iodepth", 1)) or 1
@@ -380,7 +382,7 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
     Do: run the depths in random order (pinsweep does), with the device in the same state before each.
     """
     sweeps: dict[tuple[object, ...], dict[int, list[Run]]] = {}
-    for run in good(results, "fio"):
+    for run in results.good("fio"):
         if depth := whole(run.options.get("iodepth")):
             sweeps.setdefault(siblings_key(run, ("iodepth",)), {}).setdefault(depth, []).append(run)
     for by_depth in sweeps.values():
@@ -410,4 +412,45 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
                     level="warn", run=by_depth[last][0],
                     text=f"{direction}: {fmt.quantity(iops[last], 'IOPS')} at depth {last}, the last to run, are "
                     f"{fmt.percent(1 - iops[last] / iops[best])} below the {fmt.quantity(iops[best], 'IOPS')} at {best}",
+                )  # fmt: skip
+
+
+_COMMAND_LINE = (
+    "aux_path", "append_terse", "bandwidth_log", "client", "daemonize", "debug", "eta", "eta_newline", "idle_prof", "max_jobs", "minimal",
+    "output", "output_format", "parse_only", "readonly", "section", "server", "showcmd", "status_interval", "terse_version", "version",
+    "warnings_fatal",
+)  # fmt: skip
+"""What fio takes on its command line and not in a job."""
+
+
+def mistyped(command: str) -> Iterator[str]:
+    """G2: options that fio does not have."""
+    known = {*options(), *OURS, *_COMMAND_LINE}
+    for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
+        if name.replace("-", "_") not in known:
+            yield f"fio has no option “--{name}”"
+
+
+def left_out(command: str, run: Run) -> Iterator[str]:
+    """G2: a size that a table names and its command does not."""
+    size = run.options.get("size")
+    if size and from_table(run) and not re.search(r"--(?:size|io_size|filesize)\b", command):
+        yield f"the rows say size={size}, the command has no --size: fio takes the whole device then"
+
+
+def clock(results: Results) -> Iterator[Fault]:
+    """G6: a standard deviation above the mean latency."""
+    for runs in by_cell(results.good("fio")).values():
+        for direction in ("read", "write"):
+            found = []
+            for run in runs:
+                rows = (r for r in run.measured() if r.metric == "lat" and r.get("direction") == direction)
+                own = {r.get("statistic"): r.value for r in rows}
+                if own.get("mean", 0.0) > 0 and own.get("sd", 0.0) > own["mean"]:
+                    found.append((run, own))
+            if len(found) * 2 > len(runs):
+                run, own = found[0]
+                yield Fault(
+                    level="info", run=run,
+                    text=f"{direction}: mean {fmt.quantity(own['mean'], 'ns')}, standard deviation {fmt.quantity(own['sd'], 'ns')}",
                 )  # fmt: skip

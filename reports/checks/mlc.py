@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, good, is_captured
+from reports.checks._cells import by_cell, is_captured, siblings_key
 from reports.derive import Load
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.readings import groups
 from reports.readings.mlc import entries, load_rows
 
@@ -34,7 +39,7 @@ class Curve:
 
 def curves(results: Results) -> list[Curve]:
     """Return the curves of each cell, in the order of the cells; a delay that comes twice in a table is two rows."""
-    runs = good(results, "mlc")
+    runs = results.good("mlc")
     if not runs:  # what ends a run of any tool imports no pandas for nothing: half a second
         return []
     found = load_rows.frame(runs).fillna({"traffic": ""})
@@ -94,7 +99,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
                     text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')}, and 64 B ÷ {fmt.quantity(row.latency, 'ns')} alone are "
                     f"{fmt.quantity(least, 'B/s')}",
                 )  # fmt: skip
-    for runs in by_cell(good(results, "mlc")).values():
+    for runs in by_cell(results.good("mlc")).values():
         peak = derive.dram_peak(runs[0].session.memory_modules)
         rates = [entry.value for run in runs for entry in entries(run) if entry.metric == "bandwidth"]
         if peak and rates and max(rates) > peak:
@@ -114,11 +119,8 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
     """
     for curve in curves(results):
         if is_captured(curve.run) and curve.traffic.endswith(" nt"):
-            yield Fault(
-                level="info",
-                run=curve.run,
-                text=f"“{curve.traffic}”: non-temporal writes; the latency is the reader’s",
-            )
+            text = f"“{curve.traffic}”: non-temporal writes; the latency is the reader’s"
+            yield Fault(level="info", run=curve.run, text=text)
 
 
 @check("M4", "info")
@@ -169,8 +171,62 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on too.
     """
-    for runs in by_cell(good(results, "mlc")).values():
+    for runs in by_cell(results.good("mlc")).values():
         flagged = [run for run in runs if run.parsed and run.parsed.has("no_msr")]
         if flagged:
             random = any(run.parsed and run.parsed.has("random_access") for run in flagged)
             yield Fault(level="warn", run=flagged[0], text="MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip
+
+
+def units(results: Results) -> Iterator[Fault]:
+    """G7: an idle latency under 1 ns."""
+    for run in results.good("mlc"):
+        low = [row.value for row in run.measured() if row.metric == "latency"]
+        if low and min(low) < 1.0:
+            yield Fault(level="error", run=run, text=f"a latency of {fmt.number(min(low))} ns")
+
+
+def mistyped(command: str) -> Iterator[str]:
+    """G2: a digit where a letter belongs."""
+    for word in re.findall(r"(?<=\s)-(\d+)(?=\s|$)", command):
+        like = f", “-l{word[1:]}” with a digit for its letter?" if re.match("1.", word) else ""
+        yield f"MLC has no option “-{word}”{like}"
+
+
+_NOT_ECHOED = ("l", "b", "X", "r", "e", "L")
+"""MLC's options that its output does not repeat: only the numbers show whether they arrived."""
+
+
+def no_effect(results: Results) -> Iterator[Fault]:
+    """G1: options that only the numbers can show, curve against curve."""
+    found = [curve for curve in curves(results) if len(curve.rows) >= 5]
+    for name in _NOT_ECHOED:
+        pairs = [(a, b, changes) for a, b in _pairs(found, name) if (changes := _changes(a, b))]
+        effect = max((statistics.median(changes) for _, _, changes in pairs), default=0.0)
+        if effect <= math.log(1.2):
+            continue
+        for a, b, changes in pairs:
+            if max(changes) < math.log(1.1):
+                values = [curve.run.point.options.get(name, "not given") for curve in (a, b)]
+                yield Fault(
+                    level="warn", run=b.run,
+                    text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.percent(math.expm1(max(changes)))} "
+                    f"in all loaded rows; of other traffic it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
+                )  # fmt: skip
+
+
+def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
+    """Give the curves that differ in one option."""
+    but = (name, "source", "W")  # `source` tells apart texts that told the same: not an option
+    for members in group_by(found, lambda c: (*siblings_key(c.run, but), c.traffic)).values():
+        for a, b in itertools.combinations(members, 2):
+            if str(a.run.point.options.get(name)) != str(b.run.point.options.get(name)):
+                yield a, b
+
+
+def _changes(a: Curve, b: Curve) -> list[float]:
+    """Return |ln(bandwidth ÷ bandwidth)| of the rows that both have and of which one reaches half of its curve's peak."""
+    mine, other = ({row.delay: row.bandwidth for row in curve.rows} for curve in (a, b))
+    half = [max(rows.values()) / 2 for rows in (mine, other)]
+    loaded = [d for d in mine if d in other and (mine[d] >= half[0] or other[d] >= half[1])]
+    return [abs(math.log(mine[d] / other[d])) for d in loaded] if len(loaded) >= 3 else []

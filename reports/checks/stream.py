@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from orchestrator.tools.stream import last_level_bytes
 from parsers.measurement import number, whole
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import (
-    by_cell,
-    command_text,
-    from_table,
-    good,
-    is_captured,
-    siblings_key,
-)
+from reports.checks._cells import by_cell, command_text, from_table, is_captured, siblings_key
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.stream import rates
@@ -59,11 +52,11 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
     """
-    untold = [run for run in good(results, "stream") if from_table(run) and "array_size" not in run.options]
+    untold = [run for run in results.good("stream") if from_table(run) and "array_size" not in run.options]
     if untold:
         cells = fmt.plural(len(by_cell(untold)), "cell")
         yield Fault(level="info", run=untold[0], cell=cells, text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
-    for runs in by_cell(good(results, "stream")).values():
+    for runs in by_cell(results.good("stream")).values():
         run = runs[0]
         size, machine = _array_bytes(run), run.session.topology
         if size and machine is not None:
@@ -78,11 +71,8 @@ def array_too_small(results: Results) -> Iterator[Fault]:
                 )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
         if ticks and min(ticks) < 20:
-            yield Fault(
-                level="error",
-                run=run,
-                text=f"{fmt.number(min(ticks))} ticks of the clock a loop, 20 at least",
-            )
+            text = f"{fmt.number(min(ticks))} ticks of the clock a loop, 20 at least"
+            yield Fault(level="error", run=run, text=text)
 
 
 @check("S2", "error")
@@ -95,12 +85,12 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
 
     Do: enlarge the arrays and measure again.
     """
-    for runs in by_cell(good(results, "stream")).values():
+    for runs in by_cell(results.good("stream")).values():
         rates = [rate for run in runs for kernel in BYTES if (rate := _rate(run, kernel))]
         peak = derive.dram_peak(runs[0].session.memory_modules)
         if peak and rates and max(rates) > peak and "array_size" not in _asked_axes(runs[0]):
             yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
-    known = [r for r in good(results, "stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
+    known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
     for siblings in group_by(known, lambda r: siblings_key(r, ("array_size", "ntimes"))).values():
         by_size = group_by(siblings, lambda r: _array_bytes(r) or 0.0)
         for size, runs in by_size.items():
@@ -129,7 +119,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
     Do: give every thread a core of its own, and bind it.
     """
     unbound = []
-    for runs in by_cell(good(results, "stream")).values():
+    for runs in by_cell(results.good("stream")).values():
         run = runs[0]
         counted, asked = _facts(run, "threads", "threads_requested")
         option = whole(run.options.get("threads"))
@@ -142,11 +132,8 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
                 level="error", run=run, text=f"threads={option} asked for, {fmt.number(counted)} counted"
             )
         if threads and cpus and threads > len(cpus):
-            yield Fault(
-                level="error",
-                run=run,
-                text=f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}",
-            )
+            text = f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}"
+            yield Fault(level="error", run=run, text=text)
         machine = run.session.topology
         if machine is not None and cpus and threads and threads <= len(cpus):
             cores = {core.index for core in machine.cores if not set(cpus).isdisjoint(core.cpus)}
@@ -175,7 +162,7 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
 
     Do: do not compute with the distances that `numactl --hardware` prints; measure.
     """
-    placed = [r for r in good(results, "stream") if r.relation in ("local", "remote") and _rate(r)]
+    placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
     said = []
     for same in group_by(placed, lambda r: (r.file, r.point.sweep, *siblings_key(r, ())[4:])).values():
         both = group_by(same, lambda r: r.relation)
@@ -208,3 +195,46 @@ def _slit(run: Run, results: Results) -> float | None:
     own = [d for a, b, d in pairs if a == b and d]
     others = [d for a, b, d in pairs if a != b and d]
     return min(others) / min(own) if own and others else None
+
+
+def too_good_a_speedup(results: Results) -> Iterator[Fault]:
+    """G5: the triad at n threads, medians, against that of one."""
+    for siblings in group_by(results.good("stream"), lambda r: siblings_key(r, ("threads",))).values():
+        medians: dict[int, float] = {}
+        by_threads = group_by(siblings, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
+        for n, runs in by_threads.items():
+            triad = [row.bandwidth for run in runs for row in rates(run) if row.kernel == "triad"]
+            if n and triad:
+                medians[n] = statistics.median(triad)
+        for n, many in medians.items():
+            if n > 1 and 1 in medians and many > 1.15 * n * medians[1]:
+                text = f"{fmt.number(many / medians[1])} × one thread with {n}"
+                yield Fault(level="warn", run=by_threads[n][0], text=text)
+
+
+def units(results: Results) -> Iterator[Fault]:
+    """G7: rate · least time against the bytes that the kernel moves."""
+    for runs in by_cell(results.good("stream")).values():
+        run, size = runs[0], _array_bytes(runs[0])
+        by_kernel = group_by(run.measured(), lambda row: str(row.get("kernel")))
+        rows = {kernel: {row.metric: row.value for row in own} for kernel, own in by_kernel.items()}
+        for kernel, values in rows.items():
+            if kernel not in BYTES or not size or not values.get("time_min") or "bandwidth" not in values:
+                continue
+            expected = size / 8 * BYTES[kernel]
+            took = expected / values["bandwidth"] * 1e9
+            if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows)):
+                yield Fault(
+                    level="error", run=run,
+                    text=f"{kernel}: {fmt.quantity(values['bandwidth'], 'B/s', 4)} × {fmt.quantity(values['time_min'], 'ns', 4)} ÷ "
+                    f"{fmt.quantity(expected, 'B', 4)} = {fmt.number(values['time_min'] / took)}",
+                )  # fmt: skip
+                break
+
+
+def _step(rows: Mapping[str, Mapping[str, float]]) -> float:
+    """Return the last digit (ns) of times that were printed in s: with "0.0001" and "0.0002" it is 100 µs."""
+    printed = [v for values in rows.values() for name, v in values.items() if name.startswith("time_")]
+    return 10.0 ** next(
+        (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed)), 0
+    )

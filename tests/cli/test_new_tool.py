@@ -78,6 +78,16 @@ def test_captured_output_is_recognised(tree: Path, pinsweep: Pinsweep) -> None:
     assert rows[1].endswith(",8,time,ns,1500.0")
 
 
+def test_its_part_in_a_check_of_any_tool_is_found(tree: Path, pinsweep: Pinsweep) -> None:
+    printed = "foo 1.2, 7 messages\n   8 B   1.5 us\n"
+    (tree / "typed.txt").write_text(f"{printed}$ foo --count=7 --lane=2\n{printed}")
+    pinsweep("parse", "typed.txt", "-o", "typed.db")
+
+    (finding,) = json.loads(pinsweep("audit", "typed.db", "--format", "json", status=1))["findings"]
+    assert finding["id"] == "G2"
+    assert finding["cells"][0]["arithmetic"].startswith("foo has no option “--lane”, in “foo --count=7")
+
+
 def test_it_is_exported(measured: str, pinsweep: Pinsweep) -> None:
     assert len(pinsweep("export", measured).splitlines()) == 1 + 4 * 3
     assert "pinsweep_foo_time_seconds{" in pinsweep("export", measured, "--openmetrics")

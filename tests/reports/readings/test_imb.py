@@ -10,7 +10,7 @@ import pytest
 from parsers import imb
 from reports import frames, terminal
 from reports.charts import imb as chart
-from reports.checks.mpi import pingpong
+from reports.checks.imb import pingpong
 from reports.numbers import numbers
 from reports.readings.imb import timings
 

@@ -21,3 +21,9 @@ def too_slow(results: Results) -> Iterator[Fault]:
     for run in results.good("foo"):
         if slow := [row for row in messages(run) if row.time > 5000]:
             yield Fault(level="warn", run=run, text=f"{slow[0].size} B in {slow[0].time:.0f} ns")
+
+
+def mistyped(command: str) -> Iterator[str]:
+    """foo's part in G2: options that foo does not have."""
+    if "--lane=" in command:
+        yield "foo has no option “--lane”"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from parsers.measurement import number
 from reports import format as fmt
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text, good, is_captured
+from reports.checks._cells import by_cell, command_text, is_captured
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.imb import pins, timings
@@ -49,7 +50,7 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
 
     Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
     """
-    for runs in by_cell(good(results, "imb")).values():
+    for runs in by_cell(results.good("imb")).values():
         run = runs[0]
         command = command_text(run)
         if match := re.search(r"hwloc-bind((?: +(?!--)[a-z]+:[\w.:-]+){2,})", command):
@@ -87,7 +88,7 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
-    for runs in by_cell(good(results, "imb")).values():
+    for runs in by_cell(results.good("imb")).values():
         run = runs[0]
         if run.parsed is None:
             continue
@@ -113,7 +114,7 @@ def resolution(results: Results) -> Iterator[Fault]:
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
-    for runs in by_cell(good(results, "imb")).values():
+    for runs in by_cell(results.good("imb")).values():
         known = pingpong(runs)
         if not known:
             continue
@@ -144,7 +145,7 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
 
     Do: quote the peak with its size, not the last row; measure again where the time shrinks.
     """
-    for runs in by_cell(good(results, "imb")).values():
+    for runs in by_cell(results.good("imb")).values():
         known = pingpong(runs)
         falls = [
             f"{fmt.size(b)} takes {fmt.quantity(less.time, 'ns')}, {fmt.size(a)} {fmt.quantity(more.time, 'ns')}"
@@ -161,3 +162,68 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
                 )
         if falls:
             yield Fault(level="info", run=runs[0], text="; ".join(falls))
+
+
+_CLAIM = re.compile(
+    r"(?P<what>maximum|max\.?|peak|highest)\s+(?:\w+\s+){0,2}?bandwidth\D{0,30}?(?P<rate>\d+(?:\.\d+)?)\s*\\?,?\s*(?P<rate_unit>[GM]i?B/s)"
+    r"|latency\D{0,30}?(?P<time>\d+(?:\.\d+)?)\s*\$?\s*(?P<time_unit>\\mu\s*s|[µμu]s|ns)\b",
+    re.IGNORECASE,
+)
+
+
+def summary(results: Results) -> Iterator[Fault]:
+    """G4: what is quoted of a captured PingPong table."""
+    for runs in by_cell(results.good("imb")).values():
+        run = runs[0]
+        known = {size: one.time for size, one in pingpong(runs).items()}
+        if not is_captured(run) or not run.stdout or len(known) < 3:
+            continue
+        megabyte = number((run.parsed.facts if run.parsed else {}).get("megabyte") or 1e6)
+        column = max(row.bandwidth or 0.0 for row in timings(run)) / megabyte  # its largest, as printed
+        for match in _CLAIM.finditer(re.sub(r"\\(?:,|text|mathrm)|\{|\}", " ", run.stdout)):
+            if match["rate"]:
+                problem = _rate_claim(match["rate"], match["rate_unit"], known, column, megabyte)
+            else:
+                problem = _time_claim(match["time"], match["time_unit"], known)
+            if problem:
+                yield Fault(level="warn", run=run, text=problem)
+
+
+def _rate_claim(text: str, unit: str, known: Mapping[int, float], column: float, megabyte: float) -> str:
+    """Judge a quoted maximum: derivable from the largest bandwidth by some divisor, from another row, or from none."""
+    rates = {size: size / t * 1e9 for size, t in known.items() if size and t}
+    best = max(rates, key=lambda s: rates[s])
+    quoted = [
+        size
+        for size in rates
+        if any(_quotes(text, rates[size] / m / d) for m in (megabyte, 1e6) for d in _divisors(unit))
+    ]
+    if quoted:
+        if rates[best] <= 1.01 * max(rates[size] for size in quoted):
+            return ""
+        rows = " or ".join(f"{fmt.size(s)}{' (the last)' * (s == max(rates))}" for s in quoted)
+        return f"“maximum {text} {unit}” is the row of {rows}; the maximum is {fmt.quantity(rates[best], 'B/s')} at {fmt.size(best)}"
+    for divisor in _divisors(unit):
+        value = f"{column / divisor:.{len(text.partition('.')[2])}f}"
+        if len(value) == len(text) and sum(a != b for a, b in zip(value, text, strict=True)) == 1:
+            return f"“{text} {unit}” matches no row by any unit; {value}, one digit away, is {column:.2f} ÷ {divisor:g}; in bytes ÷ time it is {fmt.quantity(rates[best], 'B/s', 4)}"
+    return f"“{text} {unit}” matches no row by any unit; the maximum is {fmt.quantity(rates[best], 'B/s', 4)}"
+
+
+def _divisors(unit: str) -> tuple[float, ...]:
+    return (1000.0, 1024.0) if unit.upper().startswith("G") else (1.0,)
+
+
+def _quotes(text: str, value: float) -> bool:
+    """Is the text the value, rounded or cut to as many digits? Half a per cent is left for times that were rounded themselves."""
+    digits = len(text.partition(".")[2])
+    quoted, step = float(text), 10.0**-digits
+    return abs(value - quoted) <= step / 2 + 0.0005 * value or 0 <= value - quoted < step
+
+
+def _time_claim(text: str, unit: str, known: Mapping[int, float]) -> str:
+    factor = 1.0 if unit == "ns" else 1e3
+    zero = known.get(0)
+    if zero is None or abs(float(text) * factor - zero) < 1e-6 * zero:
+        return ""
+    return f"“latency {text} {unit.replace(chr(92) + 'mu', 'µ').replace(' ', '')}” is not the time of 0 bytes, {fmt.quantity(zero, 'ns')}"

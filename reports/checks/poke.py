@@ -1,0 +1,44 @@
+"""Checks of single accesses that poke times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from parsers.measurement import whole
+from reports import format as fmt
+from reports.checks import Fault
+from reports.checks._cells import by_cell, from_table
+from reports.frames import Results, Run
+from reports.readings.poke import times
+
+
+def clock(results: Results) -> Iterator[Fault]:
+    """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
+    for runs in by_cell(results.good("poke")).values():
+        flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
+        coarse = [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")]
+        if coarse:
+            yield Fault(level="warn", run=coarse[0][0], text=coarse[0][1].text)
+    yield from _of_tables([run for run in results.good("poke") if from_table(run)])
+
+
+def _of_tables(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge means and deviations of single accesses, and what the access to nothing tells of their clock."""
+    tables = [
+        (run, {(t.target, t.statistic): t.value for t in times(run) if t.metric == "latency"}) for run in runs
+    ]
+    nothing = [found for run, found in tables if whole(run.options.get("bytes")) == 0]
+    empty = {key: value for found in nothing for key, value in found.items()}
+    for run, found in tables:
+        for target in dict.fromkeys(target for target, _ in found):
+            mean, none = (of.get((target, "mean"), 0.0) for of in (found, empty))
+            if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
+                yield Fault(
+                    level="warn", run=run,
+                    text=f"{target}: of {fmt.quantity(mean, 'ns')}, {fmt.quantity(none, 'ns')} are what an access to 0 bytes takes",
+                )  # fmt: skip
+            if 0 < mean < (deviation := found.get((target, "sd"), 0.0)):
+                yield Fault(
+                    level="info", run=run,
+                    text=f"{target}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}",
+                )  # fmt: skip
