@@ -21,6 +21,7 @@ from reports.comparison import Comparison, Row
 from reports.derive import Spread
 from reports.grouping import group_by
 from reports.model import Figure, Key, Panel, Table, panel
+from reports.numbers import drawn
 from reports.vega import Frame, Rows, Spec
 
 WIDTH: Final = 176
@@ -260,10 +261,9 @@ _AXES: Final = {
 """Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
 
 _HEADLINES: Final = (
-    ("loaded latency", "latency"), ("PingPong", "time"), ("", "IOPS"), ("", "latency p50"), ("", "latency mean"),
-    ("", "completion latency p50"), ("", "completion latency mean"), ("", "bandwidth"),
+    "IOPS", "latency p50", "latency mean", "completion latency p50", "completion latency mean", "bandwidth",
 )  # fmt: skip
-"""Kind ("": any) and metric of the numbers whose curves are drawn, in this order; of a program of the user's, its first."""
+"""What the curves that are drawn are of, in this order, after what the tool puts first; of a program of the user's, its first metric."""
 
 _MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
 
@@ -286,14 +286,11 @@ def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
     if triad := [rows for rows in metrics if ("kernel", "triad") in rows[0].number.part]:
         return triad
     names = {rows[0].number for rows in metrics}
+    heads = [*drawn(metrics[0][0].pair.a.tool), *(("", quantity) for quantity in _HEADLINES)]
     ranked = []
     for rows in metrics:
         name = rows[0].number
-        at = [
-            i
-            for i, head in enumerate(_HEADLINES)
-            if head in ((name.kind, name.quantity), ("", name.quantity))
-        ]
+        at = [i for i, head in enumerate(heads) if head in ((name.kind, name.quantity), ("", name.quantity))]
         beside = name.statistic == "mean" and dataclasses.replace(name, statistic="p50") in names
         if at and not beside and "to" not in dict(name.part):  # a matrix is no curve
             ranked.append((at[0], name.title, rows))

@@ -170,8 +170,8 @@ def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PingPong:
-    """What one PingPong curve offers. Times are one way, in ns."""
+class MessageCurve:
+    """What the curve of a ping-pong over message sizes offers. Times are one way, in ns."""
 
     zero: float | None  # time of the message without bytes
     small: float | None  # median time of 0 to 8 B
@@ -208,7 +208,7 @@ def half_size(rates: Mapping[int, float]) -> float | None:
     return float(a * (b / a) ** share)
 
 
-def pingpong(times: Mapping[int, float]) -> PingPong:
+def pingpong(times: Mapping[int, float]) -> MessageCurve:
     """Derive the figures of one curve from message size (B) → one-way time (ns).
 
     latency is the median time over 0 to 8 B, with the 0-byte time apart; peak is the maximum over sizes, not
@@ -217,7 +217,7 @@ def pingpong(times: Mapping[int, float]) -> PingPong:
     rates = bandwidths(times)
     small = [t for size, t in times.items() if size <= 8]
     peak_size = max(rates, key=lambda s: rates[s]) if rates else None
-    return PingPong(
+    return MessageCurve(
         zero=times.get(0),
         small=statistics.median(small) if small else None,
         peak=None if peak_size is None else rates[peak_size],

@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from reports import format as fmt
-from reports.derive import LoadedLatency, Mode, PingPong, Spread, differs
+from reports.derive import LoadedLatency, MessageCurve, Mode, Spread, differs
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
@@ -92,7 +92,7 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]], filled: Map
     return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
 
 
-def pingpong(curves: Mapping[str, tuple[PingPong, Spread | None]]) -> str:
+def pingpong(curves: Mapping[str, tuple[MessageCurve, Spread | None]]) -> str:
     """Say "Crossing the socket costs 2.6 × in latency and 48 % of bandwidth".
 
     curves: relation → (derived numbers, 0-byte time with its repeats). Compares the farthest pair with the

@@ -8,7 +8,7 @@ from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts._common import Curve
-from reports.derive import Branch, PingPong
+from reports.derive import Branch, MessageCurve
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
@@ -71,7 +71,7 @@ def curves(runs: Sequence[Run]) -> dict[str, dict[common.Facet, list[Curve]]]:
     return benchmarks
 
 
-def derived(line: Curve) -> PingPong:
+def derived(line: Curve) -> MessageCurve:
     return derive.pingpong({int(size): y.median for size, y in line.points})
 
 

@@ -29,6 +29,9 @@ class NumbersModule(Protocol):
     CURVE_AXIS: str
     """The option over which the runs of one repeat make a curve; MLC and IMB sweep theirs inside a run."""
 
+    DRAWN: tuple[tuple[str, str], ...]
+    """Kind and quantity (of `Name`) of the numbers whose curves a comparison draws before all others."""
+
     def numbers(self, run: Run) -> Iterator[Number]:
         """Give what a good run is compared by, in the order of its tables."""
         ...
@@ -71,6 +74,11 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
 def digits_unknown(tool: str, number: Number) -> bool:
     """Is a number printed by a program whose format nobody knows? Then `common_step` over its values tells the last digit."""
     return get_parser(tool).PRINTED is None and not number.name.derived and number.step is None
+
+
+def drawn(tool: str) -> tuple[tuple[str, str], ...]:
+    """Return kind and quantity of the numbers whose curves a comparison draws before all others."""
+    return getattr(_module(tool), "DRAWN", ())
 
 
 def curve_axis(tool: str) -> str | None:
@@ -116,5 +124,5 @@ def leading(tool: str, parsed: Parsed) -> tuple[str, float] | None:
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "headline", "histograms", "leading", "numbers",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "leading", "numbers",
 ]  # fmt: skip

@@ -19,6 +19,8 @@ _HEADLINES: Final = ("time", "time_max", "bandwidth", "message_rate")
 """What stands for a line: the first of these that it has. IMB computes its bandwidth from `time_max`, so of a collective that
 time stands for it. Without one of them it is the first figure of its table that has a direction."""
 
+DRAWN: Final = (("PingPong", "time"),)
+
 
 def numbers(run: Run) -> Iterator[Number]:
     """Give the time of each line, and the figures of each PingPong curve."""

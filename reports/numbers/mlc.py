@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from parsers import mlc
 from parsers.measurement import Cell, Parsed
@@ -14,6 +15,8 @@ from reports.frames import Run
 from reports.numbers import _others
 from reports.numbers.model import Name, Number, Part
 from reports.readings.mlc import Entry, LoadRow, entries, load_rows
+
+DRAWN: Final = (("loaded latency", "latency"),)
 
 
 def numbers(run: Run) -> Iterator[Number]:
