@@ -94,7 +94,7 @@ def _row(row: Row) -> dict[str, Any]:
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
-        "need_sessions": d.need_sessions, "advice": d.advice, "matched": row.pair.said,
+        "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "matched": row.pair.said,
     }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def as_junit(comparison: Comparison) -> str:
                 said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}"
             if row.once or row.verdict == "inconclusive":
                 ElementTree.SubElement(
-                    case, "skipped", {"message": _xml(f"{said}; {row.decision.advice}".rstrip("; "))}
+                    case, "skipped", {"message": _xml(f"{said}; {row.decision.advice or ''}".rstrip("; "))}
                 )
             elif row.verdict == "regressed":
                 failure = ElementTree.SubElement(

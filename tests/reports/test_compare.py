@@ -467,6 +467,7 @@ def test_json_holds_everything_in_base_units(slow_remote: Comparison) -> None:
 
     assert found["counts"]["regressed"] == slow_remote.counts["regressed"]
     assert len(found["cells"]) == len(slow_remote.rows)
+    assert {type(cell["advice"]) for cell in found["cells"]} == {str}
     first = found["cells"][0]
     assert (first["verdict"], first["unit"], first["better"]) == ("regressed", "B/s", "higher")
     kernel = first["labels"]["kernel"]
