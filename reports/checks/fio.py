@@ -444,13 +444,14 @@ def clock(results: Results) -> Iterator[Fault]:
         for direction in ("read", "write"):
             found = []
             for run in runs:
-                rows = (r for r in run.measured() if r.metric == "lat" and r.get("direction") == direction)
-                own = {r.get("statistic"): r.value for r in rows}
-                if own.get("mean", 0.0) > 0 and own.get("sd", 0.0) > own["mean"]:
-                    found.append((run, own))
+                own = [job for job in jobs(run) if job.direction == direction and job.lat]
+                wide = [job for job in own if (job.lat_sd or 0.0) > (job.lat or math.inf)]
+                if wide:
+                    found.append((run, wide[0], len(own) > 1))
             if len(found) * 2 > len(runs):
-                run, own = found[0]
+                run, job, several = found[0]
+                whose = f"{direction}, job {job.name or job.job}" if several else direction
                 yield Fault(
                     level="info", run=run,
-                    text=f"{direction}: mean {fmt.quantity(own['mean'], 'ns')}, standard deviation {fmt.quantity(own['sd'], 'ns')}",
+                    text=f"{whose}: mean lat {fmt.quantity(job.lat, 'ns')}, standard deviation {fmt.quantity(job.lat_sd, 'ns')}",
                 )  # fmt: skip

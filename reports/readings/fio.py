@@ -13,6 +13,7 @@ _FIELDS = {
     ("iops", "total"): "iops", ("iops", "min"): "iops_min", ("iops", "max"): "iops_max", ("iops", "mean"): "iops_mean",
     ("iops", "sd"): "iops_sd", ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios",
     ("runtime", "total"): "runtime", ("slat", "mean"): "slat", ("clat", "mean"): "clat", ("lat", "mean"): "lat",
+    ("lat", "sd"): "lat_sd",
 }  # fmt: skip
 _OF_JOB = ("usr_cpu", "sys_cpu", "job_runtime")
 
@@ -35,6 +36,7 @@ class Job(NamedTuple):
     slat: float | None  # ns, mean: submission,
     clat: float | None  # completion,
     lat: float | None  # both
+    lat_sd: float | None  # ns, their standard deviation
     clat_percentiles: Mapping[str, float]  # "p99" → ns, as printed
     lat_percentiles: Mapping[str, float]
     usr_cpu: float | None  # shares of job_runtime; like all that follows of the job, whatever the direction
