@@ -101,13 +101,18 @@ def run_process(
         except BaseException:  # whatever went wrong here, the tool is not left behind
             watchdog.end()
             raise
+        if (
+            isinstance(answer, Ended) and answer.by_itself
+        ):  # time or patience ran out over what it left behind
+            ending = "by itself"
+        flooded = any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
         outcome = Outcome(
             wall_s=time.monotonic() - begun,
             timed_out=ending == "timed out",
             stopped=ending == "stopped",
             stdout=_contents(stdout),
             stderr=_contents(stderr),
-            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if ending == "flooded" else "",
+            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if flooded else "",
         )
     return _with(answer, outcome)
 

@@ -199,10 +199,16 @@ class ResultFile:
             return None
         now = str(Path(f"/proc/self/fd/{self._claim.descriptor}").readlink())
         if now.endswith(" (deleted)"):
+            replaced = self.path.exists()
             return PinsweepError(
                 str(self.path),
-                "was deleted while the run wrote into it",
-                "its runs are gone with it; the same command starts again",
+                f"was {'replaced by another file' if replaced else 'deleted'} while the run wrote into it",
+                "its runs are gone with it; "
+                + (
+                    "move that file away, then run the same command again"
+                    if replaced
+                    else "the same command starts again"
+                ),
             )
         return PinsweepError(
             str(self.path),

@@ -65,6 +65,7 @@ class Ended:
     status: int | None  # as wait(2) gives it; None: it is among those that could not be ended
     usage: Mapping[str, float]  # of the tool and its children
     wall_s: float
+    by_itself: bool  # it had ended when it was asked to: only what it left behind was still there
     unended: tuple[str, ...] = ()
 
 
@@ -328,10 +329,9 @@ class _Server:
                         return True
                     if name == "start":
                         self._start(descriptors, **fields)
-                    elif (
-                        self._tool
-                    ):  # "end"; without a tool it came to its own end meanwhile, and that was told
-                        self._tell_end(end_descendants(on_exit=self._exited))
+                    elif self._tool:  # "end"; without a tool it ended meanwhile, and that was told
+                        by_itself = self._tool.status is not None
+                        self._tell_end(end_descendants(on_exit=self._exited), by_itself=by_itself)
         except Exception:
             end_descendants()
             self._tell(Broken(traceback=traceback.format_exc()))
@@ -342,7 +342,7 @@ class _Server:
             os.read(self._wake, 4096)
         alive = reap(on_exit=self._exited)
         if self._tool and self._tool.status is not None:
-            self._tell_end(end_descendants(on_exit=self._exited) if alive else ())
+            self._tell_end(end_descendants(on_exit=self._exited) if alive else (), by_itself=True)
 
     def _start(
         self,
@@ -382,12 +382,14 @@ class _Server:
             self._tool.status = status
             self._tool.usage = _usage(usage)
 
-    def _tell_end(self, unended: tuple[str, ...]) -> None:
+    def _tell_end(self, unended: tuple[str, ...], *, by_itself: bool) -> None:
         assert self._tool
         tool, self._tool = self._tool, None
         tool.process.returncode = tool.status or 0  # Popen would wait for it otherwise
         wall_s = (tool.ended or time.monotonic()) - tool.begun
-        self._tell(Ended(status=tool.status, usage=tool.usage, wall_s=wall_s, unended=unended))
+        self._tell(
+            Ended(status=tool.status, usage=tool.usage, wall_s=wall_s, by_itself=by_itself, unended=unended)
+        )
 
     def _tell(self, answer: Answer) -> None:
         with contextlib.suppress(OSError):  # pinsweep is gone: the next look at the channel shows it

@@ -23,7 +23,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ("two-socket-smt", "ulysses-2x10", "four-node", "memory-only-node")  # the slowest first
 KERNEL_ARGUMENTS = {"ulysses-2x10": "isolcpus=19"}
 BUILD_PATIENCE_S = 900
-PATIENCE_S = 420
+PATIENCE_S = 900
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,6 +128,15 @@ def test_a_tool_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch
     assert len(outcome.stdout) == 1 << 20
 
 
+def test_a_tool_that_printed_too_much_and_ended_at_once_is_cut_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.process.OUTPUT_LIMIT_BYTES", 1 << 20)
+
+    outcome = run("head", "-c", "2000000", "/dev/zero")
+
+    assert outcome.exit_code == 0
+    assert outcome.error == "printed more than 1 MiB"
+
+
 def test_what_was_ignored_stays_ignored() -> None:
     """nohup pinsweep run … survives its terminal."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -406,7 +406,7 @@ def test_a_dangling_link_is_where_the_file_is_made(tmp_path: Path) -> None:
     [
         (lambda path: path.unlink(), "was deleted while the run wrote into it"),
         (lambda path: path.rename(path.with_name("moved.db")), "was moved to .*/moved.db while the run wrote into it"),
-        (lambda path: path.with_name("other").replace(path), "was deleted while the run wrote into it"),
+        (lambda path: path.with_name("other").replace(path), "was replaced by another file while the run wrote into it"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_taken_away_is_named(

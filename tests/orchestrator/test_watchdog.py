@@ -97,6 +97,17 @@ def test_a_timeout_ends_what_hides(watchdog: Watchdog, script: str, t: str) -> N
     assert alive(t) == []
 
 
+def test_a_tool_that_ended_in_time_has_not_timed_out_over_what_it_left(watchdog: Watchdog, t: str) -> None:
+    """What it left is deaf to TERM, so that ending it takes longer than the run had left."""
+    deaf = f"sh -c 'trap : TERM; while :; do sleep {t}; done' & sleep 0.3; echo 1"
+
+    outcome = run(watchdog, f"setsid {deaf}", timeout_s=1.0)
+
+    assert (outcome.timed_out, outcome.exit_code, outcome.stdout) == (False, 0, b"1\n")
+    assert outcome.wall_s < 1.0
+    assert alive(t) == []
+
+
 @hidden
 def test_a_stop_ends_what_hides(watchdog: Watchdog, script: str, t: str) -> None:
     kill = when(lambda: len(alive(t)) >= 2, lambda: os.kill(os.getpid(), signal.SIGINT))
