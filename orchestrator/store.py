@@ -187,6 +187,12 @@ class ResultFile:
             with self._db:
                 yield self._db
         except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_CONSTRAINT_FOREIGNKEY":
+                raise PinsweepError(
+                    str(self.path),
+                    "was overwritten while the run wrote into it: it holds other cells now",
+                    "what is there stays as it is; run the same command again with another -o",
+                ) from error
             raise self._moved() or PinsweepError(
                 str(self.path),
                 f"cannot be written: {error}",
@@ -570,6 +576,7 @@ def create_result(path: Path) -> ResultFile:
             )
         _check(path, database)
         database.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
+        database.execute("PRAGMA foreign_keys = ON")  # of a file that was overwritten, its cells are not ours
     except BaseException as error:
         if database is not None:
             database.close()

@@ -423,6 +423,24 @@ def test_a_file_that_is_taken_away_is_named(
     assert "mine" in [path.read_text() for path in (tmp_path / "other", tmp_path / "r.db") if path.is_file()]
 
 
+def test_a_file_that_another_was_written_over_takes_no_more_runs(tmp_path: Path) -> None:
+    """`cat other.db > r.db` under a run: the same file, and the cells of another experiment."""
+    with create_result(tmp_path / "other.db") as other:
+        other.begin_session(
+            started_utc="2026-01-01T00:00:00+00:00", version="0", argv=["run"], seed=7, host="h",
+            facts={}, topology="", programs={},
+        )  # fmt: skip
+    result = create_result(tmp_path / "r.db")
+    session = begin(result)
+    (tmp_path / "r.db").write_bytes((tmp_path / "other.db").read_bytes())
+
+    with pytest.raises(PinsweepError, match="was overwritten while the run wrote into it"):
+        add(result, session, b"")
+    result.close()
+    with open_result(tmp_path / "r.db") as kept:
+        assert kept.runs() == ()
+
+
 def test_what_a_commit_promises_is_on_the_disk(tmp_path: Path) -> None:
     """EXTRA, in a file without a write-ahead log; scripts/powercut.py cuts the power."""
     with create_result(tmp_path / "r.db") as result:
