@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from orchestrator.process_tree import ends_within
+
 _DEAD_AFTER_S = 1.0
 """What SIGKILL gets; who does not obey it (a device that hangs) is not waited for."""
 
@@ -37,19 +39,20 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
             )  # fmt: skip
         except OSError:
             return None
+        ended = False
         try:
-            status = process.wait(timeout_s)
-        except BaseException as error:  # Ctrl-C goes to the terminal's process group, which it is not in
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_DEAD_AFTER_S)
-            if isinstance(error, subprocess.TimeoutExpired):
-                return None
-            raise
+            ended = ends_within(process.pid, timeout_s)  # Popen.wait looks again after up to 50 ms
+        finally:  # Ctrl-C goes to the terminal's process group, which it is not in
+            if not ended:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_DEAD_AFTER_S)
+        if not ended:
+            return None
         stdout.seek(0)
         stderr.seek(0)
-        return Said(exit_status=status, stdout=stdout.read(), stderr=stderr.read())
+        return Said(exit_status=process.wait(), stdout=stdout.read(), stderr=stderr.read())
 
 
 def _in_memory() -> IO[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import select
 import signal
 import time
 from collections.abc import Callable, Collection
@@ -33,6 +34,15 @@ Exited = Callable[[int, int, resource.struct_rusage], None]
 
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 _PF_EXITING = 0x4
+
+
+def ends_within(pid: int, timeout_s: float) -> bool:
+    """Sleep until a child of this process has ended, at most so long; True if it has. It is still to be waited for."""
+    pidfd = os.pidfd_open(pid)
+    try:
+        return bool(select.select([pidfd], [], [], timeout_s)[0])
+    finally:
+        os.close(pidfd)
 
 
 def adopt_orphans(adopt: bool) -> bool:

@@ -33,7 +33,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from orchestrator.process_tree import EXIT_S, GRACE_S, adopt_orphans, children, end_descendants, reap
+from orchestrator.process_tree import (
+    EXIT_S,
+    GRACE_S,
+    adopt_orphans,
+    children,
+    end_descendants,
+    ends_within,
+    reap,
+)
 from parsers.errors import PinsweepError
 
 NAME = "sweep-watchdog"
@@ -210,13 +218,9 @@ class Watchdog:
         if not self.pid:  # that is done
             return
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            pidfd = os.pidfd_open(self.pid)
-            try:
-                if not select.select([pidfd], [], [], ANSWER_S)[0]:
-                    os.kill(self.pid, signal.SIGKILL)
-                    select.select([pidfd], [], [], ANSWER_S)
-            finally:
-                os.close(pidfd)
+            if not ends_within(self.pid, ANSWER_S):
+                os.kill(self.pid, signal.SIGKILL)
+                ends_within(self.pid, ANSWER_S)
             os.waitpid(self.pid, os.WNOHANG)
         self.pid = 0
 
