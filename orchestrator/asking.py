@@ -31,7 +31,7 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
     `env` is its whole environment; None: this process's own. It writes to files: a pipe would keep us waiting for
     whatever it leaves in the background with the pipe open. Its process group ends with the time it has.
     """
-    with _in_memory() as stdout, _in_memory() as stderr:
+    with in_memory() as stdout, in_memory() as stderr:
         try:
             process = subprocess.Popen(
                 list(argv), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
@@ -55,5 +55,6 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
         return Said(exit_status=process.wait(), stdout=stdout.read(), stderr=stderr.read())
 
 
-def _in_memory() -> IO[bytes]:
+def in_memory() -> IO[bytes]:
+    """Return a file that is on no device, nor in /dev/shm, which containers make small."""
     return os.fdopen(os.memfd_create("said"), "w+b")

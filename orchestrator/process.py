@@ -10,13 +10,13 @@ import dataclasses
 import os
 import selectors
 import signal
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FrameType
 from typing import IO, Literal, Self
 
 from orchestrator.aside import moved_aside
+from orchestrator.asking import in_memory
 from orchestrator.model import Outcome
 from orchestrator.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
 
@@ -90,7 +90,7 @@ def run_process(
     device that may be under test.
     """
     cpus = os.sched_getaffinity(0)
-    with _spool() as stdout, _spool() as stderr, moved_aside(aside):
+    with in_memory() as stdout, in_memory() as stderr, moved_aside(aside):
         begun = time.monotonic()
         try:
             watchdog.start(
@@ -176,11 +176,6 @@ def _wait(
                 looks = 0 if look(pid) else looks - 1
             if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
                 return "flooded", watchdog.end()
-
-
-def _spool() -> IO[bytes]:
-    folder = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    return tempfile.TemporaryFile(dir=folder)
 
 
 def _contents(spool: IO[bytes]) -> bytes:
