@@ -6,6 +6,7 @@ Three significant digits, thin spaces between thousands, a true minus. Rates and
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +14,10 @@ from dataclasses import dataclass
 THIN = "\u2009"
 MINUS = "\u2212"
 NOTHING = "\u2013"  # stands where a number is missing
+
+NEAREST, DOWN, UP = decimal.ROUND_HALF_EVEN, decimal.ROUND_FLOOR, decimal.ROUND_CEILING
+"""How a last digit is made. A bound is rounded to its safe side: what "at least" stands before goes down, what "up to" or
+"at most" stands before goes up, so that the sentence holds of the value itself."""
 
 _STEPS: dict[str, tuple[tuple[float, str], ...]] = {
     "ns": ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")),
@@ -52,8 +57,8 @@ class Scale:
     factor: float
     unit: str
 
-    def number(self, value: float | None, digits: int = 3) -> str:
-        return number(None if value is None else value / self.factor, digits)
+    def number(self, value: float | None, digits: int = 3, rounding: str = NEAREST) -> str:
+        return number(None if value is None else value / self.factor, digits, rounding)
 
 
 def scale_for(values: Iterable[float | None], unit: str) -> Scale:
@@ -72,18 +77,25 @@ def scale_to_largest(values: Iterable[float | None], unit: str) -> Scale:
     return _scale(max((abs(v) for v in values if v is not None), default=0.0), unit)
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"."""
+def number(value: float | None, digits: int = 3, rounding: str = NEAREST) -> str:
+    """`number(1234.5)` is "1 230", `number(0.0123)` is "0.0123", `number(None)` is "–"; `number(4.484, 2, DOWN)` is "4.4"."""
     if value is None or not math.isfinite(value):
         return NOTHING
     if value == 0:
         return Shown("0", "0")
     places = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, places)
+    rounded = _round(value, places, rounding)
     if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(value))):
         places -= 1  # 9.996 became 10.00
     plain = f"{rounded:.{max(places, 0)}f}"
     return Shown(f"{rounded:,.{max(places, 0)}f}".replace(",", THIN).replace("-", MINUS), plain)
+
+
+def _round(value: float, places: int, rounding: str) -> float:
+    if rounding == NEAREST:
+        return round(value, places)
+    step = decimal.Decimal(1).scaleb(-places)
+    return float((decimal.Decimal(repr(value)) / step).to_integral_value(rounding) * step)
 
 
 def count(value: int) -> Shown:
@@ -96,19 +108,20 @@ def whole(value: float | str | None) -> str:
     return NOTHING if value is None else Shown(str(value), str(value))
 
 
-def split(value: float | None, unit: str, digits: int = 3) -> tuple[str, str]:
+def split(value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST) -> tuple[str, str]:
     """Return (number, unit) apart, for a key number: `split(2.593e10, "B/s")` is ("25.9", "GB/s")."""
     scale = scale_for([value], unit)
-    text = scale.number(value, digits)
+    text = scale.number(value, digits, rounding)
     if isinstance(text, Shown) and text.plain == "1000":  # 999.7 ns rounds up: write 1.00 µs
         scale = _scale(scale.factor * 1000, unit)
-        text = scale.number(value, digits)
+        text = scale.number(value, digits, rounding)
     return text, scale.unit
 
 
-def quantity(value: float | None, unit: str, digits: int = 3) -> str:
-    """`quantity(57.3e3, "ns")` is "57.3 µs"; `quantity(150e3, "IOPS")` is "150 kIOPS"."""
-    text, scaled = split(value, unit, digits)
+def quantity(value: float | None, unit: str, digits: int = 3, rounding: str = NEAREST) -> str:
+    """`quantity(57.3e3, "ns")` is "57.3 µs"; `quantity(150e3, "IOPS")` is "150 kIOPS"; `quantity(179.5e3, "ns", 2, DOWN)` is
+    "170 µs"."""
+    text, scaled = split(value, unit, digits, rounding)
     if text == NOTHING or scaled in ("", "1"):
         return text
     return f"{text}{'' if scaled.startswith('/') else ' '}{scaled}"

@@ -73,3 +73,23 @@ def test_words() -> None:
     assert fmt.plural(2000, "run") == f"2{T}000 runs"
     assert fmt.seconds(200) == "3 min 20 s"
     assert fmt.seconds(3900) == "1 h 5 min"
+
+
+@given(st.floats(1e-6, 1e15), st.sampled_from(["ns", "B/s", "1/s", "IOPS", ""]), st.integers(2, 4))
+def test_a_bound_is_rounded_to_its_safe_side(value: float, unit: str, digits: int) -> None:
+    for rounding, holds in ((fmt.DOWN, float.__le__), (fmt.UP, float.__ge__)):
+        text, scaled = fmt.split(value, unit, digits, rounding)
+        assert isinstance(text, fmt.Shown)
+        factor = fmt.scale_for([value], unit).factor * (
+            1000 if scaled != fmt.scale_for([value], unit).unit else 1
+        )
+        shown = float(text.plain)
+        assert holds(shown, value / factor) or abs(shown * factor / value - 1) < 1e-12
+        assert abs(shown * factor / value - 1) < 10 ** (1 - digits)
+
+
+def test_a_bound_of_three_digits() -> None:
+    assert fmt.number(4.484, 2, fmt.DOWN) == "4.4"
+    assert fmt.number(4.5, 2, fmt.DOWN) == fmt.number(4.5, 2, fmt.UP) == "4.5"
+    assert fmt.quantity(236.9e9, "B/s", 2, fmt.DOWN) == "230 GB/s"
+    assert fmt.quantity(999.7, "ns", 3, fmt.UP) == "1.00 µs"
