@@ -26,6 +26,7 @@ from reports import format as fmt
 from reports import naming, numbers
 from reports.fingerprint import Fingerprint
 from reports.frames import LEFT_OUT, Results, Run, natural
+from reports.grouping import group_by
 from reports.matching import CellOfSide, Matching, Pair, Unmatched, absence, cells, match
 from reports.numbers import QUANTILES, Buckets, Name, Number
 from reports.verdicts import distribution
@@ -334,14 +335,11 @@ def _why(
 
 def _across(a: Side, b: Side, *, allowed: bool) -> tuple[str, ...]:
     """Return the tools of which the sides ran different programs. Raises UserError unless that was asked for."""
-    kinds: dict[str, dict[SideName, set[str]]] = {}
-    for one in (a, b):
-        for run in one.runs:
-            kinds.setdefault(run.tool, {}).setdefault(one.name, set()).add(naming.program_kind(run))
+    by_tool = [group_by(one.runs, lambda run: run.tool) for one in (a, b)]
     found = []
-    for by_side in kinds.values():
-        left, right = by_side.get("A", set()), by_side.get("B", set())
-        if left and right and len(left | right) > 1:
+    for tool in filter(by_tool[1].__contains__, by_tool[0]):
+        left, right = ({naming.program_kind(run) for run in runs[tool]} for runs in by_tool)
+        if len(left | right) > 1:
             found.append(f"A is {fmt.words(sorted(left))}, B is {fmt.words(sorted(right))}")
     if found and not allowed:
         raise UserError(
@@ -384,16 +382,13 @@ def _refuse_axes(a: Side, b: Side, ignore: Iterable[str]) -> None:
             hint = nearest_word(name, known) or f"there are: {', '.join(known[:20])}"
             raise UserError(f"--ignore {name}", "no run has this option", hint)
         for one in (a, b):
-            per_sweep: dict[tuple[str, str], set[str]] = {}
-            for run in one.runs:
-                per_sweep.setdefault((run.tool, run.point.sweep), set()).add(str(level_of(run, name)))
-            for (_, sweep), values in per_sweep.items():
+            for (_, sweep), runs in group_by(one.runs, lambda run: (run.tool, run.point.sweep)).items():
+                values = sorted({str(level_of(run, name)) for run in runs}, key=natural)
                 if len(values) > 1:
-                    listed = ",".join(sorted(values, key=natural)[:2])
                     raise UserError(
                         f"--ignore {name}",
-                        f"{one.title}: the cells of {sweep} differ in it ({fmt.words(sorted(values, key=natural)[:6])})",
-                        f"--by {name}={listed} compares two of its levels",
+                        f"{one.title}: the cells of {sweep} differ in it ({fmt.words(values[:6])})",
+                        f"--by {name}={','.join(values[:2])} compares two of its levels",
                     )
 
 
@@ -433,11 +428,11 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
 
 
 def _found(cell: CellOfSide, read: _Read) -> _Found:
-    found: _Found = {}
-    for run in cell.runs:
-        for number in read(run):
-            found.setdefault(number.name, []).append((number, _session(run)))
-    return found
+    return group_by(((number, _session(run)) for run in cell.runs for number in read(run)), _name_of)
+
+
+def _name_of(one: tuple[Number, Hashable]) -> Name:
+    return one[0].name
 
 
 def _session(run: Run) -> tuple[str, int]:
@@ -463,26 +458,22 @@ def _missing(
     """Say of the rows that only one side of a pair has which they are, in one line a cell and reason."""
     measured = {_unmeasured(name): name for name in lacks}
     told = {(name.metric, name.part) for name in lacks}
-    reasons: dict[str, list[str]] = {}
-    for name in has:
-        if name in lacks:
-            continue
+
+    def reason(name: Name) -> str:
         if there := measured.get(_unmeasured(name)):
-            reason = f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
-        elif name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
-            reason = f"{other} has too few operations or bins for a "
-        else:
-            reason = f"{other} has no "
-        reasons.setdefault(reason, []).append(name.words)
+            return f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
+        if name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
+            return f"{other} has too few operations or bins for a "
+        return f"{other} has no "
+
+    def listed(names: Sequence[Name]) -> str:
+        words = [name.words for name in names]
+        return fmt.words(words) if len(words) <= 3 else f"{', '.join(words[:3])} and {len(words) - 3} more"
+
     return [
-        Unmatched(
-            side=own,
-            sweep=cell.sweep,
-            cell=cell.name,
-            reason=reason + (fmt.words(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"),
-        )
-        for reason, names in reasons.items()
-    ]  # fmt: skip
+        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + listed(names))
+        for why, names in group_by((name for name in has if name not in lacks), reason).items()
+    ]
 
 
 def _unmeasured(name: Name) -> Name:
@@ -496,18 +487,18 @@ def _measure(name: Name) -> str:
 
 def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> list[_Draft]:
     """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells."""
-    groups: dict[tuple[str, str, str, Hashable], list[Pair]] = {}
-    for pair in pairs:
+
+    def curve_of(pair: Pair) -> tuple[str, str, Hashable]:
         axis = numbers.curve_axis(pair.a.tool)
-        if axis and axis in pair.a.axes:
-            others = tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
-            groups.setdefault((axis, pair.a.sweep, pair.a.tool, others), []).append(pair)
+        return pair.a.tool, pair.a.sweep, tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
+
     out = []
-    for (axis, *_), members in groups.items():
+    along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
+    for (tool, *_), members in group_by(along, curve_of).items():
         left, right = (
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
-        head = _over(members[0], axis)
+        head = _over(members[0], numbers.curve_axis(tool))
         curve = tuple(members)
         out += [
             dataclasses.replace(_draft(head, left[key], right[key]), curve=curve)
@@ -518,21 +509,24 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> list[_D
 
 
 def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> _Found:
-    curves: dict[tuple[Hashable, int], dict[int, Sequence[Number]]] = {}
-    for cell in cells:
-        for run in cell.runs:
-            if (at := numbers.axis_value(run)) is not None:
-                curves.setdefault((_session(run), run.record.repeat), {})[at] = read(run)
+    runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
+    curves = {
+        repeat: {at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}
+        for repeat, own in group_by(runs, lambda run: (_session(run), run.record.repeat)).items()
+    }
     whole = max((len(curve) for curve in curves.values()), default=0)
-    found: _Found = {}
-    for (session, _), curve in curves.items():
-        if len(curve) == whole:  # a repeat that lacks a cell has another curve
-            for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns):
-                found.setdefault(number.name, []).append((number, session))
-    return found
+    return group_by(
+        (
+            (number, session)
+            for (session, _), curve in curves.items()
+            if len(curve) == whole  # a repeat that lacks a cell has another curve
+            for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns)
+        ),
+        _name_of,
+    )
 
 
-def _over(pair: Pair, axis: str) -> Pair:
+def _over(pair: Pair, axis: str | None) -> Pair:
     """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
 
     def without(cell: CellOfSide) -> CellOfSide:
@@ -543,12 +537,11 @@ def _over(pair: Pair, axis: str) -> Pair:
 
 def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
     """Give numbers of programs whose format nobody knows the last digit that their values show."""
-    unknown: dict[Hashable, list[float]] = {}
-    for draft in drafts:
-        if _is_unknown(draft):
-            values = unknown.setdefault(draft.family, [])
-            values += [value for value, _ in (*draft.a, *draft.b)]
-    steps = {family: numbers.common_step(values) for family, values in unknown.items()}
+    unknown = group_by(filter(_is_unknown, drafts), lambda draft: draft.family)
+    steps = {
+        family: numbers.common_step(value for draft in own for value, _ in (*draft.a, *draft.b))
+        for family, own in unknown.items()
+    }
 
     def stepped(draft: _Draft) -> _Draft:
         step = steps[draft.family] if _is_unknown(draft) else 0.0
@@ -574,9 +567,9 @@ def _with_families(drafts: Sequence[_Draft]) -> list[_Draft]:
             f"{tool}, derived" if name.derived else " ".join(filter(None, (tool, name.kind, name.quantity)))
         )
 
-    units: dict[str, set[str]] = {}
-    for draft in drafts:
-        units.setdefault(title(draft), set()).add("" if draft.name.derived else draft.name.unit)
+    units = {
+        of: {d.name.unit for d in own if not d.name.derived} for of, own in group_by(drafts, title).items()
+    }
     return [
         dataclasses.replace(d, family=title(d) + (f", {d.name.unit}" if len(units[title(d)]) > 1 else ""))
         for d in drafts
@@ -705,16 +698,11 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
     names: dict[Hashable, str] = {}
     shapes = []
     for pair in pairs:
-        by_name: dict[numbers.Name, tuple[list[Buckets], list[Buckets]]] = {}
-        for i, cell in enumerate((pair.a, pair.b)):
-            for run in cell.runs:
-                for name, buckets in numbers.histograms(run):
-                    by_name.setdefault(name, ([], []))[i].append(buckets)
-        for name, (left, right) in by_name.items():
-            if left and right:
-                key = len(names)
-                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
-                shapes.append(distribution.Shapes(key=key, a=tuple(left), b=tuple(right)))
+        left, right = (_by_name(cell) for cell in (pair.a, pair.b))
+        for name in filter(right.__contains__, left):
+            key = len(names)
+            names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
+            shapes.append(distribution.Shapes(key=key, a=left[name], b=right[name]))
     for shape in distribution.judge_shapes(shapes):
         likely = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
         single = all(
@@ -728,3 +716,8 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
             for mode in shape.modes
             if mode.shifted
         )
+
+
+def _by_name(cell: CellOfSide) -> dict[Name, tuple[Buckets, ...]]:
+    every = (one for run in cell.runs for one in numbers.histograms(run))
+    return {name: tuple(b for _, b in own) for name, own in group_by(every, lambda one: one[0]).items()}

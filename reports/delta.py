@@ -282,16 +282,17 @@ def curves(comparison: Comparison) -> list[Figure]:
 
 
 def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
-    """Return the metrics to draw: of STREAM's kernels the triad, of a latency the median rather than the mean."""
-    if triad := [rows for rows in metrics if ("kernel", "triad") in rows[0].number.part]:
-        return triad
+    """Return the metrics to draw: what the tool puts first stands for its kind, of a latency the median rather than the mean."""
     names = {rows[0].number for rows in metrics}
-    heads = [*drawn(metrics[0][0].pair.a.tool), *(("", quantity) for quantity in _HEADLINES)]
+    first = drawn(metrics[0][0].pair.a.tool)
+    led = {name.family for name in names if name.title in first}
+    heads = [*first, *_HEADLINES]
     ranked = []
     for rows in metrics:
         name = rows[0].number
-        at = [i for i, head in enumerate(heads) if head in ((name.kind, name.quantity), ("", name.quantity))]
+        at = [i for i, head in enumerate(heads) if head in (name.title, name.quantity)]
         beside = name.statistic == "mean" and dataclasses.replace(name, statistic="p50") in names
+        beside = beside or (name.family in led and name.title not in first)
         if at and not beside and "to" not in dict(name.part):  # a matrix is no curve
             ranked.append((at[0], name.title, rows))
     return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]

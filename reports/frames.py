@@ -33,6 +33,7 @@ from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Measurement, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
+from reports.grouping import group_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,19 +303,15 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                     )
                 )  # fmt: skip
             missing += [(host, file, stored.point, repeat) for (_, repeat), stored in wanted.items()]
-    files: dict[str, set[str]] = {}
-    for machine in machines:
-        files.setdefault(machine.host, set()).add(machine.file)
+    files = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
 
     def where(host: str, file: str) -> str:
-        return f"{host}, {file}" if len(files.get(host, ())) > 1 else host
+        return f"{host}, {file}" if files[host] > 1 else host
 
     runs = [replace(run, where=where(run.host, run.file)) for run in runs]
     runs = _with_builds(runs)
-    chosen: dict[str, dict[tuple[str, str, int], Run]] = {}
-    for run in runs:
-        if run.parsed is not None:
-            chosen.setdefault(run.tool, {})[_key(run)] = run
+    by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
+    chosen = {tool: {_key(run): run for run in own} for tool, own in by_tool.items()}
     return Results(
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
@@ -371,14 +368,17 @@ def _ordered(
 
 def _with_builds(runs: Sequence[Run]) -> list[Run]:
     """Say which program made a run's numbers, where its file has others of that name and version: the path, else the sum."""
-    builds: dict[tuple[str, str, str], dict[str, str]] = {}  # file, program, version → sha256 → path
-    for run in runs:
-        if run.parsed is not None:
-            same = builds.setdefault((run.file, run.record.program, run.version), {})
-            same.setdefault(str(run.program.get("sha256") or ""), str(run.program.get("path") or ""))
+
+    def named(run: Run) -> tuple[str, str, str]:
+        return run.file, run.record.program, run.version
+
+    builds = {  # → sha256 → path
+        of: {str(r.program.get("sha256") or ""): str(r.program.get("path") or "") for r in reversed(own)}
+        for of, own in group_by((run for run in runs if run.parsed is not None), named).items()
+    }
 
     def build(run: Run) -> str:
-        same = builds.get((run.file, run.record.program, run.version), {})
+        same = builds.get(named(run), {})
         digest = str(run.program.get("sha256") or "")
         if len(same) < 2 or digest not in same:
             return ""

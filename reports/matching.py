@@ -25,6 +25,7 @@ from orchestrator.model import Place, canonical_json
 from orchestrator.topology import Topology
 from reports import format as fmt
 from reports.frames import LEFT_OUT, Results, Run, natural
+from reports.grouping import group_by
 
 How = Literal["same", "renamed", "relative", "path", "share"]
 
@@ -109,44 +110,46 @@ def match(
     why: Callable[[Literal["A", "B"], CellOfSide], str] | None = None,
 ) -> Matching:
     """Match the cells of both sides, in the order of A's. `why` says of a cell why the other side has none (`absence`)."""
-    left, right = list(a), list(b)
-    order = {id(cell): i for i, cell in enumerate(left)}
+    left, right = ({cell.key: cell for cell in side} for side in (a, b))
+    order = {key: i for i, key in enumerate(left)}
     pairs: list[Pair] = []
-    crowds: dict[int, int] = {}
+    crowds: dict[tuple[str, Hashable], int] = {}  # side, cell → how many of the other fit it
     for how, key in _ROUNDS:
-        by_a, by_b = _by(left, key), _by(right, key)
+        by_a, by_b = (
+            group_by((c for c in side.values() if key(c) is not None), key) for side in (left, right)
+        )
         for same, cells in by_a.items():
             others = by_b.get(same, [])
             if len(cells) == len(others) == 1:
-                pairs.append(Pair(a=cells[0], b=others[0], how=how))
+                pairs.append(Pair(a=left.pop(cells[0].key), b=right.pop(others[0].key), how=how))
             elif others:
-                crowds |= {id(c): len(others) for c in cells} | {id(c): len(cells) for c in others}
-        taken = {id(cell) for pair in pairs for cell in (pair.a, pair.b)}
-        left, right = ([c for c in side if id(c) not in taken] for side in (left, right))
+                crowds |= {("A", c.key): len(others) for c in cells} | {
+                    ("B", c.key): len(cells) for c in others
+                }
     unmatched = []
-    for side, cells, others in (
-        ("A", left, [p.b for p in pairs] + right),
-        ("B", right, [p.a for p in pairs] + left),
+    for side, mine, others in (
+        ("A", left, [*(p.b for p in pairs), *right.values()]),
+        ("B", right, [*(p.a for p in pairs), *left.values()]),
     ):
         other = "B" if side == "A" else "A"
-        for cell in cells:
+        for cell in mine.values():
             reason = ""
-            if crowd := crowds.get(id(cell)):
+            if crowd := crowds.get((side, cell.key)):
                 what = "fits" if crowd == 1 else "fit"
                 reason = f"{fmt.plural(crowd, 'cell')} of {other} {what} it, and so other cells of {side}"
             reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other)  # type: ignore[arg-type]
             unmatched.append(Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=reason))  # type: ignore[arg-type]
-    return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[id(p.a)])), unmatched=tuple(unmatched))
+    return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
 
 
 def cells(runs: Iterable[Run], ignore: Collection[str] = ()) -> list[CellOfSide]:
     """Return the cells of some runs, in their order. `ignore`: options that do not count ("place" among them)."""
-    found: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        relation = "" if "place" in ignore else run.relation
-        key = (run.record.point_id, relation) if not ignore else (_point_key(run, ignore), relation)
-        found.setdefault(key, []).append(run)
-    return [_cell(key, members, ignore) for key, members in found.items()]
+
+    def key(run: Run) -> Hashable:
+        point = _point_key(run, ignore) if ignore else run.record.point_id
+        return point, "" if "place" in ignore else run.relation
+
+    return [_cell(cell, members, ignore) for cell, members in group_by(runs, key).items()]
 
 
 def _point_key(run: Run, ignore: Collection[str]) -> str:
@@ -196,7 +199,7 @@ def _path(cell: CellOfSide) -> Hashable:
 def _share(cell: CellOfSide) -> Hashable:
     options = {k: v for k, v in _without_paths(cell).items() if k != THREADS}
     if THREADS not in cell.options or not cell.scope:
-        return id(cell)
+        return None
     return cell.tool, canonical_json(options), cell.relation, cell.scope
 
 
@@ -213,15 +216,7 @@ def _without_paths(cell: CellOfSide) -> dict[str, Any]:
 _ROUNDS: Final[tuple[tuple[How, Callable[[CellOfSide], Hashable]], ...]] = (
     ("same", _same), ("renamed", _renamed), ("relative", _relative), ("path", _path), ("share", _share),
 )  # fmt: skip
-
-
-def _by(
-    cells: Iterable[CellOfSide], key: Callable[[CellOfSide], Hashable]
-) -> dict[Hashable, list[CellOfSide]]:
-    found: dict[Hashable, list[CellOfSide]] = {}
-    for cell in cells:
-        found.setdefault(key(cell), []).append(cell)
-    return found
+"""What makes two cells one, round by round; None: nothing of this round fits the cell."""
 
 
 # --- where a cell ran --------------------------------------------------------------------------------------
@@ -315,10 +310,7 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
 
     "" where the other side knows nothing of it.
     """
-    tried: dict[str, list[Run]] = {}
-    for run in other.runs:
-        if run.parsed is None:
-            tried.setdefault(run.record.point_id, []).append(run)
+    tried = group_by((run for run in other.runs if run.parsed is None), lambda run: run.record.point_id)
     skipped = {
         (item.sweep, _labels_key(item.point)): f"{where}: {item.reason}" for where, item in other.skipped
     }

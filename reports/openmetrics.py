@@ -26,6 +26,7 @@ from typing import Final
 from orchestrator.model import STATUSES
 from reports import naming, series
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.numbers import Name
 from reports.series import Series
 
@@ -69,38 +70,34 @@ def text(results: Results, tool: str | None = None) -> str:
 def families(results: Results, tool: str | None = None) -> list[Family]:
     """Return the metric families, those of the tools first, in the order of the results."""
     newest = _newest(results)
-    samples: dict[str, dict[Labels, float]] = {}
-    heads: dict[str, tuple[str, str]] = {}
-    repeats: dict[str, dict[Labels, float]] = {}
-    for one in series.collect(results, undirected=True):
-        if tool not in (None, one.key.tool):
-            continue
-        name, unit, factor, told = _named(one)
-        heads.setdefault(name, (unit, told))
-        by_host: dict[str, list[series.Value]] = {}
-        for value in one.values:
-            if newest[value.run.host, one.key.program, one.key.point_id] == value.run.file:
-                by_host.setdefault(value.run.host, []).append(value)
-        for values in by_host.values():
-            cell = _cell_labels(values[0].run)
-            own = _merged(cell, _own_labels(one, unit))
-            labels = _distinct(own, one.key.point_id, samples.setdefault(name, {}))
-            samples[name][labels] = statistics.median(v.value for v in values) * factor
-            of_tool = repeats.setdefault(_fit(one.key.tool), {})
-            of_tool[cell] = max(of_tool.get(cell, 0), len(values))
-    out = [
-        Family(name=name, unit=heads[name][0], text=heads[name][1], samples=tuple(found.items()))
-        for name, found in samples.items()
+    every = [
+        (one, values)
+        for one in series.collect(results, undirected=True)
+        if tool in (None, one.key.tool)
+        for values in group_by(
+            (v for v in one.values if newest[v.run.host, one.key.program, one.key.point_id] == v.run.file),
+            lambda value: value.run.host,
+        ).values()
     ]
-    out += [
-        Family(
-            name=f"pinsweep_{of}_{_REPEATS}",
-            unit="",
-            text=f"Runs of a cell of {of} behind each median.",
-            samples=tuple(found.items()),
+    out = []
+    for name, found in group_by(every, lambda of: _named(of[0])[0]).items():
+        _, unit, factor, text = _named(found[0][0])
+        samples: dict[Labels, float] = {}
+        for one, values in found:
+            own = _merged(_cell_labels(values[0].run), _own_labels(one, unit))
+            labels = _distinct(own, one.key.point_id, samples)
+            samples[labels] = statistics.median(v.value for v in values) * factor
+        out.append(Family(name=name, unit=unit, text=text, samples=tuple(samples.items())))
+    for of, found in group_by(every, lambda of: _fit(of[0].key.tool)).items():
+        cells = group_by(found, lambda of: _cell_labels(of[1][0].run))
+        out.append(
+            Family(
+                name=f"pinsweep_{of}_{_REPEATS}",
+                unit="",
+                text=f"Runs of a cell of {of} behind each median.",
+                samples=tuple((cell, max(len(v) for _, v in own)) for cell, own in cells.items()),
+            )
         )
-        for of, found in repeats.items()
-    ]
     return [*out, *_about(results)]
 
 

@@ -15,6 +15,7 @@ from parsers.errors import UserError
 from parsers.measurement import Direction
 from reports import naming, numbers
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.numbers import Name, Number
 
 SessionKey = tuple[str, int]
@@ -88,10 +89,8 @@ class Series:
         Repeats of one session share what was odd about that hour: they make its median steadier, and are one piece of
         evidence all the same.
         """
-        found: dict[SessionKey, list[float]] = {}
-        for value in self.values:
-            found.setdefault(value.session, []).append(value.value)
-        return {session: tuple(own) for session, own in found.items()}
+        by_session = group_by(self.values, lambda value: value.session)
+        return {session: tuple(v.value for v in own) for session, own in by_session.items()}
 
 
 def collect_some(results: Results) -> tuple[Series, ...]:
@@ -112,23 +111,25 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
 
     `undirected`: also those of which neither is better.
     """
-    values: dict[Key, list[Value]] = {}
-    for run, key, number in _each(results):
-        if number.name.better != "neither" or undirected:
-            values.setdefault(key, []).append(Value(run=run, number=number))
+    every = (one for one in _each(results) if one[1].name.better != "neither" or undirected)
     return _with_steps(
-        Series(key=key, cell=_cell(own[0].run), values=tuple(own)) for key, own in values.items()
+        Series(
+            key=key,
+            cell=_cell(own[0][0]),
+            values=tuple(Value(run=run, number=number) for run, _, number in own),
+        )
+        for key, own in group_by(every, lambda one: one[1]).items()
     )
 
 
 def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
     """Give numbers of programs whose format nobody knows the last digit that the values of all their cells show."""
     listed = tuple(found)
-    unknown: dict[Hashable, list[float]] = {}
-    for one in listed:
-        if _is_unknown(one):
-            unknown.setdefault(_family(one), []).extend(v.value for v in one.values)
-    steps = {family: numbers.common_step(values) for family, values in unknown.items()}
+    unknown = group_by(filter(_is_unknown, listed), _family)
+    steps = {
+        family: numbers.common_step(v.value for one in own for v in one.values)
+        for family, own in unknown.items()
+    }
     return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in listed)
 
 

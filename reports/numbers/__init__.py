@@ -29,8 +29,8 @@ class NumbersModule(Protocol):
     CURVE_AXIS: str
     """The option over which the runs of one repeat make a curve; MLC and IMB sweep theirs inside a run."""
 
-    DRAWN: tuple[tuple[str, str], ...]
-    """Kind and quantity (of `Name`) of the numbers whose curves a comparison draws before all others."""
+    DRAWN: tuple[str, ...]
+    """Titles (of `Name`) of the numbers whose curves a comparison draws before all others."""
 
     def numbers(self, run: Run) -> Iterator[Number]:
         """Give what a good run is compared by, in the order of its tables."""
@@ -76,8 +76,8 @@ def digits_unknown(tool: str, number: Number) -> bool:
     return get_parser(tool).PRINTED is None and not number.name.derived and number.step is None
 
 
-def drawn(tool: str) -> tuple[tuple[str, str], ...]:
-    """Return kind and quantity of the numbers whose curves a comparison draws before all others."""
+def drawn(tool: str) -> tuple[str, ...]:
+    """Return the titles of the numbers whose curves a comparison draws before all others."""
     return getattr(_module(tool), "DRAWN", ())
 
 

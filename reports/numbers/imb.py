@@ -19,7 +19,7 @@ _HEADLINES: Final = ("time", "time_max", "bandwidth", "message_rate")
 """What stands for a line: the first of these that it has. IMB computes its bandwidth from `time_max`, so of a collective that
 time stands for it. Without one of them it is the first figure of its table that has a direction."""
 
-DRAWN: Final = (("PingPong", "time"),)
+DRAWN: Final = ("PingPong time",)
 
 
 def numbers(run: Run) -> Iterator[Number]:
@@ -33,8 +33,16 @@ def numbers(run: Run) -> Iterator[Number]:
         directed = (n for n, metric in imb.METRICS.items() if metric.better != "neither")
         if name := next((n for n in (*_HEADLINES, *first, *directed) if getattr(row, n) is not None), ""):
             metric, part = imb.METRICS[name], _part(row, "message_size")
+            two = (("nprocs", 2),) if row.benchmark.startswith("Ping") else ()
             yield Number(
-                name=Name(metric=name, unit=metric.unit, better=metric.better, kind=row.benchmark, part=part),
+                name=Name(
+                    metric=name,
+                    unit=metric.unit,
+                    better=metric.better,
+                    kind=row.benchmark,
+                    part=part,
+                    unsaid=two,
+                ),
                 value=getattr(row, name),
                 step=row.time_step if name == "time" else imb.PRINTED.get(name),
             )

@@ -16,7 +16,7 @@ from reports.numbers import _others
 from reports.numbers.model import Name, Number, Part
 from reports.readings.mlc import Entry, LoadRow, entries, load_rows
 
-DRAWN: Final = (("loaded latency", "latency"),)
+DRAWN: Final = ("loaded latency",)
 
 
 def numbers(run: Run) -> Iterator[Number]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from parsers.measurement import Cell, Direction, Measurement, Metric
@@ -34,6 +34,7 @@ class Name:
     kind: str = ""  # which of the tool's benchmarks, where it has several: "latency matrix", "PingPong"
     part: Part = ()
     derived: bool = False  # computed from a curve, not read
+    unsaid: Part = field(default=(), compare=False)  # labels of `part` that go without saying
 
     @property
     def quantity(self) -> str:
@@ -57,17 +58,13 @@ class Name:
 
     @property
     def row(self) -> str:
-        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100"; "" where the run has one.
-
-        That PingPong and PingPing are of two processes goes without saying.
-        """
-        two = self.kind.startswith("Ping")
+        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100"; "" where the run has one."""
         return ", ".join(
             _size(value)
             if label == "message_size" and isinstance(value, int | float)
             else f"{label.replace('_', ' ')} {value}"
             for label, value in self.part
-            if label not in _FIRST and not (two and (label, value) == ("nprocs", 2))
+            if label not in _FIRST and (label, value) not in self.unsaid
         )
 
     @property

@@ -14,6 +14,7 @@ from reports.numbers.model import Name, Number, Part
 from reports.readings.stream import rates
 
 CURVE_AXIS = "threads"
+DRAWN = ("triad bandwidth",)
 
 
 def numbers(run: Run) -> Iterator[Number]:

@@ -173,7 +173,7 @@ def test_a_skipped_and_a_disturbed_cell_say_so(make: Any, tmp_path: Path) -> Non
 
 CELL = st.builds(
     lambda sweep, options, place, relation: CellOfSide(
-        key=(), sweep=sweep, title=sweep, tool="stream", options=options, place=Place(name=place), relation=relation,
+        key=object(), sweep=sweep, title=sweep, tool="stream", options=options, place=Place(name=place), relation=relation,
         scope="one PU", axes=tuple(options), runs=(),
     ),
     sweep=st.sampled_from("ab"),
