@@ -20,7 +20,8 @@ from reports.frames import Results
 from reports.hardware import Hardware
 from reports.nodes import folded
 from reports.rules import Rule, limits
-from reports.series import Key, Series, SessionKey
+from reports.series import Key, Series
+from reports.sessions import SessionKey
 from reports.verdicts.fleet import (
     CONFIRMED,
     LEAST_NODES,

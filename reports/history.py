@@ -15,7 +15,8 @@ from orchestrator.store import Session
 from reports import fingerprint, series
 from reports.fingerprint import Difference
 from reports.frames import Results, Run
-from reports.series import Series, SessionKey
+from reports.series import Series
+from reports.sessions import SessionKey
 from reports.verdicts.history import MATTERS, Change, changes
 
 LEAST = 10

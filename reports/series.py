@@ -17,9 +17,7 @@ from reports import naming, numbers
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.numbers import Name, Number
-
-SessionKey = tuple[str, int]
-"""A session: its file, its number there."""
+from reports.sessions import SessionKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
