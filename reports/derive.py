@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -41,15 +41,16 @@ def differs(a: Spread, b: Spread) -> bool:
 
     The repeats of one side must all lie on one side of the other's, and the medians must differ by more than 3 %
     and by more than the wider of the two spreads. With fewer than three repeats a side the spread is hardly known,
-    and 10 % is asked at least.
+    and 10 % is asked at least. The difference is taken of the larger median, so that it is beyond the gate whichever
+    side a sentence takes it of.
     """
     if a.high >= b.low and b.high >= a.low:
         return False
     if a.median == 0 or b.median == 0:
         return True
-    change = abs(math.log(abs(b.median) / abs(a.median)))
+    small, large = sorted((abs(a.median), abs(b.median)))
     gate = max(0.10 if min(a.n, b.n) < 3 else 0.03, a.relative, b.relative)
-    return change > math.log1p(gate) + 1e-9  # at the gate itself, rounding must not decide
+    return 1 - small / large > gate + 1e-9  # at the gate itself, rounding must not decide
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------
@@ -65,18 +66,25 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedLatency:
-    """What one loaded-latency curve offers."""
+    """What one loaded-latency curve offers, of one run or (`over_repeats`) as the medians of several."""
 
     rows: int
     unloaded: float  # ns
-    enough_idle_rows: bool  # False: `unloaded` is the lowest latency of the curve
+    enough_idle_rows: bool  # False: `unloaded` is the row of the least load
+    undercut: bool  # was a row under more load faster than `unloaded`, by more than M1 lets pass? Then it is disturbed
     peak: float  # B/s
     peak_delay: int
     latency_at_peak: float  # ns
-    at_double: float | None  # B/s at 2 × unloaded; None if even the idlest row is slower than that
-    reached_double: bool  # False: no row is slower than 2 × unloaded, `at_double` is then the peak
+    at_double: float  # B/s: the most at a latency of at most 2 × unloaded
+    reached_double: (
+        bool | None
+    )  # False: the load never doubled it, `at_double` is then the peak; None: in some repeats only
     collapse: float | None  # bandwidth at delay 0 ÷ peak
-    at_half_more: float | None = None  # B/s at 1.5 × unloaded
+    at_half_more: float  # B/s: the most at a latency of at most 1.5 × unloaded
+
+
+UNDERCUT = 1.08
+"""Less load never waits longer: a row that is slower than one under more load by more than this was disturbed."""
 
 
 def by_load(rows: Sequence[Load]) -> list[Load]:
@@ -88,11 +96,13 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     """Derive the figures of one curve; needs at least one row.
 
     unloaded   median latency of the rows with bandwidth ≤ 10 % of the peak, if there are three or more;
-               else the lowest latency
+               else the latency of the row with the least load
     peak       largest bandwidth, with its delay and its latency
     at_double  largest bandwidth at which the latency is at most 2 × unloaded (`bandwidth_within`);
                at_half_more at 1.5 ×
     collapse   bandwidth at delay 0 ÷ peak: below 1 where more load moves fewer bytes
+
+    The latency has doubled where a row that moves half of the peak, or one under more load, is slower than 2 × unloaded.
 
     Source: measurement guide, 6. A knee by the largest distance from the chord lands on the peak in two of ten real
     tables: it is not derived.
@@ -100,20 +110,44 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
     ordered = by_load(rows)
     peak = max(ordered, key=lambda r: r.bandwidth)
     idle = [r.latency for r in ordered if r.bandwidth <= 0.10 * peak.bandwidth]
-    unloaded = statistics.median(idle) if len(idle) >= 3 else min(r.latency for r in ordered)
-    limit = 2 * unloaded
+    unloaded = statistics.median(idle) if len(idle) >= 3 else ordered[0].latency
+    half = next(i for i, r in enumerate(ordered) if r.bandwidth >= peak.bandwidth / 2)
     full = [r.bandwidth for r in ordered if r.delay == 0]
     return LoadedLatency(
         rows=len(ordered),
         unloaded=unloaded,
         enough_idle_rows=len(idle) >= 3,
+        undercut=unloaded > UNDERCUT * min(r.latency for r in ordered[half:]),
         peak=peak.bandwidth,
         peak_delay=peak.delay,
         latency_at_peak=peak.latency,
-        at_double=bandwidth_within(ordered, limit),
-        at_half_more=bandwidth_within(ordered, 1.5 * unloaded),
-        reached_double=any(r.latency > limit for r in ordered),
+        at_double=bandwidth_within(ordered, 2 * unloaded) or 0.0,
+        at_half_more=bandwidth_within(ordered, 1.5 * unloaded) or 0.0,
+        reached_double=any(r.latency > 2 * unloaded for r in ordered[half:]),
         collapse=full[0] / peak.bandwidth if full and peak.bandwidth else None,
+    )
+
+
+def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
+    """Return of each figure the median over the runs of one cell: what a page, a comparison and a monitor all say."""
+
+    def median(of: Callable[[LoadedLatency], float]) -> float:
+        return statistics.median(map(of, runs))
+
+    doubled = {run.reached_double for run in runs}
+    collapses = [run.collapse for run in runs if run.collapse is not None]
+    return LoadedLatency(
+        rows=min(run.rows for run in runs),
+        unloaded=median(lambda r: r.unloaded),
+        enough_idle_rows=all(run.enough_idle_rows for run in runs),
+        undercut=any(run.undercut for run in runs),
+        peak=median(lambda r: r.peak),
+        peak_delay=statistics.median_low(run.peak_delay for run in runs),
+        latency_at_peak=median(lambda r: r.latency_at_peak),
+        at_double=median(lambda r: r.at_double),
+        at_half_more=median(lambda r: r.at_half_more),
+        reached_double=doubled.pop() if len(doubled) == 1 else None,
+        collapse=statistics.median(collapses) if collapses else None,
     )
 
 

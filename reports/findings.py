@@ -7,56 +7,71 @@ and than the spread of the repeats; further than 10 % where there are fewer than
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 
 from reports import format as fmt
 from reports.derive import LoadedLatency, MessageCurve, Mode, Spread, differs
 
 
-def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
-    """Say "Memory gives 21 to 27 GB/s before latency doubles".
+def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
+    """Say "Memory gives 21.0 to 27.1 GB/s before latency doubles", or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
     noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
+    load: the load in words ("1 load thread"), where it is known and the same for all.
 
-    Said where every curve has four points or more and reaches twice its floor; else the peak or the subject alone.
-    Nothing is said of rows that scatter by more than a quarter.
+    Said where every curve has four points or more and does the same in all its repeats; else the subject alone. Nothing is said of
+    rows that scatter by more than a quarter, nor where load makes memory faster: the idle rows were disturbed.
     """
-    doubles = [c.at_double for c in curves if c.reached_double and c.at_double]
-    if noise > 0.25 or any(c.rows < 4 for c in curves):
+    if not curves or not _quiet(curves, noise):
         return "Latency under load"
-    if curves and len(doubles) == len(curves):
-        scale = fmt.scale_to_largest(doubles, "B/s")
-        low, high = scale.number(min(doubles), 2), scale.number(max(doubles), 2)
+    if all(c.reached_double for c in curves):
         return (
-            f"Memory gives {low if low == high else f'{low} to {high}'} {scale.unit} before latency doubles"
+            f"Memory gives {_from_to([c.at_double for c in curves], 'B/s', fmt.DOWN)} before latency doubles"
         )
-    if curves and not any(c.reached_double for c in curves):
-        return f"Latency did not double up to {fmt.quantity(max(c.peak for c in curves), 'B/s', 2)}"
+    if all(c.reached_double is False for c in curves):
+        subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
+        return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
     return "Latency under load"
+
+
+def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
+    return noise <= 0.25 and not any(c.rows < 4 or c.undercut for c in curves)
+
+
+def _from_to(values: Sequence[float], unit: str, rounding: str = fmt.NEAREST) -> str:
+    """Return "21.0 to 27.1 GB/s", or "21.0 GB/s" where both are written alike."""
+    scale = fmt.scale_to_largest(values, unit)
+    low, high = (scale.number(v, rounding=rounding) for v in (min(values), max(values)))
+    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
 
 
 def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
     """Say "Where latency starts to climb" of curves that all reach twice their floor, beyond the repeats' scatter."""
-    climbs = curves and all(c.reached_double and c.rows >= 4 for c in curves) and noise <= 0.25
+    climbs = curves and all(c.reached_double for c in curves) and _quiet(curves, noise)
     return "Where latency starts to climb" if climbs else "Latency by load and mix"
 
 
 def matrix(
-    title: str, local: Sequence[float], remote: Sequence[float], others: str = "other nodes’ memory"
+    title: str, pairs: Mapping[str, Sequence[tuple[Spread, Spread]]], others: str = "other nodes’ memory"
 ) -> str:
-    """Say "Idle latency: other nodes’ memory is at 1.7 × the own". With one node, or a difference within noise, the subject
-    alone."""
-    if not local or not remote:
+    """Say "Idle latency: other nodes’ memory is at 1.71 × the own", "… at 1.21 to 1.23 × the own (same package), 2.3 × (another
+    package)". With one node, or where a node's difference is within noise, the subject alone.
+
+    pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. All are within what
+    is said, whatever the panel.
+    """
+    if not any(pairs.values()):
         return title
-    ratio = statistics.median(remote) / statistics.median(local)
-    close = not differs(
-        Spread(statistics.median(local), min(local), max(local), len(local)),
-        Spread(statistics.median(remote), min(remote), max(remote), len(remote)),
-    )
-    if close:
+    if not all(differs(own, other) for same in pairs.values() for own, other in same):
         return f"{title} between NUMA nodes"
-    return f"{title}: {others} is at {fmt.number(ratio, 2)} × the own"
+    said: list[str] = []
+    for far, same in pairs.items():
+        ratios = [other.median / own.median for own, other in same]
+        low, high = fmt.number(min(ratios), rounding=fmt.DOWN), fmt.number(max(ratios), rounding=fmt.UP)
+        near = fmt.number(min(ratios))
+        ratio = near if near == fmt.number(max(ratios)) else f"{low} to {high}"
+        said.append(f"{ratio} ×{'' if said else ' the own'}{f' ({far})' if far else ''}")
+    return f"{title}: {others} is at {', '.join(said)}"
 
 
 def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]], filled: Mapping[str, int | None]) -> str:

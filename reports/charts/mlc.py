@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
 from reports.naming import option_value, program_kind, program_name, stands_in
-from reports.readings import Reading, groups
+from reports.readings import groups
 from reports.readings.mlc import entries, load_rows
 from reports.vega import Frame, Rows, Spec
 
@@ -27,8 +28,9 @@ SECTION = "Memory"
 RANK = 11
 METHODS = (
     "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
-    "(of fewer than three such rows: the lowest latency). Bandwidth at 2 × floor is interpolated along the "
-    "curve in the order of load. The latency is that of one reading thread, whatever the others do."
+    "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "
+    "curve in the order of load; “≥”: the load did not double the latency. What a curve offers is the median over the repeats of "
+    "what each of them does. The latency is that of one reading thread, whatever the others do."
 )
 
 _MIXES = (
@@ -41,7 +43,7 @@ _SPREAD: Final[list[Any]] = ["median", "min", "max", "size"]
 """The fields of a Spread, in order, as pandas works them out."""
 
 _MOST_MATRICES = 4
-"""Beyond this many tables of one kind (a host each), one of medians and ranges is shown, the rest is in the numbers."""
+"""Of more tables than this the rest is in the numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ class Matrix:
     row: str
     column: str
     others: str = "other nodes’ memory"  # what is off the diagonal
+    diagonal: str = "a node and its own memory"
 
     @property
     def metric(self) -> str:
@@ -65,7 +68,7 @@ _MATRICES = (
     Matrix(section="bandwidth_matrix", title="Bandwidth", unit="B/s", row="from node", column="to memory of node"),
     Matrix(
         section="c2c_latency", title="Cache-to-cache latency", unit="ns", row="writer", column="reader",
-        others="a line in another node’s cache",
+        others="a line in another node’s cache", diagonal="two caches of one node",
     ),
 )  # fmt: skip
 
@@ -85,7 +88,19 @@ class LoadCurve:
 
     traffic: str
     rows: tuple[Row, ...]
-    offers: LoadedLatency
+    runs: tuple[LoadedLatency, ...]  # what each repeat offers
+
+    @property
+    def offers(self) -> LoadedLatency:
+        return derive.over_repeats(self.runs)
+
+    @property
+    def floor(self) -> Spread:
+        return derive.spread([run.unloaded for run in self.runs])
+
+    @property
+    def most(self) -> Spread:
+        return derive.spread([run.peak for run in self.runs])
 
     @property
     def name(self) -> str:
@@ -115,28 +130,26 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     runs = results.good(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
-    times: list[AccessTime] = []
+    floors: list[Idle] = []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         panels = loads(members)
         if panels:
             figures += _loaded_figures(sweep, members, panels)
             for same in group_by(members, program_kind).values():
-                if own := [load for curves in loads(same).values() for load in curves]:
+                if own := loads(same):
                     key_numbers.append(_peak_number(same, own))
-                    times.append(_floor_time(same, own))
+                    floors += _floors(same, own)
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
-    times = _idle_times(runs) or times
-    if times:
-        fastest = min(times, key=lambda t: t.median)
-        spread = fastest.repeats or derive.spread([fastest.median])
-        key_numbers.append(common.key_number("Memory, idle", spread, "ns", fastest.source, 10))
+    idle = _idle_latencies(runs) or floors
+    if idle:
+        key_numbers.append(_idle_number(idle))
     return Chapter(
         tool=tool,
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
-        access_times=tuple(times),
+        access_times=tuple(map(_access_time, idle)),
         programs=common.programs(runs),
     )
 
@@ -144,22 +157,25 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
-def _in_panels(rows: Reading[Any], runs: Sequence[Run], *within: str) -> pd.DataFrame:
-    """Return the rows of some runs, with `panel` (a Facet) beside the columns of their reading."""
+def _in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
+    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too."""
+    import pandas as pd
+
+    runs = list(dict.fromkeys(found["run"]))
     names = common.facet_names(runs, within=within)
-    panels = {run: common.facet(run, names) for run in runs}
-    return rows.frame(runs).assign(panel=lambda f: f["run"].map(panels.get))
+    turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
+    panels = [
+        (*common.facet(run, names), *((("run", turn),) if several else ()))
+        for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
+    ]
+    return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
 
 
 def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
-    found = _in_panels(load_rows, runs, "W", "delays", "d", "mode", "t").fillna(
-        {"traffic": "traffic not said"}
-    )
-    by = ["panel", "traffic", "delay", "occurrence"]
-    spreads = found.groupby(by, sort=False)[["latency", "bandwidth"]].agg(_SPREAD)
+    found = _in_panels(load_rows.frame(runs), "W", "d", "mode").fillna({"traffic": "traffic not said"})
     panels: dict[common.Facet, list[LoadCurve]] = {}
-    for (of, traffic), own in groups(spreads, ["panel", "traffic"]):
+    for (of, traffic), own in groups(found, ["panel", "traffic"]):
         panels.setdefault(of, []).append(_load(traffic, own))
     return {of: sorted(curves, key=lambda c: _heaviness(c.traffic)) for of, curves in panels.items()}
 
@@ -168,15 +184,19 @@ def _heaviness(traffic: str) -> tuple[int, str]:
     return (_MIXES.index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
 
 
-def _load(traffic: str, spreads: pd.DataFrame) -> LoadCurve:
-    """spreads: of each row, by panel, traffic, delay and occurrence: those of its latency, then of its bandwidth."""
+def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
+    """found: the rows of one traffic in one panel, of all repeats."""
+    spreads = found.groupby(["delay", "occurrence"], sort=False)[["latency", "bandwidth"]].agg(_SPREAD)
     rows = [
         Row(delay=delay, latency=Spread(*values[:4]), bandwidth=Spread(*values[4:]))
-        for (_, _, delay, _), *values in spreads.itertuples()
+        for (delay, _), *values in spreads.itertuples()
     ]
     rows.sort(key=lambda row: -row.delay)  # of a delay that comes twice the first one first
-    offers = derive.loaded_latency([Load(r.delay, r.latency.median, r.bandwidth.median) for r in rows])
-    return LoadCurve(traffic=traffic, rows=tuple(rows), offers=offers)
+    loads = (
+        list(map(Load, own["delay"].tolist(), own["latency"].tolist(), own["bandwidth"].tolist()))
+        for _, own in groups(found, ["where", "repeat"])  # of delays that are cells a run each
+    )
+    return LoadCurve(traffic=traffic, rows=tuple(rows), runs=tuple(map(derive.loaded_latency, loads)))
 
 
 def _colours(n: int) -> tuple[str, ...]:
@@ -199,18 +219,17 @@ def _loaded_figures(
     latencies = [v for load in every for row in load.rows for v in (row.latency.low, row.latency.high)]
     y = scales.decades(latencies, "Latency, ns (log scale)", margin=1.1)
     repeated = any(row.latency.n > 1 for load in every for row in load.rows)
-    threads = {r.parsed.facts.get("threads") for r in runs if r.parsed} - {None}
     key = tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics)
     notes = []
     if len(panels) > len(shown):
         notes.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
-    if len(threads) == 1 and (n := whole(threads.pop())) is not None:
-        notes.append(f"{fmt.plural(n, 'thread')} made the load.")
+    if load := _load_words(runs):
+        notes.append(f"{load[:1].upper()}{load[1:]} beside the one that is timed.")
     figure = Figure(
         id=f"loaded-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.loaded_latency(offers, noise),
+        title=findings.loaded_latency(offers, noise, _load_words(runs)),
         sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
         f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''}",
         panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
@@ -224,7 +243,7 @@ def _loaded_figures(
         of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.climb(offers, noise),
-        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth at "
+        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth within "
         "2 × floor is interpolated.",
         tables=(*_heat_tables(panels), _offers_table(panels, scale)),
         numbers=(_further_table(panels, scale),),
@@ -236,8 +255,7 @@ def _loaded_figures(
 def _noise(every: Sequence[LoadCurve]) -> float:
     """Return how far repeats are apart, relative: the median over the rows, or that of a floor if it is more; 0 without repeats."""
     scatter = [row.latency.relative for load in every for row in load.rows if row.latency.n > 1]
-    floors = [_floor_repeats(load).relative for load in every]
-    return max([statistics.median(scatter), *floors]) if scatter else 0.0
+    return max([statistics.median(scatter), *(load.floor.relative for load in every)]) if scatter else 0.0
 
 
 def _loaded_panel(
@@ -248,7 +266,8 @@ def _loaded_panel(
     y: scales.Axis,
     scale: fmt.Scale,
 ) -> Panel:
-    floor = min(load.offers.unloaded for load in curves)
+    lowest = min(curves, key=lambda load: load.offers.unloaded)
+    floor, whose = lowest.offers.unloaded, f" of {_short(lowest.traffic)}" if len(curves) > 1 else ""
     title = common.facet_title(of, option_value)
 
     def build(width: int) -> Spec:
@@ -276,7 +295,7 @@ def _loaded_panel(
                 for row in load.rows
                 if row.latency.n > 1
             ]  # fmt: skip
-        data["notes"], boxes = _floor_notes(floor, plot)
+        data["notes"], boxes = _floor_notes(floor, whose, plot)
         data["references"] = [
             {"x": x.low, "x2": x.high, "y": level, "y2": level}
             for level in (floor, 2 * floor)
@@ -341,13 +360,13 @@ def _short(traffic: str) -> str:
     return traffic_name(traffic, short=True)
 
 
-def _floor_notes(floor: float, plot: common.Plot) -> tuple[Rows, list[labels.Box]]:
+def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, list[labels.Box]]:
     """Name the floor line at its right end, below it, and the line at twice the floor at its left end, above it."""
     notes: Rows = []
     boxes: list[labels.Box] = []
     for level, text, right in (
-        (floor, f"floor {fmt.quantity(floor, 'ns')}", True),
-        (2 * floor, "2 × floor", False),
+        (floor, f"floor{whose} {fmt.quantity(floor, 'ns')}", True),
+        (2 * floor, f"2 × floor{whose}", False),
     ):
         if not plot.y.low <= level <= plot.y.high:
             continue
@@ -417,7 +436,8 @@ def _curves_table(
 def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
-        floor, double = fmt.number(offers.unloaded), scale.number(offers.at_double)
+        floor = fmt.number(offers.unloaded)
+        double = scale.number(offers.at_double, rounding=fmt.NEAREST if offers.reached_double else fmt.DOWN)
         yield (
             floor if offers.enough_idle_rows else f"{floor} *",
             double if offers.reached_double else f"≥ {double}",
@@ -425,8 +445,8 @@ def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale)
         )  # fmt: skip
 
     starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
-    columns = ("Floor, ns", f"{scale.unit} at 2 × floor", f"Peak, {scale.unit}", "at delay", "ns at peak")
-    caption = "What each curve offers" + (" (* fewer than three idle rows: the lowest latency)" if starred else "")  # fmt: skip
+    columns = ("Floor, ns", f"{scale.unit} within 2 × floor", f"Peak, {scale.unit}", "at delay", "ns at peak")
+    caption = "What each curve offers" + (" (* fewer than three idle rows: the row of the least load)" if starred else "")  # fmt: skip
     return _curves_table(panels, columns, cells, caption)
 
 
@@ -442,7 +462,7 @@ def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale
         )
 
     caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
-    columns = (f"{scale.unit} at 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight")
+    columns = (f"{scale.unit} within 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight")
     return _curves_table(panels, columns, cells, caption)
 
 
@@ -455,54 +475,177 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
     return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
 
-def _peak_number(runs: Sequence[Run], every: Sequence[LoadCurve]) -> KeyNumber:
-    best = max(every, key=lambda c: c.offers.peak)
-    context = f"{best.name}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
-    peak = best.rows[best.peak].bandwidth
-    return common.key_number("Memory, peak", peak, "B/s", context, 11, program=program_kind(runs[0]))
+def _peak_number(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> KeyNumber:
+    of, best = max(
+        ((of, load) for of, curves in panels.items() for load in curves), key=lambda c: c[1].offers.peak
+    )
+    which = ", ".join(filter(None, [best.name, common.facet_title(of, option_value)]))
+    context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
+    name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(runs) or 'under load'}"
+    return common.key_number(name, best.most, "B/s", context, 11, program=program_kind(runs[0]))
 
 
-def _floor_time(runs: Sequence[Run], every: Sequence[LoadCurve]) -> AccessTime:
-    reads = [load for load in every if load.traffic == "read"]
-    best = min(reads or every, key=lambda c: c.offers.unloaded)
+def _load_words(runs: Sequence[Run]) -> str:
+    """Return "1 load thread" where the texts tell, and all the same; else ""."""
+    threads = {whole(r.parsed.facts.get("threads")) for r in runs if r.parsed} - {None}
+    return fmt.plural(n, "load thread") if len(threads) == 1 and (n := threads.pop()) is not None else ""
+
+
+# --- idle latency ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """An idle latency: of one cell, of those pairs of nodes in a matrix that are equally far, or the floor of a curve."""
+
+    which: str  # what tells it from the page's others: "local", "buffer 16k"; "" of the only one
+    value: Spread  # ns, over the repeats; of several pairs of nodes over the pairs, each by its median
+    said: str  # how it was taken, and by which program
+    pairs: int = 1
+    buffer: float = math.inf  # B; inf if nothing tells
+    home: bool = True  # is it the node's own memory?
+
+
+def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
-        name="Memory, idle", group="memory", median=best.offers.unloaded,
-        source=f"least load; {program_name(runs[0])}", repeats=_floor_repeats(best),
+        name=f"Memory, idle, {idle.which}" if idle.which else "Memory, idle", group="memory",
+        median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None,
     )  # fmt: skip
 
 
-def _floor_repeats(load: LoadCurve) -> Spread:
-    """Return the floor with what the repeats of its rows say: of three idle rows or more the median of their lows and
-    of their highs, of fewer the lowest and highest of all, with the row of the lowest latency among them."""
-    idle = [r.latency for r in load.rows if r.bandwidth.median <= 0.10 * load.offers.peak]
-    if not load.offers.enough_idle_rows:
-        idle.append(min((r.latency for r in load.rows), key=lambda s: s.median))
-        low, high = min(s.low for s in idle), max(s.high for s in idle)
-    else:
-        low, high = statistics.median(s.low for s in idle), statistics.median(s.high for s in idle)
-    return Spread(load.offers.unloaded, low, high, max(s.n for s in idle))
+def _idle_number(found: Sequence[Idle]) -> KeyNumber:
+    """Return the lowest of the page's idle latencies: of its own memory, with the largest buffer, since small ones lie in caches."""
+    own = [idle for idle in found if idle.home] or found
+    largest = max(idle.buffer for idle in own)
+    alike = [idle for idle in own if idle.buffer == largest]
+    best = min(alike, key=lambda idle: idle.value.median)
+    lowest = f"lowest of {len(alike)}" if len(alike) > 1 else ""
+    context = "; ".join(filter(None, [best.which, lowest, best.said]))
+    return common.key_number("Memory, idle", best.value, "ns", context, 10)
 
 
-def _idle_times(runs: Sequence[Run]) -> list[AccessTime]:
-    """Idle latency by place: what --idle_latency and the diagonal of the latency matrix say."""
-    found = entries.frame(runs)
-    found = found[(found["metric"] == "latency") & found["section"].isin(["idle_latency", "latency_matrix"])]
-    at_home = (found["source"] == found["target"]).map({True: "local", False: "remote"})
-    asked = found["run"].map(lambda r: "" if r.relation == "all" else r.relation)
-    found = found.assign(
-        place=asked.where(found["section"] == "idle_latency", at_home), program=found["run"].map(program_kind)
-    )
-    times = []
-    for (place, _), own in groups(found, ["place", "program"]):
-        repeats = derive.spread(list(own["value"]))
-        several = len(own[["where", "source", "target"]].drop_duplicates()) > 1  # nodes are no repeats
-        times.append(
-            AccessTime(
-                name=f"Memory, idle, {place}" if place else "Memory, idle", group="memory", median=repeats.median,
-                source=program_name(own["run"].iloc[-1]), repeats=None if several else repeats,
+def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
+    """Return the floor of each panel: of its reads, else of its lightest traffic."""
+    found = []
+    for of, curves in panels.items():
+        load = curves[0]
+        said = (
+            "floor of the loaded latency"
+            if load.offers.enough_idle_rows
+            else f"least load, delay {load.rows[0].delay}"
+        )
+        if load.offers.undercut:
+            said += ", slower than under more load: disturbed"
+        found.append(
+            Idle(
+                which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(runs[0])}",
+                buffer=_buffer(runs),
             )
         )  # fmt: skip
-    return times
+    return found
+
+
+def _buffer(runs: Iterable[Run]) -> float:
+    """Return the bytes that were walked over, as the texts tell; inf where they do not, or not the same."""
+    sizes = {whole(run.parsed.facts.get("buffer_read_bytes")) for run in runs if run.parsed}
+    size = sizes.pop() if len(sizes) == 1 else None
+    return math.inf if size is None else size
+
+
+def _idle_latencies(runs: Sequence[Run]) -> list[Idle]:
+    """Return what --idle_latency and the latency matrix say, cell by cell."""
+    found = entries.frame(runs)
+    found = found[(found["metric"] == "latency") & found["section"].isin(["idle_latency", "latency_matrix"])]
+    if found.empty:
+        return []
+    words = _place_words(found["run"])
+    found = _in_panels(found, "mode", "place")
+    idle: list[Idle] = []
+    for (of, section, word), own in groups(
+        found.assign(word=found["run"].map(words.get)), ["panel", "section", "word"]
+    ):
+        if section == "latency_matrix":
+            idle += _matrix_idle(of, own)
+        else:
+            idle.append(_cell_idle(of, word, own))
+    return idle
+
+
+def _place_words(runs: Iterable[Run]) -> dict[Run, str]:
+    """Return each run's relation ("local"; "" of all CPUs), or the name of its place where two places have the same."""
+    places = group_by(dict.fromkeys(runs), lambda r: r.relation)
+    several = {relation: len({run.place for run in same}) > 1 for relation, same in places.items()}
+    return {
+        run: run.place if several[relation] else "" if relation == "all" else relation
+        for relation, same in places.items()
+        for run in same
+    }
+
+
+def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
+    """found: the idle latencies of one cell."""
+    runs = list(found["run"])
+    return Idle(
+        which=", ".join(filter(None, [place, common.facet_title(of, option_value)])),
+        value=derive.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs),
+        home=runs[0].relation != "remote",
+    )  # fmt: skip
+
+
+def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
+    """found: the latency matrices of one cell. The nodes' own memory, then the others' by their distance."""
+    runs = list(found["run"])
+    pairs = found.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
+    known = {pair: Spread(*values) for pair, *values in pairs.itertuples()}
+    far = distances(runs[0], known)
+    idle = []
+    for which, same in group_by(
+        known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))
+    ).items():
+        spreads = [known[pair] for pair in same]
+        value = spreads[0] if len(same) == 1 else derive.spread([s.median for s in spreads])
+        over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
+        said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
+        idle.append(
+            Idle(
+                which=", ".join(filter(None, [which, common.facet_title(of, option_value)])), value=value, pairs=len(same),
+                said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), home=which == "local",
+            )
+        )  # fmt: skip
+    return idle
+
+
+def _range(value: Spread, unit: str) -> str:
+    scale = fmt.scale_for([value.median], unit)
+    low, high = scale.number(value.low), scale.number(value.high)
+    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
+
+
+Pair = tuple[Any, Any]
+"""Two NUMA nodes: whose CPUs, whose memory."""
+
+
+def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
+    """Return how far the nodes of each pair are apart, where the machine's nodes are not all equally far: "same package", "another
+    package", else by their SLIT number; "" where nothing tells."""
+    apart = [pair for pair in pairs if pair[0] != pair[1]]
+    machine = run.session.topology
+    package = {core.numa_node: core.package for core in machine.cores} if machine else {}
+    nodes = {whole(node) for pair in apart for node in pair}
+    if nodes <= package.keys() and 1 < len({package[node] for node in nodes}) < len(nodes):
+        return {
+            (a, b): "same package" if package[whole(a)] == package[whole(b)] else "another package"
+            for a, b in apart
+        }
+    known = (
+        machine.distances
+        if machine
+        else {(a, b): d for a, b, d in run.session.facts.get("numa_distances") or ()}
+    )
+    slit = {pair: known.get((whole(pair[0]) or 0, whole(pair[1]) or 0)) for pair in apart}
+    if None in slit.values() or len(set(slit.values())) < 2:
+        return dict.fromkeys(apart, "")
+    return {pair: f"distance {fmt.number(d)}" for pair, d in slit.items()}
 
 
 # --- matrices and peaks ------------------------------------------------------------------------------------
@@ -512,45 +655,39 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
     """Draw one figure per matrix and program: a tool and its stand-in are never in one title."""
     figures = []
     for same in group_by(runs, program_kind).values():
-        found = _in_panels(entries, same, "mode", "W", "delays", "d")
+        found = entries.frame(same)
+        found = found[found["source"].notna() & found["target"].notna()]
         for matrix in _MATRICES:
-            of = (found["section"] == matrix.section) & (found["metric"] == matrix.metric)
-            own = found[of & found["source"].notna() & found["target"].notna()]
+            own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
-                figures.append(_matrix_figure(sweep, matrix, same, own))
+                figures.append(_matrix_figure(sweep, matrix, same, _in_panels(own, "mode", "W")))
     return figures
 
 
 def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run], found: pd.DataFrame) -> Figure:
-    """found: the entries of this kind of matrix. One table per panel and transfer or traffic; of too many panels one for all."""
+    """found: the entries of this kind of matrix. One table per panel and transfer or traffic; of many the first are shown."""
     found = found.assign(kind=found["transfer"].fillna(found["traffic"]).fillna(""))
-    by = ["kind", "panel", "source", "target"]
-    cells = found.groupby(by, sort=False)["value"].agg(_SPREAD).reset_index()
-    own = cells["source"] == cells["target"]
-    tables = every = [
-        _matrix_table(matrix, kind, common.facet_title(of, option_value), pairs)
-        for (kind, of), pairs in groups(cells, ["kind", "panel"])
-    ]
-    by_kind = [(kind, same["panel"].nunique(), same) for (kind,), same in groups(cells, ["kind"])]
-    if any(panels > _MOST_MATRICES for _, panels, _ in by_kind):
-        tables = [
-            _matrix_table(
-                matrix, kind, f"median of {panels} and their range",
-                same.groupby(["source", "target"])["median"].agg(_SPREAD).reset_index(),
-            )
-            for kind, panels, same in by_kind
-        ]  # fmt: skip
+    tables: list[Table] = []
+    pairs: dict[str, list[tuple[Spread, Spread]]] = {}
+    for (kind, of), own in groups(found, ["kind", "panel"]):
+        cells = own.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
+        tables.append(_matrix_table(matrix, kind, common.facet_title(of, option_value), cells.reset_index()))
+        known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
+        far = distances(own["run"].iloc[0], known)
+        for (source, target), value in known.items():
+            if source != target and (source, source) in known:
+                pairs.setdefault(far[source, target], []).append((known[source, source], value))
+    shown = tables[:_MOST_MATRICES]
+    outlined = f" Outlined: {matrix.diagonal}." if any(table.marked for table in shown) else ""
     return Figure(
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.matrix(
-            matrix.title, list(cells.loc[own, "median"]), list(cells.loc[~own, "median"]), matrix.others
-        ),
-        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}.",
-        marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}. Outlined: a node and its own memory.",
-        tables=tuple(tables),
-        numbers=() if tables is every else tuple(every),
+        title=findings.matrix(matrix.title, pairs, matrix.others),
+        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}.{common.not_drawn(len(tables), len(shown))}",
+        marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
+        tables=tuple(shown),
+        numbers=() if len(tables) == len(shown) else tuple(tables),
         half=len(tables) == 1 and len(tables[0].columns) <= 9,
     )
 
@@ -573,16 +710,17 @@ def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Ta
         rows=tuple((str(s), *(shown.get((s, t), fmt.NOTHING) for t in targets)) for s in sources),
         numeric=frozenset(range(1, len(targets) + 1)),
         heat=heat(values, inverse=matrix.unit == "B/s"),  # where it hurts
-        marked=frozenset((sources.index(n), targets.index(n)) for n in sources if n in targets),
+        marked=frozenset((sources.index(n), targets.index(n)) for n in sources if (n, n) in shown),
     )
 
 
 def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     words = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
-    found = _in_panels(entries, runs, "mode", "W", "delays", "d")
+    found = entries.frame(runs)
     found = found[found["section"].isin([*words]) & (found["metric"] == "bandwidth")]
     if found.empty:
         return None
+    found = _in_panels(found, "mode", "W")
     cells = {
         (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))
         for (of, section, traffic), own in groups(found.fillna({"traffic": ""}), ["panel", "section", "traffic"])

@@ -72,7 +72,7 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
         lowest = curve.rows[0].latency
         wrong = []
         for row in curve.rows[1:]:
-            if row.latency > 1.08 * lowest:
+            if row.latency > derive.UNDERCUT * lowest:
                 wrong.append(f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(row.latency / lowest)} × {fmt.quantity(lowest, 'ns')})")  # fmt: skip
             lowest = min(lowest, row.latency)
         if wrong:

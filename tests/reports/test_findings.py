@@ -67,8 +67,8 @@ def test_loaded_latency() -> None:
     doubling = loaded_latency([*idle, Load(100, 90, 15e9), Load(0, 200, 20e9)])
     flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
 
-    assert findings.loaded_latency([doubling]) == "Memory gives 16 GB/s before latency doubles"
-    assert findings.loaded_latency([flat]) == "Latency did not double up to 20 GB/s"
+    assert findings.loaded_latency([doubling]) == "Memory gives 16.3 GB/s before latency doubles"
+    assert findings.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
     assert findings.loaded_latency([flat, doubling]) == "Latency under load"
     assert findings.loaded_latency([doubling], 0.4) == "Latency under load"
     assert findings.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
@@ -129,9 +129,12 @@ def test_modes() -> None:
 
 
 def test_matrix() -> None:
+    def pairs(*of: tuple[float, float]) -> list[tuple[Spread, Spread]]:
+        return [(spread(own), spread(other)) for own, other in of]
+
     assert (
-        findings.matrix("Idle latency", [80.0, 81.0], [139.0, 140.0])
-        == "Idle latency: other nodes’ memory is at 1.7 × the own"
+        findings.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
+        == "Idle latency: other nodes’ memory is at 1.71 to 1.72 × the own"
     )
-    assert findings.matrix("Idle latency", [80.0], [81.0]) == "Idle latency between NUMA nodes"
-    assert findings.matrix("Idle latency", [80.0], []) == "Idle latency"
+    assert findings.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
+    assert findings.matrix("Idle latency", {}) == "Idle latency"

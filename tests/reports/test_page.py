@@ -181,7 +181,7 @@ def test_titles_say_what_the_seeds_say(seeds_result: Path) -> None:
     titles = [figure.title for s in built.sections for block in s.blocks for figure in block.figures]
     numbers = {n.name: (n.value, n.unit) for n in built.key_numbers}
 
-    assert "Three threads fill local memory; remote costs 9.4 %" in titles
+    assert "Three threads fill local memory" in titles  # remote costs 9.4 %, with one run a side
     assert "Crossing the package costs 2.7 × in latency and 48 % of bandwidth" in titles
     assert numbers["STREAM Triad"] == ("23.2", "GB/s")
     assert numbers["Memory, peak"] == ("30.6", "GB/s")
@@ -218,7 +218,7 @@ def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path
 
     numbers = {n.name: n for n in page.build(frames.load([maker.write()])).key_numbers}
 
-    assert numbers["Memory, idle"].value == "290"
+    assert numbers["Memory, idle"].value == "298"  # the median of what each repeat says
     assert (numbers["Memory, idle"].repeats, numbers["Memory, idle"].unsteady) == ("147 to 450 ns", True)
 
 

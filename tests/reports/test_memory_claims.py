@@ -1,0 +1,274 @@
+"""What the page says of memory latency and bandwidth is true of every curve, panel and cell that it is said of."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports import derive, findings, frames, numbers, page
+from reports.charts.mlc import chapter
+from reports.derive import Load, Spread
+from reports.model import Figure, KeyNumber
+
+CURVE = [(0, 131.0, 8450.0), (100, 120.0, 8000.0), (500, 110.0, 4000.0), (5000, 103.1, 730.0)]
+
+
+def figures(path: Path, tool: str = "mlc") -> list[Figure]:
+    built = page.build(frames.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+def key(path: Path, name: str) -> KeyNumber:
+    (found,) = [n for n in page.build(frames.load([path])).key_numbers if n.name.startswith(name)]
+    return found
+
+
+def loaded(make: Any, path: Path, *runs: Sequence[tuple[int, float, float]]) -> Path:
+    maker = make.Maker(path)
+    for rows in runs:
+        maker.add("s", "mlc", {"mode": "loaded_latency", "W": "R"}, make.mlc_text(rows))
+    written: Path = maker.write()
+    return written
+
+
+# --- the printed rule --------------------------------------------------------------------------------------
+
+
+@given(st.floats(1, 1e12), st.floats(0.5, 2))
+def test_with_one_run_a_side_no_sentence_speaks_of_less_than_a_tenth(value: float, ratio: float) -> None:
+    one, other = (Spread(v, v, v, 1) for v in (value, value * ratio))
+    places = {"local": {1: one, 2: one}, "remote": {1: other, 2: other}}
+
+    title = findings.scaling("Triad", places, {"local": None, "remote": None})
+    said = re.search(r"(costs|gives) ([\d.]+) %", title)
+
+    assert bool(said) == derive.differs(one, other)
+    if said:
+        assert abs(other.median / one.median - 1) > 0.10
+    for pairs in ([(one, other)], [(one, other), (one, one)]):
+        if len(pairs) > 1 or not derive.differs(one, other):
+            assert "×" not in findings.matrix("Idle latency", {"": pairs})
+
+
+def test_nodes_are_no_repeats(make: Any, tmp_path: Path) -> None:
+    """Twelve pairs of nodes, one run each: 7 % is less than the rule asks."""
+    matrix = [[100.0 if a == b else 107.0 for b in range(4)] for a in range(4)]
+    maker = make.Maker(tmp_path / "r.db").add(
+        "s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(matrix)
+    )
+
+    assert figures(maker.write())[0].title == "Idle latency between NUMA nodes"
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+EIGHT = [
+    [96.0 if a == b else 117.0 + a if a // 4 == b // 4 else 220.0 + a for b in range(8)] for a in range(8)
+]
+
+
+def test_nodes_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> None:
+    """Eight nodes in two packages: no pair is at the median of all."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:2 numa:4 core:2 pu:1"
+    maker.add("s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(EIGHT))
+
+    figure, *_ = figures(maker.write())
+
+    assert (
+        figure.title
+        == "Idle latency: other nodes’ memory is at 1.21 to 1.30 × the own (same package), 2.29 to 2.37 × (another package)"
+    )
+
+
+def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Path) -> None:
+    path = (
+        make.Maker(tmp_path / "r.db")
+        .add("s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(EIGHT))
+        .write()
+    )
+
+    assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.21 to 2.37 × the own"
+
+
+def test_matrices_of_several_texts_have_no_median(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(9):
+        rows = make.matrix_text([[80.0 + n, 140.0], [140.0, 80.0 + n]])
+        maker.add("s", "mlc", {"mode": "latency_matrix", "source": f"m{n}.txt"}, rows, axes=("source",))
+    path = maker.write()
+
+    (figure,) = figures(path)
+    number = key(path, "Memory, idle")
+
+    assert not [t.caption for t in (*figure.tables, *figure.numbers) if "median" in t.caption]
+    assert (len(figure.tables), len(figure.numbers)) == (4, 9)
+    assert (number.value, number.unit) == ("80.0", "ns")
+    assert number.context.startswith("local, source m0.txt; lowest of 9; ")
+
+
+def test_nothing_off_the_diagonal_is_called_own_memory(make: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "fixtures" / "mlc" / "memlat_0.1_six_runs.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "c2c_latency"}, text).write()
+
+    (figure,) = [f for f in figures(path) if f.id.startswith("c2c")]
+
+    assert "own memory" not in figure.marks
+
+
+# --- loaded latency ----------------------------------------------------------------------------------------
+
+
+def test_the_floor_of_few_idle_rows_is_that_of_the_least_load(make: Any, tmp_path: Path) -> None:
+    rows = [*CURVE[:3], (1000, 99.84, 2900.0), CURVE[3]]
+    path = loaded(make, tmp_path / "r.db", rows)
+
+    number = key(path, "Memory, idle")
+
+    assert (number.value, number.unit) == ("103", "ns")
+    assert "least load, delay 5000" in number.context
+
+
+def test_an_idle_latency_above_the_loaded_one_is_called_disturbed(make: Any, tmp_path: Path) -> None:
+    rows = [(delay, 307.0 if delay == 5000 else latency, rate) for delay, latency, rate in CURVE]
+    path = loaded(make, tmp_path / "r.db", rows)
+
+    assert "disturbed" in key(path, "Memory, idle").context
+    assert figures(path)[0].title == "Latency under load"
+
+
+def test_page_and_compare_say_one_floor_peak_and_bandwidth(make: Any, tmp_path: Path) -> None:
+    """Median over the repeats of what each of them offers; the peaks lie at different delays."""
+    runs = [
+        [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)],
+        [(0, 150.0, 3000.0), (100, 140.0, 4400.0), (500, 95.0, 3500.0), (5000, 90.0, 700.0)],
+        [(0, 160.0, 4000.0), (100, 130.0, 3900.0), (500, 92.0, 3000.0), (5000, 85.0, 700.0)],
+    ]
+    path = loaded(make, tmp_path / "r.db", *runs)
+    found: dict[str, list[float]] = {}
+    for run in frames.load([path]).good("mlc"):
+        for number in numbers.numbers(run):
+            if number.name.derived:
+                found.setdefault(number.name.metric, []).append(number.value)
+    medians = {name: statistics.median(values) for name, values in found.items()}
+    (offers,) = figures(path)[1].tables
+    row = dict(zip(offers.columns, offers.rows[0], strict=True))
+
+    assert {len(values) for values in found.values()} == {3}
+    assert medians["unloaded latency"] == 85.0
+    assert medians["peak bandwidth"] == 4.4e9
+    within = medians["bandwidth within 2 × unloaded latency"]
+    assert within <= medians["peak bandwidth"]
+    assert row["Floor, ns"] == "85.0 *"
+    assert row["Peak, GB/s"] == "4.40"
+    assert row["GB/s within 2 × floor"] == f"≥ {math.floor(within / 1e7) / 100:.2f}"
+    assert key(path, "Memory, under load").value == "4.40"
+
+
+@given(st.lists(st.tuples(st.floats(50, 500), st.floats(1e9, 1e11)), min_size=4, max_size=12))
+def test_a_title_of_loaded_latency_holds_for_the_rows(rows: list[tuple[float, float]]) -> None:
+    loads = [Load(100 * n, latency, rate) for n, (latency, rate) in enumerate(rows)]
+    offers = derive.loaded_latency(loads)
+
+    title = findings.loaded_latency([offers])
+
+    if found := re.search(r"Memory gives ([\d.]+) (GB/s|MB/s)", title):
+        said = float(found[1]) * {"GB/s": 1e9, "MB/s": 1e6}[found[2]]
+        assert said <= offers.at_double
+        assert any(load.latency > 2 * offers.unloaded for load in loads)
+    if title.startswith("Latency did not double"):
+        half = offers.peak / 2
+        first = next(i for i, load in enumerate(derive.by_load(loads)) if load.bandwidth >= half)
+        assert all(load.latency <= 2 * offers.unloaded for load in derive.by_load(loads)[first:])
+
+
+def test_a_bound_is_rounded_down() -> None:
+    """At 106.9 GB/s latency has doubled: 107 would be false, 106 is not."""
+    rows = [
+        Load(9000, 64, 1e9),
+        Load(5000, 64, 1.1e9),
+        Load(3000, 64, 1.2e9),
+        Load(2, 128, 106.9e9),
+        Load(0, 190, 111e9),
+    ]
+
+    assert (
+        findings.loaded_latency([derive.loaded_latency(rows)])
+        == "Memory gives 106 GB/s before latency doubles"
+    )
+
+
+def test_a_peak_that_the_load_cannot_reach_says_so(make: Any, tmp_path: Path) -> None:
+    rows = [(0, 107.0, 10600.0), (100, 104.0, 9000.0), (500, 101.0, 4000.0), (5000, 100.0, 700.0)]
+    marked = make.mlc_text(rows).replace("Inject\t", "# load threads: 1, on CPUs 1\nInject\t", 1)
+    banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
+    marked = marked.replace("Intel(R) Memory Latency Checker - v3.9", banner)
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "loaded_latency"}, marked).write()
+
+    assert key(path, "Memory, 1 load thread").value == "10.6"
+    assert figures(path)[0].title == "Latency did not double: 1 load thread reaches 10.6 GB/s"
+
+
+def test_a_floor_line_says_whose_it_is(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for traffic in ("", "6"):
+        slow = 1.0 if traffic else 1.3
+        text = make.mlc_text([(d, ns * slow, rate) for d, ns, rate in CURVE], traffic=traffic)
+        maker.add("s", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+
+    (panel,) = figures(maker.write())[0].panels
+
+    texts = [note["text"] for note in panel.wide["datasets"]["notes"]]
+    assert texts[0] == "floor of write only 103 ns"
+
+
+# --- idle latency ------------------------------------------------------------------------------------------
+
+
+def idle_text(latency: float, mib: float) -> str:
+    return (
+        "Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --idle_latency \n\n"
+        f"Using buffer size of {mib:.3f}MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
+    )
+
+
+def test_buffers_of_several_sizes_are_several_numbers(make: Any, tmp_path: Path) -> None:
+    """3.4, 16, 336 and 307 ns: the key number is of the largest buffer, and no 142 ns anywhere."""
+    maker = make.Maker(tmp_path / "r.db")
+    sizes = {
+        "16k": (3.4, 0.015625),
+        "0.5 x L2": (16.0, 0.5),
+        "0.5 x L3": (336.0, 16.0),
+        "4 x L3": (307.0, 132.0),
+    }
+    for size, (latency, mib) in sizes.items():
+        options = {"mode": "idle_latency", "b": size}
+        maker.add("s", "mlc", options, idle_text(latency, mib), axes=("b",))
+    path = maker.write()
+
+    number = key(path, "Memory, idle")
+    times = chapter(frames.load([path])).access_times
+
+    assert (number.value, number.context) == ("307", "buffer 4 x L3; Intel MLC 3.9")
+    assert sorted(time.median for time in times) == [3.4, 16.0, 307.0, 336.0]
+    assert "Memory, idle, buffer 16k" in {time.name for time in times}
+
+
+def test_two_places_of_one_relation_are_two_numbers(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, latency in (("node 0", 80.0), ("node 1", 95.0)):
+        options = {"mode": "idle_latency"}
+        maker.add(
+            "s", "mlc", options, idle_text(latency, 200.0), axes=("place",), place=place, relation="local"
+        )
+
+    number = key(maker.write(), "Memory, idle")
+
+    assert (number.value, number.context) == ("80.0", "node 0; lowest of 2; Intel MLC 3.9")
