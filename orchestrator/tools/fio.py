@@ -132,6 +132,12 @@ def _catalogue() -> Mapping[str, Mapping[str, Any]]:
 
 
 @functools.cache
+def known() -> frozenset[str]:
+    """Return the names of all options that fio has in a job, with their aliases."""
+    return frozenset((*_catalogue(), *(e["alias"] for e in _catalogue().values() if "alias" in e)))
+
+
+@functools.cache
 def options() -> Mapping[str, Option]:
     """Return what an experiment may set: fio's own options (scripts/fio_options.py) and their aliases, as far as PASSED."""
     found: dict[str, Option] = {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from parsers.units import size_bytes
 from reports import naming
+from reports.checks import _command
 from reports.frames import Run
 from reports.grouping import group_by
 
@@ -24,10 +25,24 @@ def by_cell(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
     return group_by(runs, cell_key)
 
 
+def machine_key(run: Run) -> Cell:
+    """The same for runs that are known to be of one machine: texts from several files are not, unless the machine was taken in with
+    them."""
+    if run.captured and not (run.session.facts or run.session.topology_text):
+        return run.file, run.session.session, source(run)
+    return run.file, run.host
+
+
+def source(run: Run) -> str:
+    """The text that a captured run is a part of, of those that were taken in with it; "" of a run of pinsweep's own."""
+    part = run.record.capture.file if run.record.capture else ""
+    return max((t for t in run.session.argv if part == t or part.startswith(f"{t}, ")), key=len, default=part)
+
+
 def siblings_key(run: Run, but: Sequence[str]) -> Cell:
-    """The same for cells of one sweep that differ in nothing but the options named."""
+    """The same for cells of one sweep, on one machine, that differ in nothing but the options named."""
     options = tuple(sorted((k, str(v)) for k, v in run.point.options.items() if k not in but))
-    return run.file, run.point.sweep, run.place, naming.program_kind(run), options
+    return machine_key(run), run.point.sweep, run.place, naming.program_kind(run), options
 
 
 def is_captured(run: Run) -> bool:
@@ -44,9 +59,20 @@ def command_text(run: Run) -> str:
     return " ".join(words) if is_captured(run) else shlex.join(words)
 
 
+def own_command(run: Run) -> str:
+    """What of the command line is the tool's: from its name on, up to where the shell ends it."""
+    return _command.own(run.tool, command_text(run))
+
+
 def typed_options(run: Run) -> dict[str, str]:
-    """Return the `--name=value` of a command line, the last of each name."""
-    return dict(re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", command_text(run)))
+    """Return the `--name=value` of a command line, the last of each name; nothing that the shell fills in (`$depth`). Of several
+    sections (`--name` again) those of the first, as far as they hold for all."""
+    found = re.findall(r"(?:^|\s)--?([A-Za-z_]\w*) ?=([^\s]+)", own_command(run))
+    sections = [i for i, (name, _) in enumerate(found) if name == "name"]
+    if len(sections) > 1:
+        later = {name for name, _ in found[sections[1] :]}
+        found = [(name, value) for name, value in found[: sections[1]] if name not in later]
+    return {name: value for name, value in found if "$" not in value}
 
 
 def in_bytes(value: object) -> int | None:

@@ -6,29 +6,37 @@ import itertools
 import math
 import re
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from orchestrator.tools.fio import OURS, options
+from orchestrator.tools.fio import known
 from parsers.measurement import whole
 from reports import format as fmt
-from reports.checks import Fault, check
+from reports.checks import Fault, Level, check
 from reports.checks._cells import (
+    Cell,
     by_cell,
     from_table,
     in_bytes,
     is_captured,
     is_set,
+    machine_key,
     siblings_key,
     typed_options,
 )
 from reports.frames import Results, Run
+from reports.grouping import group_by
 from reports.numbers import fio
 from reports.readings import groups
 from reports.readings.fio import Job, jobs
 
 FAMILY = (0, "Storage (fio)")
 
-_LIMITED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target", "rate_process", "flow")  # fmt: skip
+_LIMITED = (
+    "rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "latency_target", "rate_process", "flow", "iodepth_low",
+    "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
+)  # fmt: skip
+"""Options that keep the queue from being full all the time."""
+
 _OTHER_ENDS = ("steadystate", "ss", "number_ios")
 _MIXES = ("randrw", "rw", "readwrite")
 _UNCACHED = ("direct", "odirect", "fsync", "fdatasync", "sync")
@@ -46,10 +54,62 @@ def _time(job: Job) -> float | None:
     return job.lat or job.clat
 
 
-def _said(run: Run) -> str:
+def _said(own: Sequence[Job]) -> str:
     return " + ".join(
-        f"{fmt.quantity(job.iops, 'IOPS', 4)} × {fmt.quantity(_time(job), 'ns', 4)}" for job in _all(run)
+        f"{fmt.quantity(job.iops, 'IOPS', 4)} × {fmt.quantity(_time(job), 'ns', 4)}" for job in own
     )
+
+
+def _rw(run: Run) -> str:
+    given = {**typed_options(run), **run.options}
+    return str(given.get("rw") or given.get("readwrite"))
+
+
+def _phases(run: Run) -> bool:
+    """Did the directions of a run follow one another? What was written is read back after it (`verify`), which no option of a
+    captured text need tell: an rw of one direction with figures of another does."""
+    verified = "verify" in run.options or "verify" in typed_options(run)
+    one_way = _rw(run).removeprefix("rand") in ("read", "write")
+    return len(fio.directions(run)) > 1 and (verified or one_way)
+
+
+def _judged(run: Run) -> list[Job]:
+    """Return the entries whose I/Os were in flight at one time: of directions that followed one another, those asked for. (What is
+    read back within a run, by verify_backlog, has a run time of its own that is far too short.)"""
+    wanted = "read" if _rw(run) in ("read", "randread") else "write"
+    asked_for = fio.directions(run).get(wanted) if _phases(run) else None
+    return asked_for or _all(run)
+
+
+def _iops_range(job: Job) -> tuple[float, float]:
+    """Return what the IOPS can be: a text has them cut to whole numbers."""
+    iops = job.iops or 0.0
+    return iops, iops + 1 if iops == int(iops) else iops
+
+
+def _in_flight(own: Sequence[Job]) -> tuple[float, float] | None:
+    """Return the least and the most that Σ IOPS · latency can be."""
+    if not own or any(_time(job) is None for job in own):
+        return None
+    parts = [[iops * (_time(job) or 0.0) * 1e-9 for iops in _iops_range(job)] for job in own]
+    return sum(least for least, _ in parts), sum(most for _, most in parts)
+
+
+_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
+
+
+def _sections_untold(run: Run) -> bool:
+    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them; but its
+    job_runtime is the sum over all processes, and a text has a line at its head for each section."""
+    entries = group_by(_all(run), lambda job: (job.document, job.job))
+    if len(set(_HEAD.findall(run.stdout))) > len(entries):
+        return True
+    for own in entries.values():
+        told, runtimes = fio.processes(run, own[0]) or 1, [job.runtime or 0.0 for job in own]
+        lasted = sum(runtimes) if _phases(run) else max(runtimes)
+        if own[0].processes is None and (own[0].job_runtime or 0.0) > (told + 0.3) * lasted:
+            return True
+    return False
 
 
 @check("F1", "error", "warn")
@@ -58,58 +118,65 @@ def little(results: Results) -> Iterator[Fault]:
 
     Little's law: L = Σ IOPS · latency over the directions of a run is how many I/Os were in flight, iodepth
     · jobs how many were asked for, and r = L ÷ (iodepth · jobs). Real runs give 0.99 to 1.00. r > 1.03 is
-    impossible (error): a figure is mistyped or belongs to another run. (Of one entry under group_reporting,
-    r near a whole number is that of several job sections put together, which fio names after the first:
-    warn.) r < 0.9 (warn): the queue was not kept full, by jobs that ended unevenly or an engine that waits,
-    or the latency is the completion latency alone. Latencies under 2 µs and runs of less than 1 s are left
-    out; for r < 0.9 also runs with a rate, a think time or a latency target, and those that lose no more
-    per I/O than fio's own work takes, 3 µs (20 µs of a synchronous engine, which has no queue to fill).
+    impossible (error): a figure is mistyped or belongs to another run. r < 0.9 (warn): the queue was not
+    kept full, by jobs that ended unevenly or an engine that waits, or the latency is the completion latency
+    alone. Of directions that followed one another (what was written is verified after it), the one asked
+    for counts; IOPS that a text cuts to whole numbers may be up to one more. Left out are latencies under 2 µs,
+    runs of less than 1 s, and entries in which group_reporting has put together job sections of which fio
+    prints only one's options; for r < 0.9 also texts that were cut, runs that verify, those with a rate, a
+    think time or a latency target, and those that lose no more per I/O than fio's own work takes, 3 µs (20
+    µs of a synchronous engine, which has no queue to fill).
 
     Do: of an impossible row, look at the raw output; of a queue that was not full, do not quote the iodepth
     as the load.
     """
     for run in results.good("fio"):
-        wanted, own = fio.asked(run), _all(run)
-        flight = fio.in_flight(run)
+        wanted, own = fio.asked(run), _judged(run)
+        flight = _in_flight(own)
         if wanted is None or flight is None or any((_time(job) or 0) < 2000 for job in own):
             continue
-        r = flight / wanted
-        text = f"{_said(run)} = {fmt.number(flight)} in flight, {wanted} asked for: {fmt.number(r)}"
-        if r > 1.03 and (sections := _sections(run)):
-            yield Fault(
-                level="warn",
-                run=run,
-                text=f"{text}; group_reporting has put {sections} sections into one entry",
-            )
-        elif r > 1.03:
-            most = ""
+        if _sections_untold(run):
+            continue
+        (least, most), iops = flight, sum(job.iops or 0.0 for job in own)
+        text = (
+            f"{_said(own)} = {fmt.number(least)} in flight, {wanted} asked for: {fmt.number(least / wanted)}"
+        )
+        if least / wanted > 1.03:
+            bound = ""
             if len(own) == 1:
-                most = f"; at {fmt.quantity(_iops(run), 'IOPS', 4)} at most {fmt.quantity(wanted / _iops(run) * 1e9, 'ns', 4)} are possible"
-            yield Fault(level="error", run=run, text=text + most)
-        elif r < 0.9 and all(job.lat for job in own) and not _may_idle(run):
-            lost = (wanted - flight) / _iops(run) * 1e9
+                bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4)} are possible"
+            yield Fault(level="error", run=run, text=text + bound)
+        elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
+            lost = (wanted - most) / iops * 1e9
             if lost > (20e3 if any(fio.engine(run, job) in fio.SYNC for job in own) else 3e3):
                 yield Fault(level="warn", run=run, text=text)
 
 
+_PROGRESS = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
+"""fio's line of progress names a rate that was set: "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%]…"."""
+
+_WAITS = ("fsync", "fdatasync", "sync_file_range", "write_barrier")
+"""What makes a job wait for something that is no part of an I/O's latency."""
+
+
+def _limited(run: Run, *more: str) -> bool:
+    """Was a rate, a think time or a smaller queue set, by an option or as the line of progress tells?"""
+    names = {*typed_options(run), *(name for job in _all(run) for name in fio.options(run, job))}
+    told = _PROGRESS.search(run.stdout) or _PROGRESS.search(run.stderr)
+    return bool(told) or not names.isdisjoint((*_LIMITED, *more))
+
+
 def _may_idle(run: Run) -> bool:
-    """Is there a reason why the queue need not be full: a limit, a run too short, directions that fio has averaged?"""
-    own = _all(run)
-    limited = any(name in fio.options(run, job) for job in own for name in _LIMITED)
-    short = any(job.runtime is not None and job.runtime < 1e9 for job in own)
-    return limited or short or "mixed" in fio.directions(run)
+    """Is there a reason why the queue need not look full: a limit, a run too short, directions that follow one another or that fio has
+    averaged, a text that ends early?"""
+    short = any(job.runtime is not None and job.runtime < 1e9 for job in _all(run))
+    averaged = "mixed" in fio.directions(run)
+    return _limited(run, *_WAITS) or short or averaged or _phases(run) or _is_cut(run)
 
 
-def _sections(run: Run) -> int | None:
-    """Return how many sections of a job file group_reporting has put into one entry, by Little's law; None if only one, or
-    not to be told. fio prints the options of the first alone."""
-    own, wanted, flight = _all(run), fio.asked(run), fio.in_flight(run)
-    grouped = any(is_set(fio.options(run, job), "group_reporting") for job in own)
-    if wanted is None or flight is None or not grouped or not all(job.lat for job in own):
-        return None
-    n = round(flight / wanted)
-    alone = all(len(entries) == 1 for entries in fio.directions(run).values())
-    return n if n >= 2 and alone and abs(flight / wanted / n - 1) < 0.03 else None
+def _is_cut(run: Run) -> bool:
+    """Does the text end early? What it does not tell, a direction or a figure, may have been there."""
+    return bool(run.parsed and run.parsed.has("truncated"))
 
 
 @check("F2", "error")
@@ -138,53 +205,58 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
         )  # fmt: skip
 
 
-@check("F3", "error")
+@check("F3", "error", "warn")
 def block_size(results: Results) -> Iterator[Fault]:
     """the block size and the rates do not go together
 
     Bandwidth is IOPS · bs. Where fio prints both, bandwidth ÷ IOPS off the stated bs by more than 5 % is a
-    contradiction. Where the command line says another bs than the row, the bandwidth under each is compared
-    with the highest bandwidth of the sibling cells (those of the same rw, if there are any): a device has
-    one limit, whatever the block size.
+    contradiction (IOPS that a text cuts to whole numbers may be up to one more). Where the command line says
+    another bs than the row, the bandwidth under each is compared with the highest bandwidth of the sibling
+    cells (those of the same rw, if there are any): a device has one limit, whatever the block size. Texts
+    from several files are not known to be of one device: there it is a warning.
 
     Do: quote the block size that the rates show, and correct the other.
     """
-    typed_wrong: dict[tuple[str, str, int, int], list[Run]] = {}
-    peaks: dict[tuple[str, str, str], list[float]] = {}
+    typed_wrong: dict[tuple[Cell, str, int, int], list[Run]] = {}
+    peaks: dict[tuple[Cell, str, str], list[float]] = {}
     for run in results.good("fio"):
         size = in_bytes(run.options.get("bs"))
         if size is None:
             continue
-        typed = in_bytes(typed_options(run).get("bs", "?"))
+        typed, machine = in_bytes(typed_options(run).get("bs", "?")), machine_key(run)
         if is_captured(run) and typed is not None and typed != size:
-            typed_wrong.setdefault((run.file, run.point.sweep, typed, size), []).append(run)
+            typed_wrong.setdefault((machine, run.point.sweep, typed, size), []).append(run)
         else:
-            key = run.file, run.point.sweep, str(run.options.get("rw"))
+            key = machine, run.point.sweep, str(run.options.get("rw"))
             peaks.setdefault(key, []).append(_iops(run) * size)
         for direction, own in fio.directions(run).items():
             for job in own:
                 stated = in_bytes(fio.options(run, job).get("bs", "?"))
-                moved = job.bandwidth / job.iops if job.bandwidth and job.iops else None
-                if stated and moved and abs(moved / stated - 1) > 0.05:
+                if stated is None or not job.bandwidth or not job.iops:
+                    continue
+                fewest, most = _iops_range(job)
+                if job.bandwidth > 1.05 * stated * most or job.bandwidth < 0.95 * stated * fewest:
                     yield Fault(
                         level="error", run=run,
                         text=f"{direction}: {fmt.quantity(job.bandwidth, 'B/s', 4)} ÷ {fmt.quantity(job.iops, 'IOPS', 4)} "
-                        f"= {fmt.size(round(moved))}, stated {fmt.size(stated)}",
+                        f"= {fmt.size(round(job.bandwidth / job.iops))}, stated {fmt.size(stated)}",
                     )  # fmt: skip
-    for (file, sweep, a, b), members in typed_wrong.items():
+    for (machine, sweep, a, b), members in typed_wrong.items():
         rw = str(members[0].options.get("rw"))
-        alike = peaks.get((file, sweep, rw))
-        others = alike or [rate for key, rates in peaks.items() if key[:2] == (file, sweep) for rate in rates]
+        own_cells = {key: rates for key, rates in peaks.items() if key[:2] == (machine, sweep)}
+        near = own_cells or {key: r for key, r in peaks.items() if (key[0][0], key[1]) == (machine[0], sweep)}
+        alike = [rate for key, rates in near.items() if key[2] == rw for rate in rates]
+        others = alike or [rate for rates in near.values() for rate in rates]
         iops = max(map(_iops, members))
         if not others:
             continue
         plateau = max(others)
         right = min((a, b), key=lambda size: abs(math.log(iops * size / plateau)))
         yield Fault(
-            level="error", run=members[0], cell=fmt.plural(len(members), "row"),
+            level="error" if own_cells else "warn", run=members[0], cell=fmt.plural(len(members), "row"),
             text=f"the command says bs={fmt.size(a)}, the rows {fmt.size(b)}: {fmt.quantity(iops, 'IOPS', 4)} are "
-            f"{fmt.quantity(iops * a, 'B/s')} or {fmt.quantity(iops * b, 'B/s')}; the other cells{f' of {rw}' if alike else ''} reach {fmt.quantity(plateau, 'B/s')}: "
-            f"{fmt.size(right)} it was",
+            f"{fmt.quantity(iops * a, 'B/s')} or {fmt.quantity(iops * b, 'B/s')}; the other {'cells' if own_cells else 'texts'}{f' of {rw}' if alike else ''}"
+            f"{'' if own_cells else ', if they are of one device,'} reach {fmt.quantity(plateau, 'B/s')}: {fmt.size(right)} it was",
         )  # fmt: skip
 
 
@@ -249,7 +321,7 @@ def not_steady(results: Results) -> Iterator[Fault]:
     device sustains.
     """
     for run in results.good("fio"):
-        for direction, own in fio.directions(run).items():
+        for direction, own in () if _is_cut(run) else fio.directions(run).items():
             long = [job for job in own if job.runtime is None or job.runtime >= 4e9]
             problems = [problem for job in long if (problem := _unsteady(run, job))]
             if problems:
@@ -276,29 +348,67 @@ def _unsteady(run: Run, job: Job) -> str:
     return ""
 
 
-@check("F7", "error", "info")
+@check("F7", "error", "warn", "info")
 def page_cache(results: Results) -> Iterator[Fault]:
     """the page cache was measured, not the device
 
-    direct=0, and the mean latency is below 10 µs: no block device answers so fast; memory does. (Engines
-    that do no I/O, null and the like, and writes that are synced are left out.) Where `direct` is an axis
-    of the sweep, the page cache is what was to be seen: info.
+    direct=0: every read and write goes through the page cache. Error where an I/O takes less than 10 µs,
+    for no block device answers so fast, memory does; of engines with one I/O in flight that is processes ÷
+    IOPS, and libaio is one of them here: on Linux it waits for each buffered I/O, so an iodepth above 1 is
+    an error as well, whatever the latency. Else a warning: some of it may have come from the device. (Left
+    out are engines that pass the page cache by, and writes that are synced.) Where `direct` is an axis of
+    the sweep, the page cache is what was to be seen: info.
 
     Do: set direct=1, or read the figure as that of a copy in memory.
     """
     for run in results.good("fio"):
         for direction, own in fio.directions(run).items():
-            asked_for = [fio.options(run, job) for job in own]
-            slow = [job for job in own if (_time(job) or 1e9) >= 10e3]
-            known = all("direct" in given or fio.tells_options(run) for given in asked_for)
-            uncached = any(is_set(given, name) for given in asked_for for name in _UNCACHED)
-            idle = any(fio.engine(run, job) in ("null", "cpuio", "mmap", "dev-dax", "libpmem") for job in own)
-            if not slow and known and not idle and not uncached:
-                fastest = min(_time(job) or 0.0 for job in own)
-                yield Fault(
-                    level="info" if "direct" in run.point.axes and not is_captured(run) else "error", run=run,
-                    text=f"direct=0, {direction} takes {fmt.quantity(fastest, 'ns')}",
-                )  # fmt: skip
+            if not all(_is_buffered(run, job) for job in own):
+                continue
+            took = [time for job in own if (time := _took(run, job)) is not None]
+            deep = [job for job in own if fio.engine(run, job) == "libaio" and _depth(run, job) > 1]
+            level: Level = "warn"
+            text = f"direct=0, {direction}"
+            if took:
+                text += f" takes {fmt.quantity(min(took), 'ns')}"
+            if deep:
+                level = "error"
+                text += f": libaio waits for each I/O, iodepth={_depth(run, deep[0])} has no effect"
+            elif took and max(took) < 10e3:
+                level = "error"
+            else:
+                text += " through the page cache; how much of it came from the device is not told"
+            if "direct" in run.point.axes and not is_captured(run):
+                level = "info"
+            yield Fault(level=level, run=run, text=text)
+
+
+_CACHED = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "splice", "windowsaio", "solarisaio")  # fmt: skip
+"""Engines whose I/O goes through the page cache without direct=1."""
+
+
+def _is_buffered(run: Run, job: Job) -> bool:
+    typed = typed_options(run)
+    given = {**typed, **fio.options(run, job)}
+    known = "direct" in given or fio.tells_options(run) or "name" in typed
+    return (
+        known
+        and fio.engine(run, job) in (*_CACHED, "")
+        and not any(is_set(given, name) for name in _UNCACHED)
+    )
+
+
+def _depth(run: Run, job: Job) -> int:
+    return whole(fio.options(run, job).get("iodepth", 1)) or 1
+
+
+def _took(run: Run, job: Job) -> float | None:
+    """Return the time of one buffered I/O, ns: what a process has for each, where it has one in flight; else the latency."""
+    processes, alone = fio.processes(run, job), fio.engine(run, job) in (*fio.SYNC, "libaio")
+    latency = _time(job)
+    alone = alone and not _sections_untold(run)
+    each = processes / job.iops * 1e9 if alone and processes and job.iops else None
+    return min((t for t in (latency, each) if t is not None), default=None)
 
 
 @check("F8", "warn")
@@ -307,7 +417,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
 
     Of a mixed load: reads ÷ all I/Os off rwmixread by more than one point (and by more than chance, 4
     √(p(1-p)/n), allows); or a write latency below an eighth of the read latency, which is a write cache and
-    not the medium.
+    not the medium. Runs that verify what they wrote read it, too: they are left out.
 
     Do: run longer than the cache lasts (or write the device full first), and quote the share that was
     reached.
@@ -316,7 +426,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
         of = {one.direction: one for one in fio.summaries(run)}
         reads, writes = ((of[d].iops or 0.0) if d in of else 0.0 for d in ("read", "write"))
         rw = str(run.options.get("rw") or run.options.get("readwrite"))
-        if rw not in _MIXES or not reads or not writes or _sections(run):
+        if rw not in _MIXES or not reads or not writes or _sections_untold(run) or _phases(run):
             continue
         share = reads / (reads + writes)
         given, other = (whole(run.options.get(name)) for name in ("rwmixread", "rwmixwrite"))
@@ -342,7 +452,9 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
 
     A synchronous engine (sync, psync, pvsync …, fio's own default) has one I/O in flight whatever iodepth
     says. With an asynchronous one, fio counts how deep the queue was when it submitted (`IO depths`): less
-    than half of the I/Os at the depth asked for means that it was not reached.
+    than half of the I/Os at the depth asked for means that it was not reached. Left out are runs of fewer than
+    4 · iodepth I/Os a process, those with a rate, a think time or a latency target, and those that submit in
+    batches.
 
     Do: take libaio (with direct=1) or io_uring, or call it depth 1.
     """
@@ -357,7 +469,14 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
                 yield Fault(level="error", run=run, text=f"iodepth={depth} with ioengine={name}: 1 in flight")
                 break
             share = _at_depth(run, depth)
-            if share is not None and share < 0.5 and not any(limit in given for limit in _LIMITED):
+            few = job.ios is not None and job.ios < 4 * depth * (fio.processes(run, job) or 1)
+            if (
+                share is not None
+                and share < 0.5
+                and not few
+                and not _limited(run)
+                and not _sections_untold(run)
+            ):
                 yield Fault(
                     level="error", run=run, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
                 )  # fmt: skip
@@ -416,18 +535,19 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
 
 
 _COMMAND_LINE = (
-    "aux_path", "append_terse", "bandwidth_log", "client", "daemonize", "debug", "eta", "eta_newline", "idle_prof", "max_jobs", "minimal",
-    "output", "output_format", "parse_only", "readonly", "section", "server", "showcmd", "status_interval", "terse_version", "version",
-    "warnings_fatal",
+    "alloc_size", "append_terse", "aux_path", "bandwidth_log", "client", "cmdhelp", "cpuclock_test", "crctest", "daemonize", "debug",
+    "enghelp", "eta", "eta_interval", "eta_newline", "help", "idle_prof", "inflate_log", "latency_log", "max_jobs", "memcpytest",
+    "merge_blktrace_only", "minimal", "output", "output_format", "parse_only", "parse_timeout", "readonly", "remote_config", "section",
+    "server", "showcmd", "status_interval", "terse_version", "thread", "trigger", "trigger_file", "trigger_remote", "trigger_timeout",
+    "version", "warnings_fatal",
 )  # fmt: skip
 """What fio takes on its command line and not in a job."""
 
 
 def mistyped(command: str) -> Iterator[str]:
     """G2: options that fio does not have."""
-    known = {*options(), *OURS, *_COMMAND_LINE}
     for name in re.findall(r"(?:^|\s)--([a-z][\w-]*)(?==|\s|$)", command.replace(" =", "=")):
-        if name.replace("-", "_") not in known:
+        if name.replace("-", "_") not in {*known(), *_COMMAND_LINE}:
             yield f"fio has no option “--{name}”"
 
 

@@ -16,6 +16,7 @@ from reports.checks._cells import (
     command_text,
     in_bytes,
     is_captured,
+    own_command,
     siblings_key,
     typed_options,
 )
@@ -132,8 +133,8 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     bs are judged by F2 and F3); options that the tool does not have; a digit where a letter belongs
     (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`; several
     values in one (`--iodepth=1/4/8` are three commands); of a table that names a size, a command without
-    one. Of pinsweep's own runs: an option that fio prints
-    with another value than asked.
+    one. What counts is the tool's own command: from its name on, up to where a shell ends it (`&&`, `;`,
+    `|`, `>` …). Of pinsweep's own runs: an option that fio prints with another value than asked.
 
     Do: copy commands from the shell's history into the report, not from memory; run what the report says.
     """
@@ -146,9 +147,10 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():
         cells = members[0].point.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         short = command if len(command) <= 90 else command[:89] + "…"
-        for level, problem in _typing(tool, command):
+        typed_command = own_command(members[0])
+        for level, problem in _typing(tool, typed_command):
             yield Fault(level=level, run=members[0], cell=cells, text=f"{problem}, in “{short}”")
-        for text in part(tool, "left_out")(command, members[0]):
+        for text in part(tool, "left_out")(typed_command, members[0]):
             yield Fault(level="warn", run=members[0], cell=cells, text=text)
         for name, typed in typed_options(members[0]).items():
             rows = {str(run.options[name]) for run in members if name in run.options}

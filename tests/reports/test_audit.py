@@ -542,7 +542,7 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
     assert module.worst(report_004) == "error"
     assert module.worst(()) is None
     assert module.summary_line(()) == "nothing found"
-    assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 6
+    assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 5
     lines = module.brief(report_004, most=3)
     assert len(lines) == 4
     assert lines[-1].startswith("and ")
@@ -575,3 +575,96 @@ def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
             told = findings(result)
             assert len(module.as_text(told)) >= len(told)
             assert len(json.loads(module.as_json(told))["findings"]) == len(told)
+
+
+# --- no false error on sound data, no silence on bad data ---------------------------------------------------
+
+
+def heard(folder: Path, *texts: str, **how: Any) -> tuple[Finding, ...]:
+    """Take texts in, a file each, and audit them."""
+    for i, text in enumerate(texts):
+        take(folder / "r.db", text, f"{i}.txt", **how)
+    return findings(folder / "r.db")
+
+
+def fio_normal(
+    line: str, lat: float, *, rw: str = "write", engine: str = "libaio", iodepth: int = 8, head: str = ""
+) -> str:
+    """fio 3.x's text of one job; `lat` in µs."""
+    return (
+        f"{head}j: (g=0): rw={rw}, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, (T) 64.0KiB-64.0KiB, ioengine={engine}, iodepth={iodepth}\n"
+        "fio-3.33\nStarting 1 process\n\nj: (groupid=0, jobs=1): err= 0: pid=39: Sun Dec  5 00:54:06 2021\n"
+        + "".join(
+            f"  {one}\n     lat (usec): min=10, max=9000, avg={lat}, stdev=20.00\n" for one in line.split("|")
+        )
+        + "  cpu          : usr=0.26%, sys=0.31%, ctx=5630, majf=0, minf=7\n"
+    )
+
+
+PHASES = "write: IOPS=16.0k, BW=1000MiB/s (1049MB/s)(10.0GiB/10240msec)|read: IOPS=16.0k, BW=1000MiB/s (1049MB/s)(10.0GiB/10240msec)"
+SLOW = """\
+w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=posixaio, iodepth=1
+fio-3.28
+w: (groupid=0, jobs=1): err= 0: pid=39: Sun Dec  5 00:54:06 2021
+  write: IOPS=7, BW=8058KiB/s (8251kB/s)(321MiB/40792msec); 0 zone resets
+     lat (msec): min=20, max=900, avg=126.77, stdev=20.00
+  cpu          : usr=0.26%, sys=0.31%, ctx=5630, majf=0, minf=7
+"""
+RATED = "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%][r=1200KiB/s][r=300 IOPS][eta 00m:00s]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (fio_normal(PHASES, 498.0), "what was written is read back after it: the two are never in flight together"),
+        (SLOW, "7.87 IOPS are printed as 7"),
+        (fio_normal("read: IOPS=300, BW=18.8MiB/s (19.7MB/s)(188MiB/10001msec)", 900.0, rw="randread", head="$ fio --name=j -rate_iops=300 --direct=1\n"), "fio takes options with one dash"),
+        (fio_normal("read: IOPS=300, BW=18.8MiB/s (19.7MB/s)(188MiB/10001msec)", 900.0, rw="randread", head=RATED), "its line of progress tells the rate"),
+        (fio_normal("read: IOPS=4000, BW=250MiB/s (262MB/s)(2500MiB/10001msec)", 1000.0, rw="randrw").replace("  cpu ", "  write: IOPS=40")[:-60], "the text is cut before its other half"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio rnd.fio && jc --pretty /proc/diskstats\n"), "a command ends at &&"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ numactl --membind=0 fio --name=j --direct=1 --nrfiles=4 --stonewall 2>&1 | tee x --append\n"), "what stands before fio is not fio's, and these are"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio --bs=64k --direct=1 --name=j --iodepth=8 --name=k --iodepth=32\n"), "the second section has its own iodepth"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ for d in 8; do fio --name=j --direct=1 --iodepth=$d; done\n"), "the shell fills the depth in"),
+        (fio_normal("read: IOPS=50, BW=3.13MiB/s (3.28MB/s)(31.3MiB/10001msec)", 900.0, rw="randread", head="$ fio --name=j --direct=1 --fsync=1 --rate=3m\n"), "a rate"),
+    ],
+)  # fmt: skip
+def test_sound_texts_of_fio_are_left_in_peace(tmp_path: Path, text: str, why: str) -> None:
+    assert [(f.id, f.cells) for f in heard(tmp_path, text) if f.level != "info"] == [], why
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "said"),
+    [
+        (fio_normal(PHASES, 598.0), "F1", "9.57 in flight, 8 asked for"),  # neither phase can have been so slow
+        (SLOW.replace("avg=126.77", "avg=226.77"), "F1", "1.59 in flight, 1 asked for"),
+        (SLOW.replace("1024KiB", "4096KiB"), "F3", "stated 4 MiB"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio --name=j --direct=1 --iodpeth=8 && sync\n"), "G2", "fio has no option “--iodpeth”"),
+        (fio_normal("read: IOPS=109k, BW=6813MiB/s (7144MB/s)(66GiB/10001msec)", 288.0, rw="randread", iodepth=32, head="$ fio --name=j --iodepth=32 --ioengine=libaio --direct=0\n"), "F7", "libaio waits for each I/O, iodepth=32 has no effect"),
+        (fio_normal("read: IOPS=2000, BW=125MiB/s (131MB/s)(1.2GiB/10001msec)", 3990.0, rw="randread", head="$ fio --name=j --iodepth=8\n"), "F7", "libaio waits for each I/O, iodepth=8 has no effect"),
+        (fio_normal("read: IOPS=120k, BW=7500MiB/s (7864MB/s)(73GiB/10001msec)", 33.0, rw="randread", engine="psync", iodepth=1, head="$ fio --name=j --numjobs=4 --group_reporting\n").replace("jobs=1", "jobs=4"), "F1", ""),
+    ],
+)  # fmt: skip
+def test_bad_texts_of_fio_are_found(tmp_path: Path, text: str, key: str, said: str) -> None:
+    texts = found(heard(tmp_path, text), key, "error")
+
+    assert bool(texts) == bool(said)
+    assert all(said in one for _, one in texts)
+
+
+def test_what_goes_through_the_page_cache_is_said_whatever_it_took(make: Any, tmp_path: Path) -> None:
+    cell = {"options": {"direct": False, "ioengine": "psync"}, "parts": {"read": (9e3, 109.0)}}
+
+    ((_, text),) = found(fio(make, tmp_path / "a.db", [cell]), "F7", "warn")
+    assert (
+        text
+        == "direct=0, read takes 109 µs through the page cache; how much of it came from the device is not told"
+    )
+
+
+def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (46e3, 172.0)}, bs="4k", rw="randread", iodepth=4)
+    assert found(heard(tmp_path, text), "F1", "error")
+
+    both = text.replace('"error": 0,', '"error": 0, "job_runtime": 40000,')  # of 20 s: two processes
+    (tmp_path / "b").mkdir()
+    assert heard(tmp_path / "b", both) == ()

@@ -1,0 +1,71 @@
+"""A command line as it was typed, cut into what a shell makes of it: simple commands, without their redirections. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from parsers import taken
+
+_ENDS = re.compile(r"\\\n|&&|\|\||[;|&()\n]|\d*&?[<>]|(?<!\S)#[^\n]*|`|\$\(")
+"""What ends a command, outside of quotes: an operator, a redirection, a comment, a substitution; a continued line does not."""
+
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\[^\n]")
+
+
+def own(tool: str, text: str) -> str:
+    """Return the command of a tool inside what was typed, from its program's name on: of "cd /x && numactl -N0 fio a.fio | jc
+    --pretty", "fio a.fio". The whole first command where none names the program; "" of an empty text."""
+    simple = list(_simple(text))
+    if program := taken(tool).program:
+        name = re.compile(rf"(?:^|(?<=[\s/])){program}(?=\s|$)")
+        for command in simple:
+            if match := name.search(command):
+                return command[match.start() :]
+    return simple[0] if simple else ""
+
+
+def _simple(text: str) -> Iterator[str]:
+    """Give the simple commands of a text, in order; what stands in a substitution or in a quoted script (`sh -c "…"`) is cut out
+    of its command, and follows it."""
+    command, scripts = "", []
+    at = 0
+    while at < len(text):
+        if quoted := _QUOTED.match(text, at):
+            at = quoted.end()
+            script = quoted[0][1:-1] if re.search(r"\s", quoted[0]) and command[-1:].isspace() else ""
+            command += "…" if script else quoted[0]
+            scripts += [script] * bool(script)
+        elif (end := _ENDS.match(text, at)) is None:
+            command += text[at]
+            at += 1
+        elif end[0] == "\\\n":
+            command += " "
+            at = end.end()
+        elif end[0] in ("`", "$("):
+            close = _close(text, end.end(), end[0])
+            command += "$(…)"
+            scripts.append(text[end.end() : close])
+            at = close + 1
+        else:
+            yield from _with(command, scripts)
+            command, scripts = "", []
+            at = end.end()
+    yield from _with(command, scripts)
+
+
+def _with(command: str, scripts: list[str]) -> Iterator[str]:
+    if command.strip():
+        yield command.strip()
+    for script in scripts:
+        yield from _simple(script)
+
+
+def _close(text: str, at: int, opened: str) -> int:
+    """Return where a substitution ends; the end of the text if it does not."""
+    depth = 1
+    for i in range(at, len(text)):
+        depth += {"`": -1}.get(text[i], 0) if opened == "`" else {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    return len(text)
