@@ -9,10 +9,12 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from parsers.errors import ParseError, UserError
-from parsers.measurement import Metric, Parsed, Taken
+
+if TYPE_CHECKING:  # errors are of this package: what prints a message must not load all of the vocabulary
+    from parsers.measurement import Metric, Parsed, Taken
 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
@@ -50,6 +52,8 @@ def get_parser(name: str) -> Parser:
 
 def taken(name: str) -> Taken:
     """Return how captured texts of a tool are taken in. Raises UserError if there is no parser of that name."""
+    from parsers.measurement import Taken
+
     found: Taken = getattr(get_parser(name), "TAKEN", Taken())
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 
@@ -15,19 +16,22 @@ _ORDER = (
 )  # fmt: skip
 
 
+@functools.cache
+def _names() -> frozenset[str]:
+    found = (module.name for module in pkgutil.iter_modules(commands.__path__))
+    return frozenset(name for name in found if not name.startswith("_"))
+
+
 class _Group(click.Group):
     """Finds each command in the module of its name; nothing but click is imported for `--help`."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        found = [
-            module.name
-            for module in pkgutil.iter_modules(commands.__path__)
-            if not module.name.startswith("_")
-        ]
-        return sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name))
+        return sorted(
+            _names(), key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)
+        )
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.list_commands(ctx):
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _names():
             return None
         command = importlib.import_module(f"pinsweep.commands.{name}").command
         assert isinstance(command, click.Command)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -41,6 +40,8 @@ def list_(form: str) -> None:
 
     kept = [baselines.load(name).as_json() for name in baselines.names()]
     if form == "json":
+        import json
+
         click.echo(json.dumps({"baselines": kept}, indent=1, ensure_ascii=False))
     elif not kept:
         click.echo("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
@@ -62,6 +63,8 @@ def show(name: str, form: str) -> None:
 
     kept = baselines.load(name)
     if form == "json":
+        import json
+
         click.echo(json.dumps(kept.as_json(), indent=1, ensure_ascii=False))
         return
     rows = [("started", "host", "kernel", "pinsweep")]
