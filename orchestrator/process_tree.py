@@ -61,7 +61,8 @@ def children(pid: int, proc: str = "/proc") -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"{proc}/{pid}/task"):  # noqa: PTH208 (numbers, not paths)
-            found += map(int, Path(f"{proc}/{pid}/task/{thread}/children").read_bytes().split())
+            with contextlib.suppress(OSError):  # this thread has ended; the others may have children, too
+                found += map(int, Path(f"{proc}/{pid}/task/{thread}/children").read_bytes().split())
     return found
 
 

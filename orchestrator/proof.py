@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from orchestrator.cpulist import format_cpulist, parse_cpulist
 from orchestrator.model import Group, Placement
+from orchestrator.process_tree import children
 
 LAUNCHERS: Final = frozenset(
     {
@@ -192,12 +193,10 @@ def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
     waiting = [root]
     while waiting:
         pid = waiting.pop(0)
-        tids = _numbers(f"{proc}/{pid}/task")
-        process = _process(pid, tids, proc)
+        process = _process(pid, _numbers(f"{proc}/{pid}/task"), proc)
         if process is not None:
             found.append(process)
-        for tid in tids:
-            waiting += map(int, _read(f"{proc}/{pid}/task/{tid}/children").split())
+        waiting += children(pid, proc)
     return tuple(found)
 
 

@@ -49,3 +49,27 @@ def pinsweep(tmp_path: Path, home: Mapping[str, str]) -> Cli:
         )  # fmt: skip
 
     return run
+
+
+_CUT = """
+import os, signal, sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA cache_size = 2")
+db.execute("BEGIN")
+for n in range(30):
+    db.execute(f"CREATE TABLE t{n} (a)")
+    db.execute(f"INSERT INTO t{n} VALUES (zeroblob(8192))")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def cut_creation() -> Callable[[Path], None]:
+    """Leaves at a path what a kill -9 leaves in the middle of the first commit: some pages, and a journal that takes them back."""
+
+    def cut(path: Path) -> None:
+        subprocess.run([sys.executable, "-c", _CUT, path], check=False)
+        assert path.stat().st_size > 0
+        assert path.with_name(f"{path.name}-journal").stat().st_size > 0
+
+    return cut

@@ -375,22 +375,11 @@ def test_a_refused_run_leaves_nothing_behind(pinsweep: Cli, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("command", ["run", "plan"])
 def test_a_creation_that_was_cut_goes_on_with_the_same_command(
-    pinsweep: Cli, tmp_path: Path, command: str
+    pinsweep: Cli, tmp_path: Path, command: str, cut_creation: Callable[[Path], None]
 ) -> None:
     """What is left of one are pages and a journal that takes them back: the file is empty once SQLite has seen it."""
     (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
-    code = """
-import os, signal, sqlite3
-db = sqlite3.connect("echo.db")
-db.execute("PRAGMA cache_size = 2")
-db.execute("BEGIN")
-for n in range(30):
-    db.execute(f"CREATE TABLE t{n} (a)")
-    db.execute(f"INSERT INTO t{n} VALUES (zeroblob(8192))")
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
-    assert (tmp_path / "echo.db-journal").exists()
+    cut_creation(tmp_path / "echo.db")
 
     done = pinsweep(command, "echo.yaml", "-o", "echo.db")
 
