@@ -130,6 +130,7 @@ def test_a_tool_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch
 
 def test_a_tool_that_printed_too_much_and_ended_at_once_is_cut_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.process.OUTPUT_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr("orchestrator.process.OUTPUT_CHECK_S", 60)
 
     outcome = run("head", "-c", "2000000", "/dev/zero")
 
