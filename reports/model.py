@@ -93,10 +93,11 @@ class AccessTime:
 
     name: str
     group: str  # what it is coloured by: "memory", "message passing", "storage"
-    median: float
+    median: float  # over the repeats
     p999: float | None = None
     source: str = ""
     repeats: Spread | None = None  # of the median, over the repeats (ns)
+    statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,11 @@ Returns texts; prints nothing.
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
-import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
-from parsers.measurement import Measurement, Parsed, Table
 from reports import derive, frames, naming, numbers
 from reports import format as fmt
 from reports.frames import Results, Run
@@ -27,8 +24,8 @@ _MOST_LINES = 40
 
 
 def summary(results: Results, *, bars: bool = False) -> list[str]:
-    """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  triad 23.0 GB/s at threads=8", the cell with the largest
-    number. A sparkline (`bars`) has a column per cell, in the order of the axes."""
+    """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  best of 3: triad 23.0 GB/s at
+    threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes."""
     lines = []
     by_sweep = group_by(
         (r for tool in results.tools for r in results.good(tool)),
@@ -37,13 +34,27 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     for (sweep, _), runs in by_sweep.items():
         cells = _ordered(runs)
         typical = _typical(cells)
-        top = cells[max(range(len(cells)), key=lambda i: typical[i] or 0.0)]
-        said = numbers.headline(top[0].tool, _medians([run.parsed for run in top if run.parsed is not None]))
-        at = f" at {top[0].point.describe()}" if len(cells) > 1 and top[0].point.labels() else ""
-        lines.append((sweep, _spark(typical) if bars else "", f"{said}{at}"))
+        top, chosen = _top(cells, typical)
+        said = numbers.headline(top[0].tool, *(run.parsed for run in top))
+        if len(cells) > 1:
+            at = f" at {top[0].point.describe()}" if top[0].point.labels() else ""
+            said = f"{chosen} of {len(cells)}: {said}{at}"
+        lines.append((sweep, _spark(typical) if bars else "", said))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
     rows = [(name, *([spark] if drawn else []), text) for name, spark, text in lines]
     return _columns(rows, indent=0)
+
+
+def _top(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> tuple[Sequence[Run], str]:
+    """Return the cell that is spoken of, and what it is of them all: "best", "highest" where neither direction is better."""
+    known = [(value, i) for i, value in enumerate(typical) if value is not None]
+    if not known:
+        return cells[0], "first"
+    low, high = min(known)[1], max(known)[1]
+    told = numbers.leading(cells[high][0].tool, cells[high][0].parsed)
+    same = (n.name for n in numbers.numbers(cells[high][0]) if told and n.name.unit == told[0])
+    better = next((name.better for name in same), "higher" if told and told[0] == "B/s" else "neither")
+    return cells[low if better == "lower" else high], "highest" if better == "neither" else "best"
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -92,19 +103,28 @@ def _head(results: Results, path: Path) -> str:
 
 
 def _axes(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+    """Return what tells the cells apart: the axes, and options that differ between cells of the same labels (the text was edited)."""
+    axes = list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+    for alike in group_by(runs, lambda r: tuple(map(str, r.point.labels().items()))).values():
+        names = dict.fromkeys(name for run in alike for name in run.point.options if name not in axes)
+        axes += [n for n in names if len({str(run.point.options.get(n)) for run in alike}) > 1]
+    return axes
+
+
+def _value(run: Run, axis: str) -> object:
+    return run.point.labels().get(axis, run.point.options.get(axis))
 
 
 def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
     cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
-    return sorted(cells, key=lambda c: [frames.natural(c[0].point.labels().get(axis)) for axis in axes])
+    return sorted(cells, key=lambda c: [frames.natural(_value(c[0], axis)) for axis in axes])
 
 
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
     """Return for each cell the number that stands for the medians of its repeats; nothing of cells that have it in different units."""
-    told = [numbers.leading(same[0].tool, _medians([r.parsed for r in same if r.parsed])) for same in cells]
+    told = [numbers.leading(same[0].tool, *(r.parsed for r in same)) for same in cells]
     alike = len({one[0] for one in told if one}) == 1
     return [one[1] if one and alike else None for one in told]
 
@@ -117,8 +137,7 @@ def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members in cells[:_MOST_LINES]:
-        labels = members[0].point.labels()
-        values = (str(labels.get(axis, "")) for axis in axes)
+        values = ("" if (v := _value(members[0], axis)) is None else str(v) for axis in axes)
         rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])
@@ -132,7 +151,7 @@ def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
 
 def _cell(runs: Sequence[Run]) -> str:
     """Return the headline of the medians over the repeats, as in the charts, with half of their range in percent."""
-    text = numbers.headline(runs[0].tool, _medians([run.parsed for run in runs if run.parsed is not None]))
+    text = numbers.headline(runs[0].tool, *(run.parsed for run in runs))
     values = [v for v in map(_leading, runs) if v]
     if len(values) > 1:
         half = derive.spread(values).relative * 50
@@ -140,30 +159,9 @@ def _cell(runs: Sequence[Run]) -> str:
     return text
 
 
-def _medians(repeats: Sequence[Parsed]) -> Parsed:
-    """Return what repeats say together: for each number the median of those that have it."""
-    columns = repeats[0].measurements.columns
-    found = group_by((row for parsed in repeats for row in parsed.measured()), _told_by).values()
-    rows = tuple(
-        (
-            *map(same[0].get, columns[:-3]),
-            same[0].metric,
-            same[0].unit,
-            statistics.median(row.value for row in same),
-        )
-        for same in found
-    )
-    tables = {**repeats[0].tables, "measurements": Table(columns=columns, rows=rows)}
-    return dataclasses.replace(repeats[0], tables=tables)
-
-
-def _told_by(row: Measurement) -> tuple[object, ...]:
-    return row.metric, row.unit, *((k, v) for k, v in row.labels.items() if k != "repetitions")
-
-
 def _leading(run: Run) -> float | None:
     """The number that a cell's repeats are ranked by."""
-    told = numbers.leading(run.tool, run.parsed) if run.parsed else None
+    told = numbers.leading(run.tool, run.parsed)
     return told[1] if told else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,6 +85,25 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
         for name, values in seen.items():
             values.add(str(own.get(name)))
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
+
+
+def cell(run: Run) -> tuple[str, str, str]:
+    """Return what the repeats of a cell share; a stand-in's runs are no repeats."""
+    return run.file, run.record.point_id, program_kind(run)
+
+
+def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
+    """Return the names of cells (name, one of its runs): what several are called is told apart by the options, place or host in
+    which these differ; at last by a number."""
+    runs = {name: [run for _, run in same] for name, same in group_by(named, lambda n: n[0]).items()}
+    apart = {name: facet_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
+    found = [", ".join(filter(None, (name, facet_title(facet(run, apart[name]))))) for name, run in named]
+    seen: Counter[str] = Counter()
+    out = []
+    for name in found:
+        seen[name] += 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out
 
 
 def pooled(runs: Iterable[Run]) -> bool:
@@ -347,19 +367,14 @@ def exact(value: Spread, unit: str) -> str:
 
 
 def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
-    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell"."""
+    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell", "1 to 3 repeats a cell", "one run a cell"."""
     programs = list(dict.fromkeys(naming(run) for run in runs))
-    repeats = max((n for n in _repeats(runs)), default=1)
-    often = f"{fmt.plural(repeats, 'repeat')} a cell" if repeats > 1 else "one run a cell"
+    counts = [len(same) for same in group_by(runs, cell).values()]
+    low, high = min(counts, default=1), max(counts, default=1)
+    often = fmt.plural(high, "repeat") if low == high else f"{low} to {fmt.plural(high, 'repeat')}"
+    often = f"{often} a cell" if high > 1 else "one run a cell"
     hosts = f" on each of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else ""
     return f"{fmt.words(programs)}, {often}{hosts}"
-
-
-def _repeats(runs: Sequence[Run]) -> Iterable[int]:
-    cells = group_by(
-        runs, lambda r: (r.file, r.record.point_id, program_kind(r))
-    )  # a stand-in's runs are no repeats
-    return (len(same) for same in cells.values())
 
 
 def programs(runs: Iterable[Run]) -> tuple[str, ...]:

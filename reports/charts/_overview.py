@@ -24,12 +24,15 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     values = [v for t in shown for v in (t.median, t.p999) if v]
     left = round(max(labels.text_width(t.name) for t in shown) + 16)
 
+    told = list(dict.fromkeys(t.statistic for t in shown))
+    head = "Median" if told == ["median"] else "Time"
+
     def build(width: int) -> Spec:
         x = scales.decades(
             values, "Time for one access (log)", unit="ns", margin=1.6, most=5 if width > 400 else 3
         )
         y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-        columns = [("Median", [_median(t) for t in shown])]
+        columns = [(head, [_median(t) for t in shown])]
         if any(t.p999 for t in shown) and width > 400:
             columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
         widths = [max(labels.text_width(text) for text in (head, *texts)) + 14 for head, texts in columns]
@@ -44,7 +47,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         data: dict[str, Rows] = {
             "rows": [
                 {
-                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": t.name, "tip": _tip(t),
+                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": _fitting(t.name, frame.left - 14), "tip": _tip(t),
                 }
                 for i, t in enumerate(shown)
             ],
@@ -70,29 +73,48 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     tails = any(t.p999 for t in shown)
     return Figure(
         id="overview",
-        title=findings.overview([(t.name, t.median) for t in known]),
+        title=findings.overview([(t.name, t.median) for t in known if t.group != "timer"]),
         sub="Time for one access, each row from the tool that measures it best."
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
-        + (" Dot: median; line to the tick: 99.9 % are faster." if tails else ""),
+        + f" Dot: {_dots(told)}."
+        + (" Line to the tick: 99.9 % are faster." if tails else ""),
         panels=(panel("", f"Access times on a log axis. {described}.", build),),
         numbers=(
             Table(
-                columns=("Access", "Median", "Repeats", "99.9 % under", "Measured by"),
+                columns=("Access", "Time", "Statistic", "Lowest to highest repeat", "99.9 %", "Measured by"),
                 rows=tuple(
                     (
                         t.name,
                         fmt.quantity(t.median, "ns"),
+                        t.statistic,
                         _repeats(t),
                         fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
                         t.source,
                     )
                     for t in known
                 ),
-                numeric=frozenset((1, 2, 3)),
+                numeric=frozenset((1, 3, 4)),
             ),
         ),
         half=True,
     )
+
+
+def _dots(told: Sequence[str]) -> str:
+    """Say what a dot is: the median over the repeats of what a run tells, a median of single accesses or their mean."""
+    if told == ["median"]:
+        return "median"
+    return "mean" if told == ["mean"] else "the median access; the mean where the tool tells no more"
+
+
+def _fitting(name: str, width: float) -> str:
+    """Cut a name in its middle: what tells it from the others often stands last."""
+    kept = len(name)
+    text = name
+    while labels.text_width(text) > width and kept > 8:
+        kept -= 1
+        text = f"{name[: kept - kept // 2].rstrip(' ,')}…{name[len(name) - kept // 2 :]}"
+    return text
 
 
 def _unsteady(time: AccessTime) -> bool:
@@ -104,8 +126,8 @@ def _median(time: AccessTime) -> str:
 
 
 def _tip(time: AccessTime) -> str:
-    text = f"{time.name} · median {fmt.quantity(time.median, 'ns', 4)}"
-    return text + (f" · 99.9 % under {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
+    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4)}"
+    return text + (f" · p99.9 {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
 
 
 def _repeats(time: AccessTime) -> str:

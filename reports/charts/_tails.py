@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,30 +18,35 @@ from reports.model import Panel, Table, panel
 from reports.vega import Frame, Rows, Spec
 
 MOST_CURVES = 4
-_SHARES = ((0.5, "Median"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"))
+_SHARES = (
+    ("p50", 0.5, "Median"), ("p90", 0.9, "90 %"), ("p99", 0.99, "99 %"), ("p99.9", 0.999, "99.9 %"), ("p99.99", 0.9999, "99.99 %"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """All samples of one cell, the repeats' buckets together (for the picture; verdicts go by run)."""
+    """All samples of one cell: the repeats' buckets together, for the picture and its modes, and what each repeat tells."""
 
     name: str
     target: str  # what is accessed; of a tool that knows one kind only: ""
     buckets: tuple[Bucket, ...]
-    mean: float  # ns
+    mean: float  # ns, of all buckets: of the normal distribution that is drawn
     deviation: float  # ns
-    largest: float  # ns
+    largest: float  # ns, of all repeats
     runs: tuple[Run, ...]
     by_run: tuple[tuple[Bucket, ...], ...]  # the buckets of each repeat alone
+    told: tuple[Mapping[str, float], ...]  # of each repeat: "p50", "p99.9", "mean", "sd" (ns)
     step: float = 0.0  # ns: of the clock that timed them
 
-    def repeats(self, share: float) -> Spread | None:
-        """Return a quantile's spread over the repeats; its middle is that of all samples together."""
-        whole = derive.quantile(self.buckets, share)
-        each = [v for buckets in self.by_run if (v := derive.quantile(buckets, share)) is not None]
-        return (
-            None if whole is None else Spread(whole, min([*each, whole]), max([*each, whole]), len(self.runs))
-        )
+    def repeats(self, statistic: str) -> Spread | None:
+        """Return what the repeats tell of a quantile or a moment: the number of compare and OpenMetrics, and its range."""
+        known = [own[statistic] for own in self.told if statistic in own]
+        return derive.spread(known) if known else None
+
+    def at(self, statistic: str) -> float | None:
+        """Return the median over the repeats."""
+        found = self.repeats(statistic)
+        return None if found is None else found.median
 
     @property
     def n(self) -> int:
@@ -67,30 +72,55 @@ class Distribution:
         return self.modes
 
 
+_FEWEST = 10
+"""Samples of a mode."""
+
+
 @functools.cache
 def _modes(buckets: tuple[Bucket, ...], step: float) -> tuple[Mode, ...]:
-    return tuple(derive.modes(buckets, step=step))
+    few = _FEWEST / max(1, sum(b.n for b in buckets))  # as a share: less is a handful of samples and no peak
+    return tuple(derive.modes(buckets, least=max(0.02, few), step=step))
 
 
 def pooled(
     name: str,
     target: str,
-    members: Sequence[tuple[Run, Sequence[Bucket], float | None]],
+    members: Sequence[tuple[Run, Sequence[Bucket], Mapping[str, float]]],
     *,
     step: float = 0.0,
 ) -> Distribution:
-    """Return the distribution of some repeats: (run, its buckets, the largest sample where the tool tells it)."""
+    """Return the distribution of some repeats: (run, its buckets, what its tool tells of it: "p99.9", "mean", "sd", "max").
+
+    What a tool does not tell is taken from the run's own buckets.
+    """
     added: dict[tuple[float, float], int] = {}
     for _, buckets, _ in members:
         for b in buckets:
             added[b.low, b.high] = added.get((b.low, b.high), 0) + b.n
     together = tuple(Bucket(low, high, n) for (low, high), n in sorted(added.items()))
     mean, deviation = derive.moments(together)
-    largest = max(told or max(buckets).middle for _, buckets, told in members)
     return Distribution(
-        name=name, target=target, buckets=together, mean=mean, deviation=deviation, largest=largest, step=step,
+        name=name, target=target, buckets=together, mean=mean, deviation=deviation,
+        largest=max(own.get("max") or max(buckets).middle for _, buckets, own in members), step=step,
         runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
+        told=tuple({**_told(buckets), **own} for _, buckets, own in members),
     )  # fmt: skip
+
+
+def _told(buckets: Sequence[Bucket]) -> dict[str, float]:
+    mean, deviation = derive.moments(buckets)
+    found = {statistic: derive.quantile(buckets, share) for statistic, share, _ in _SHARES}
+    return {"mean": mean, "sd": deviation} | {name: v for name, v in found.items() if v is not None}
+
+
+def counted(found: Sequence[Distribution]) -> str:
+    """Return how many samples the curves have: "20 000", "1 000 to 20 000"."""
+    low, high = (pick(d.n for d in found) for pick in (min, max))
+    return fmt.count(low) if low == high else f"{fmt.count(low)} to {fmt.count(high)}"
+
+
+def together(found: Sequence[Distribution]) -> str:
+    return ", the repeats together" if any(len(d.runs) > 1 for d in found) else ""
 
 
 def mode_text(mode: Mode) -> str:
@@ -178,8 +208,9 @@ def tail_panel(
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
-        f"{d.name}: median {fmt.quantity(derive.quantile(d.buckets, 0.5), 'ns')}, "
-        f"99.9 % under {fmt.quantity(derive.quantile(d.buckets, 0.999), 'ns')}, longest {fmt.quantity(d.largest, 'ns')}."
+        f"{d.name}: median {fmt.quantity(d.at('p50'), 'ns')}, "
+        + (f"p99.9 {fmt.quantity(d.at('p99.9'), 'ns')}, " if d.at("p99.9") else "")
+        + f"longest {fmt.quantity(d.largest, 'ns')}."
         for d in found
     )
     return panel("Tail (1 − CDF)", f"Share that takes longer, on log axes. {described}", build)
@@ -254,14 +285,14 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
         kind="log", low=floor, high=y.high,
         ticks=tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= y.high), title=y.title,
     )  # fmt: skip
-    median, p999 = derive.quantile(d.buckets, 0.5), derive.quantile(d.buckets, 0.999)
+    median, p999 = d.at("p50"), d.at("p99.9")
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
         plot = common.Plot(frame=frame, x=x, y=y)
         marks = [
             (median, f"median {fmt.quantity(median, 'ns')}"),
-            (p999, f"99.9 % under {fmt.quantity(p999, 'ns')}"),
+            (p999, f"p99.9 {fmt.quantity(p999, 'ns')}"),
         ]
         known = [(value, text) for value, text in marks if value is not None and x.low <= value <= x.high]
         notes: Rows = []
@@ -363,20 +394,22 @@ def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
     """Return quantiles, moments and modes, a row per distribution."""
     rows = [
         (
-            d.name, fmt.count(d.n), *(fmt.quantity(derive.quantile(d.buckets, share), "ns") for share, _ in _SHARES),
-            fmt.quantity(d.largest, "ns"), fmt.quantity(d.mean, "ns"), fmt.quantity(d.deviation, "ns"),
+            d.name, fmt.count(d.n), *(fmt.quantity(d.at(statistic), "ns") for statistic, _, _ in _SHARES),
+            fmt.quantity(d.largest, "ns"), fmt.quantity(d.at("mean"), "ns"), fmt.quantity(d.at("sd"), "ns"),
             "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one",
         )
         for d in found
     ]  # fmt: skip
     many = _many(noun)
+    several = any(len(d.runs) > 1 for d in found)
+    own = "Quantiles, mean and SD: the median over the repeats of each run’s own; longest and modes: of all repeats together. "
     return Table(
         columns=(
-            "Target", many[:1].upper() + many[1:], *(name for _, name in _SHARES), "Longest", "Mean", "SD",
+            "Target", many[:1].upper() + many[1:], *(name for _, _, name in _SHARES), "Longest", "Mean", "SD",
             "Modes: median, share",
         ),
         rows=tuple(rows),
         numeric=frozenset(range(1, 10)),
-        caption="A quantile is given where at least ten samples lie beyond it. A mode is a peak with 2 % of the samples or more, "
-        "from valley to valley, where the valley is below half of the lower peak",
+        caption=f"{own if several else ''}A quantile is given where at least ten samples lie beyond it. A mode is a peak with 2 % of "
+        "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak",
     )  # fmt: skip

@@ -175,10 +175,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         if apart and tails:
             y99 = shared.titled(f"p99 {latency}, {scale.unit} (log scale)")
             rows["p99"].append(draw(titled(f"{latency}, p99"), tails, y99, "ns"))
-    title = findings.iodepth(
-        {line.name: {int(d): s for d, s in line.points} for line in _lines(next(iter(shown.values())), known, "iops")},
-        ("randread", "read"),
-    )  # fmt: skip
+    titles = {_finding(own, known, middle) for own in panels.values()}
     sub = _ran(runs, found)
     if any(common.saturates(line) for by in drawn.values() for line in by["iops"]):
         sub.append("Ring: 95 % of that curve’s maximum.")
@@ -199,13 +196,21 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
     return Figure(
         id=f"fio-{sweep}",
         of=sweep, sweep=runs[0].sweep_title,
-        title=title if len(panels) <= 2 else "IOPS and latency over iodepth",
+        title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
         sub=" ".join(sub),
         panels=tuple(p for of_row in rows.values() for p in of_row),
         key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
         tables=(offers,) if offers and len(offers.rows) <= _MOST_OFFERS else (),
         numbers=(*([offers] if offers and len(offers.rows) > _MOST_OFFERS else []), _numbers(found, term)),
     )  # fmt: skip
+
+
+def _finding(own: pd.DataFrame, known: Sequence[tuple[str, str]], middle: str) -> str:
+    """Return what is true of a panel; a figure's title says it if it is of all of them."""
+    iops, waits = (
+        {line.name: {int(d): s for d, s in line.points} for line in _lines(own, known, what)} for what in ("iops", middle)
+    )  # fmt: skip
+    return findings.iodepth(iops, waits, ("randread", "read"))
 
 
 def _begun(text: str) -> str:
@@ -281,12 +286,12 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     for (of, series, label, depth, _, direction), own in groups(
         binned, ["panel", "series", "label", "iodepth", "numjobs", "direction"]
     ):
-        members = [(run, bins[run, direction], None) for run in own["run"]]
+        told = [{"mean": mean} if mean == mean else {} for mean in own["mean"]]
+        members = [(run, bins[run, direction], of_run) for run, of_run in zip(own["run"], told, strict=True)]
         drawn = _tails.pooled(f"{label}, depth {depth}", "", members)
-        told = [mean * sum(b.n for b in part) for mean, part in zip(own["mean"], drawn.by_run, strict=True)]
         where = common.facet_title(of, option_value)
         listed = f"{series}, depth {depth}{', ' + where if where else ''}"
-        every.append((of, series, depth, listed, replace(drawn, mean=sum(told) / drawn.n)))
+        every.append((of, series, depth, listed, drawn))
     first = every[0][0]
     by_series = group_by((d for d in every if d[0] == first), lambda d: d[1]).values()
     ends = [(same, {min(d[2] for d in same), max(d[2] for d in same)}) for same in by_series]
@@ -295,8 +300,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     name, where, latency = _begun(subject.name), common.facet_title(first, option_value), _latency(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     title = findings.modes(name, subject.steady_modes) or findings.tail(
-        name, derive.quantile(subject.buckets, 0.5), derive.quantile(subject.buckets, 0.999), subject.largest,
-        subject.n, noun="I/O",
+        name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, noun="I/O",
     )  # fmt: skip
     counts = sorted(d.n for d in chosen)
     left = len(every) - len(chosen)
@@ -486,5 +490,10 @@ def _access_times(found: pd.DataFrame) -> list[AccessTime]:
             source = program_name(same["run"].iloc[0])
             words = (size and block(size), kind, which == "clat" and "clat", statistic == "mean" and "mean")
             name = f"{' '.join(word for word in words if word)}, iodepth 1"
-            times.append(AccessTime(name=name, group="storage", median=of.median, repeats=of, source=source))
+            told = "median" if statistic == "p50" else "mean"
+            times.append(
+                AccessTime(
+                    name=name, group="storage", median=of.median, repeats=of, source=source, statistic=told
+                )
+            )
     return times

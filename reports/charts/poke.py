@@ -15,15 +15,15 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Table
 from reports.naming import program_name
-from reports.numbers.poke import histograms
-from reports.readings import groups
-from reports.readings.poke import first, times
+from reports.numbers.poke import histograms, latencies, numbers, turns_of
+from reports.readings.poke import first
 
 SECTION = "Latency tails"
 RANK = 40
 METHODS = (
-    "Tails: the repeats’ buckets are added up for the picture; buckets are at most 1 % wide. A quantile is "
-    "given where at least ten samples lie beyond it."
+    "Tails: the repeats’ buckets are added up for the picture and its modes; buckets are at most 1 % wide. A quantile is the "
+    "median over the repeats of what poke prints of each run; it is given where at least ten samples lie beyond it. The time per "
+    "turn of a loop is the median sample through its turns."
 )
 
 
@@ -49,72 +49,134 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
 
 
 def distributions(runs: Sequence[Run]) -> list[Distribution]:
-    """Return one distribution per cell and operation, in the order of the experiment."""
-    hosts = len({run.where for run in runs}) > 1 and not common.pooled(runs)
+    """Return one distribution per cell and operation, in the order of the experiment; of very many hosts, one of them all."""
+    blocks = _blocks(runs)
     found = []
     for run in runs:
+        told, turns = latencies(run), turns_of(run)
         for of, buckets in histograms(run):
             target, op = (str(value) for _, value in of.part)
-            longest = [t.value for t in times(run) if (t.target, t.op, t.statistic) == (target, op, "max")]
-            name = _name(run, target, op) + (f", {run.where}" if hosts else "")
-            found.append((name, target, (run, buckets, max(longest, default=None))))
+            name = _name(run, target, op, turns.get(of.part), len(blocks.get(target, ())) > 1)
+            found.append((name, target, op, (run, buckets, told[of.part])))
+    own = 1 if common.pooled(runs) else 0  # of many hosts, the file counts for nothing
+    cells = group_by(found, lambda f: (*common.cell(f[3][0])[own:], f[1], f[2])).values()
+    names = common.names_apart([(same[0][0], same[0][3][0]) for same in cells])
     return [
         _tails.pooled(
-            name, same[0][1], [member for _, _, member in same],
-            step=max(first(run, "timer_resolution") or 0.0 for _, _, (run, _, _) in same),
+            name, same[0][1], [member for *_, member in same],
+            step=max(first(run, "timer_resolution") or 0.0 for *_, (run, _, _) in same),
         )
-        for name, same in group_by(found, lambda f: f[0]).items()
+        for name, same in zip(names, cells, strict=True)
     ]  # fmt: skip
 
 
-def _name(run: Run, target: str, op: str) -> str:
-    """Return "memory, 1 GiB", "file, 1 MiB, direct, write"; the timer alone is "empty access"."""
+def _blocks(runs: Sequence[Run]) -> dict[str, set[int]]:
+    """Return target → how many bytes one access moves, as far as it is known: of memory and files."""
+    found: dict[str, set[int]] = {}
+    for run in runs:
+        if block := _block(run):
+            for part in latencies(run):
+                if (target := str(dict(part)["target"])) in ("memory", "file"):
+                    found.setdefault(target, set()).add(block)
+    return found
+
+
+def _block(run: Run) -> int | None:
+    told = run.parsed.facts.get("block") if run.parsed else None
+    given = told if told is not None else run.options.get("block")
+    return None if given is None else size_bytes(str(given))
+
+
+_LOOPS: Final = {"empty": "empty loop", "muladd": "multiply-add", "sine": "sine"}
+
+
+def _name(run: Run, target: str, op: str, turns: int | None, several_blocks: bool) -> str:
+    """Return "memory, 1 GB", "file, 1 MB, direct, write", "files, 1000 of 10 kB, write", "sine, 100 000 turns", "empty access".
+
+    turns: of the loop in a sample; several_blocks: the accesses of this target differ in size, and the name says it.
+    """
     options = run.options
     if target == "null":
         return "empty access"
+    if target == "compute":
+        return ", ".join([_LOOPS.get(op, op), *([f"{fmt.plural(turns, 'turn')}"] if turns else [])])
     parts = [target]
-    if options.get("bytes"):
+    if target == "files" and options.get("files"):
+        size = options.get("file_size") or _block(run)
+        parts.append(f"{options['files']}{f' of {fmt.size(size_bytes(str(size)))}' if size else ''}")
+    elif options.get("bytes"):
         parts.append(fmt.size(size_bytes(str(options["bytes"]))))
     if options.get("window"):
         parts.append(f"first {fmt.size(size_bytes(str(options['window'])))}")
+    if several_blocks and (block := _block(run)):
+        parts.append(f"{fmt.size(block)} blocks")
     parts += [word for word in ("direct", "fsync") if options.get(word)]
-    if op not in ("read", "none", "None"):
+    if op not in ("read", "none", "None") or target == "files":
         parts.append(op)
     if run.place not in ("", "all", "local"):
         parts.append(run.place)
     return ", ".join(parts)
 
 
+_ACCESSES: Final = ("memory", "file")
+"""Targets of which a sample is one access; of the others it is a loop, a whole file, or the timer alone."""
+
+
+def _noun(found: Sequence[Distribution]) -> str:
+    """Return what one sample is, of all these: "access", "file", "sample"."""
+    nouns = {{"files": "file", "compute": "sample"}.get(d.target, "access") for d in found}
+    return nouns.pop() if len(nouns) == 1 else "sample"
+
+
 def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figure:
     subject = _subject(found)
     chosen = _chosen(found)
-    p999 = derive.quantile(subject.buckets, 0.999)
-    name = subject.name[:1].upper() + subject.name[1:]
+    noun = _noun(found)
+    name = _begun(subject.name)
     timers = [time for run in runs if (time := first(run, "timer_overhead"))]
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(timers, default=None))
-    panels = [_tails.tail_panel(chosen, subject, timer=timer), _tails.histogram_panel(subject, chosen)]
+    panels = [
+        _tails.tail_panel(chosen, subject, timer=timer, noun=noun),
+        _tails.histogram_panel(subject, chosen, noun=noun),
+    ]
     left_out = len(found) - len(chosen)
-    counts = sorted({d.n for d in found})
-    each = fmt.count(counts[0]) if len(counts) == 1 else f"{fmt.count(counts[0])} to {fmt.count(counts[-1])}"
+    many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
-        f"{common.ran(runs, program_name)}; {each} single accesses to each target, each timed, the timer’s own cost in it. "
-        "Dashed: a normal distribution with the same mean and standard deviation."
+        f"{common.ran(runs, program_name)}; {_tails.counted(found)} {many} a curve{_tails.together(found)}, each timed, the timer’s "
+        f"own cost in it. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
     if left_out > 0:
-        sub += f" {fmt.plural(left_out, 'more target')} {'is' if left_out == 1 else 'are'} in the numbers."
+        sub += f" {fmt.plural(left_out, 'more curve')} {'is' if left_out == 1 else 'are'} in the numbers."
     return Figure(
         id=f"tail-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.modes(name, subject.steady_modes)
-        or findings.tail(name, derive.quantile(subject.buckets, 0.5), p999, subject.largest, subject.n),
+        or findings.tail(
+            name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, _noun([subject])
+        ),
         sub=sub,
         panels=tuple(panels),
-        numbers=(_tails.numbers(found),),
+        numbers=(_tails.numbers(found, noun=noun),),
     )
+
+
+def _moved(runs: Sequence[Run]) -> str:
+    """Say how many bytes an access moves: "An access moves 1 B of memory, 4 KiB of a file. "; names tell them where they differ."""
+    of = {"memory": "of memory", "file": "of a file"}
+    said = [
+        f"{fmt.size(next(iter(sizes)))} {of[target]}"
+        for target, sizes in _blocks(runs).items()
+        if len(sizes) == 1
+    ]
+    return f"An access moves {', '.join(said)}. " if said else ""
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _subject(found: list[Distribution]) -> Distribution:
@@ -133,64 +195,72 @@ def _chosen(found: list[Distribution]) -> list[Distribution]:
     if len(found) <= _tails.MOST_CURVES:
         return found
     by_target = group_by(found, lambda d: d.target).values()
-    slowest = [max(members, key=lambda d: derive.quantile(d.buckets, 0.5) or 0) for members in by_target]
+    slowest = [max(members, key=lambda d: d.at("p50") or 0) for members in by_target]
     chosen = [_subject(found), *slowest]
-    rest = sorted(found, key=lambda d: -(derive.quantile(d.buckets, 0.5) or 0))
+    rest = sorted(found, key=lambda d: -(d.at("p50") or 0))
     names = list(dict.fromkeys(d.name for d in [*chosen, *rest]))[: _tails.MOST_CURVES]
     return [d for d in found if d.name in names]
 
 
-_TOTALS: Final = {"time_per_byte": "per byte", "time_per_iteration": "per turn", "total_time": "all together"}
+_TOTALS: Final = {
+    "time_per_byte": "per byte",
+    "time_per_iteration": "per turn",
+    "total_time": "of all files together",
+}
 
 
 def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     """What poke measures besides single accesses: time per byte, per turn of a loop, of all files together."""
-    found = times.frame(runs)
-    found = found[found["metric"].isin([*_TOTALS])].fillna({"target": "", "op": "", "statistic": ""})
-    if found.empty:
+    found = [(run, number) for run in runs for number in numbers(run) if number.name.metric in _TOTALS]
+    if not found:
         return None
-    found = found.assign(
-        cell=found["run"].map(lambda run: run.point.describe()), metric=found["metric"].map(_TOTALS)
-    )
     rows = []
-    for (cell, target, op, metric, statistic), own in groups(
-        found, ["cell", "target", "op", "metric", "statistic"]
-    ):
-        value = derive.spread(list(own["value"]))
-        what = f"{metric}, {statistic}" if statistic else metric
-        ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
-        rows.append((cell, target, op, what, fmt.quantity(value.median, "ns"), ends))
-    columns = ("Cell", "Target", "Operation", "Time", "Median", "Lowest to highest")
+    cells = group_by(found, lambda f: common.cell(f[0])).values()
+    names = common.names_apart([(own[0][0].point.describe(), own[0][0]) for own in cells])
+    for cell, own in zip(names, cells, strict=True):
+        for name, same in group_by(own, lambda f: f[1].name).items():
+            value = derive.spread([number.value for _, number in same])
+            labels = dict(name.part)
+            statistic = "median" if name.statistic == "p50" else labels.get("statistic")
+            what = ", ".join(str(word) for word in (_TOTALS[name.metric], statistic) if word)
+            ends = f"{fmt.quantity(value.low, 'ns')} to {fmt.quantity(value.high, 'ns')}"
+            rows.append(
+                (cell, str(labels.get("target", "")), str(labels.get("op", "")), what, fmt.quantity(value.median, "ns"),
+                 ends if value.n > 1 else fmt.NOTHING)
+            )  # fmt: skip
+    columns = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
+    told = {number.name.metric for _, number in found}
     return Figure(
         id=f"totals-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title="Time per byte, per turn and in all",
+        title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
         sub=f"{common.ran(runs, program_name)}.",
         tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5))),),
     )
 
 
 def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
-    subject = _subject(found)
-    p999, median = subject.repeats(0.999), derive.quantile(subject.buckets, 0.5)
-    if p999 is None:
+    accesses = [d for d in found if d.target in _ACCESSES]
+    subject = _subject(accesses) if accesses else None
+    p999 = subject.repeats("p99.9") if subject else None
+    if subject is None or p999 is None:
         return []
-    context = f"{subject.name}; median {fmt.quantity(median, 'ns')}"
-    return [common.key_number("99.9 % of accesses", p999, "ns", context, 15)]
+    context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
+    return [common.key_number("Access, p99.9", p999, "ns", context, 15)]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:
+    """The median of single accesses, and of the timer alone; a loop or a whole file is no access."""
     out = []
     for d in found:
-        median = derive.quantile(d.buckets, 0.5)
-        if median:
+        median = d.repeats("p50")
+        if median and median.median and d.target in (*_ACCESSES, "null"):
             group = {"memory": "memory", "file": "storage"}.get(d.target, "timer")
-            name = "Timer alone" if d.target == "null" else d.name[:1].upper() + d.name[1:]
+            name = _begun(d.name.replace("empty access", "timer alone"))
             out.append(
                 AccessTime(
-                    name=common.shorten(name, 26), group=group, median=median, p999=derive.quantile(d.buckets, 0.999),
-                    source=program_name(d.runs[0]), repeats=d.repeats(0.5),
+                    name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median, statistic="median",
                 )
             )  # fmt: skip
     return out

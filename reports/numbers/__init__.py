@@ -20,6 +20,7 @@ from parsers.measurement import Parsed
 from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._quantiles import QUANTILES
+from reports.numbers._repeats import together
 from reports.numbers.model import Buckets, Name, Number, Part, common_step
 
 
@@ -44,8 +45,9 @@ class NumbersModule(Protocol):
         """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers; slo: a latency (ns) to be kept."""
         ...
 
-    def headline(self, parsed: Parsed) -> str:
-        """Say what one run found, in some 50 characters; "" where it cannot be said."""
+    def headline(self, repeats: Sequence[Parsed]) -> str:
+        """Say what the repeats of a cell found, in some 50 characters: of each number the median over them; "" where it cannot be
+        said."""
         ...
 
     def leading(self, parsed: Parsed) -> tuple[str, float] | None:
@@ -106,20 +108,22 @@ def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]], slo: float |
     return list(_module(tool).curve_numbers(curve, slo))
 
 
-def headline(tool: str, parsed: Parsed | None) -> str:
-    """Return what one run found, in a few words: "triad 26.1 GB/s", "read 45.2 kIOPS, 174 µs". Never empty."""
-    if parsed is None:
+def headline(tool: str, *repeats: Parsed | None) -> str:
+    """Return what the repeats of a cell found, in a few words: "triad 26.1 GB/s". Never empty."""
+    known = [parsed for parsed in repeats if parsed]
+    if not known:
         return "no numbers"
     return (
-        _module(tool).headline(parsed)
-        or _module("").headline(parsed)
-        or fmt.plural(len(parsed.measurements.rows), "number")
+        _module(tool).headline(known)
+        or _module("").headline(known)
+        or fmt.plural(len(known[0].measurements.rows), "number")
     )
 
 
-def leading(tool: str, parsed: Parsed) -> tuple[str, float] | None:
-    """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
-    return _module(tool).leading(parsed)
+def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
+    """Return the number that stands for the repeats of a cell where they or cells are set against one another: base unit, value."""
+    known = [parsed for parsed in repeats if parsed]
+    return _module(tool).leading(together(known)) if known else None
 
 
 __all__ = [

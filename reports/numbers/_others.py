@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from parsers import command, get_parser
 from parsers.measurement import Parsed
 from reports import format as fmt
 from reports.frames import Run
+from reports.numbers._repeats import together
 from reports.numbers.model import Number, Part, part_of
 
 
@@ -25,8 +26,9 @@ def numbers(run: Run) -> Iterator[Number]:
             yield Number.read(row, metrics[row.metric], part, step)
 
 
-def headline(parsed: Parsed) -> str:
+def headline(repeats: Sequence[Parsed]) -> str:
     """Return the first number and how many more metrics there are: "rate 600 MB/s and 2 more"."""
+    parsed = together(repeats)
     rows = list(parsed.measured())
     if not rows:
         return ""

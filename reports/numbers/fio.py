@@ -11,6 +11,7 @@ of the run; by IOPS, a job that ended early would count as if it had gone on. Qu
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -169,16 +170,26 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> I
                 yield Number.derived(what, "1/s", "higher", within, part)
 
 
-def headline(parsed: Parsed) -> str:
-    """Return "read 45.2 kIOPS, mean 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
-    found = directions(parsed)  # not the summaries: their bins take longer than the text
-    which = _which(jobs(parsed))
+def headline(repeats: Sequence[Parsed]) -> str:
+    """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
+    every = [
+        directions(parsed) for parsed in repeats
+    ]  # not the summaries: their bins take longer than the text
+    kinds = {_which(jobs(parsed)) for parsed in repeats}
+    found = list(dict.fromkeys(direction for own in every for direction in own))
     if not found:
         return ""
-    means = [_mean(own, which) for own in found.values()]
-    name = "/".join(found) if len(found) == 1 else "/".join(direction[0] for direction in found)
-    mean = f", mean {'clat ' if which == 'clat' else ''}{_beside(means, 'ns')}" if any(means) else ""
-    return f"{name} {_beside([_total(job.iops for job in own) for own in found.values()], 'IOPS')}{mean}"
+    which = kinds.pop() if len(kinds) == 1 else ""
+    iops = [_middle(_total(job.iops for job in own[of]) for own in every if of in own) for of in found]
+    means = [_middle(_mean(own[of], which) for own in every if of in own) for of in found] if which else []
+    name = found[0] if len(found) == 1 else "/".join(direction[0] for direction in found)
+    mean = f", mean {which} {_beside(means, 'ns')}" if any(means) else ""
+    return f"{name} {_beside(iops, 'IOPS')}{mean}"
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _beside(values: Sequence[float | None], unit: str) -> str:

@@ -12,6 +12,7 @@ from reports import format as fmt
 from reports.frames import Run
 from reports.grouping import group_by
 from reports.numbers import _others
+from reports.numbers._repeats import together
 from reports.numbers.model import Name, Number, Part
 from reports.readings.imb import Timing, timings
 
@@ -75,8 +76,9 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         yield Number.derived("n½", "B", "neither", figures.half_size, part)
 
 
-def headline(parsed: Parsed) -> str:
+def headline(repeats: Sequence[Parsed]) -> str:
     """Return "0 B in 190 ns, up to 11.9 GB/s"."""
+    parsed = together(repeats)
     zero = next((row.time for row in timings(parsed) if row.time and row.message_size == 0), None)
     peak = _peak(parsed)
     parts = [

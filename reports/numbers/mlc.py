@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from parsers import mlc
@@ -13,6 +13,7 @@ from reports import format as fmt
 from reports.derive import Load
 from reports.frames import Run
 from reports.numbers import _others
+from reports.numbers._repeats import together
 from reports.numbers.model import Name, Number, Part
 from reports.readings.mlc import Entry, LoadRow, entries, load_rows
 
@@ -58,8 +59,9 @@ def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
     yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
 
 
-def headline(parsed: Parsed) -> str:
+def headline(repeats: Sequence[Parsed]) -> str:
     """Return "from 81 ns, up to 25.9 GB/s"."""
+    parsed = together(repeats)
     rows = entries(parsed)
     lowest = min((row.value for row in rows if row.metric == "latency"), default=None)
     most = max((row.value for row in rows if row.metric == "bandwidth"), default=None)

@@ -1,33 +1,84 @@
-"""poke: quantiles of the latency, time per byte and per turn of the loop."""
+"""poke: quantiles of the latency, time per byte, and per turn of the loop.
+
+The quantiles are those that poke prints: of the samples themselves, where a bucket of its histogram is up to 1 % wide; one that it
+does not print is the middle of its bucket. The time per turn is the median sample through its turns: a mean is what a few
+preempted samples make it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
+from reports import derive
 from reports import format as fmt
 from reports.derive import Bucket
 from reports.frames import Run
-from reports.numbers._quantiles import latency, quantiles
+from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings.poke import buckets, first, times
 
+T = TypeVar("T")
+
 
 def numbers(run: Run) -> Iterator[Number]:
-    timer = first(run, "timer_resolution") or 0.0
-    for name, own in histograms(run):
-        yield from quantiles(name.part, own, timer)
+    step = first(run, "timer_resolution")
+    told = latencies(run)
+    bins = {name.part: own for name, own in histograms(run)}
+    for part, own in told.items():
+        binned = {n.name.statistic: n for n in quantiles(part, bins.get(part, ()), step or 0.0)}
+        for statistic, _ in QUANTILES:
+            if value := own.get(statistic):
+                yield quantile(statistic, value, part, step)
+            elif statistic in binned:
+                yield binned[statistic]
     for time in times(run):
-        if time.metric in ("time_per_byte", "time_per_iteration"):
+        if time.metric in ("time_per_byte", "total_time"):
             labels = (("target", time.target), ("op", time.op), ("statistic", time.statistic))
             part = tuple((label, value) for label, value in labels if value is not None)
-            metric = poke.METRICS[time.metric]
-            of = Name(metric=time.metric, unit=metric.unit, better=metric.better, part=part)
-            yield Number(name=of, value=time.value)
+            yield Number(name=_name(time.metric, part), value=time.value)
+    for part, turns in turns_of(run).items():
+        if median := told[part].get("p50"):
+            yield Number(name=_name("time_per_iteration", part, "p50"), value=median / turns)
 
 
-def histograms(run: Run) -> list[tuple[Name, Buckets]]:
+def _name(metric: str, part: Part, statistic: str = "") -> Name:
+    of = poke.METRICS[metric]
+    return Name(metric=metric, statistic=statistic, unit=of.unit, better=of.better, part=part)
+
+
+def latencies(of: Run | Parsed) -> dict[Part, Mapping[str, float]]:
+    """Return for each operation what poke prints of its latency: "p50", "p99.9", "mean", "sd", "max" (ns).
+
+    Of fewer than 20 samples it prints no median: that is then the middle of its bucket.
+    """
+    found: dict[Part, dict[str, float]] = {}
+    for time in times(of):
+        if time.metric == "latency" and time.statistic:
+            part: Part = (("target", time.target), ("op", time.op))
+            found.setdefault(part, {})[time.statistic] = time.value
+    if any("p50" not in own for own in found.values()):
+        for name, own in histograms(of):
+            if (median := derive.quantile(own, 0.5)) is not None:
+                found[name.part].setdefault("p50", median)
+    return dict(found)
+
+
+def turns_of(run: Run) -> dict[Part, int]:
+    """Return for each loop its turns in a sample: the mean sample through the mean turn, as poke prints both."""
+    means = {part: own.get("mean") for part, own in latencies(run).items()}
+    found: dict[Part, int] = {}
+    for time in times(run):
+        part: Part = (("target", time.target), ("op", time.op))
+        if time.metric == "time_per_iteration" and time.value and (mean := means.get(part)):
+            found[part] = max(1, round(mean / time.value))
+    return found
+
+
+def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
     """Return the latency distribution of each operation."""
     found: dict[Part, list[Bucket]] = {}
     for target, op, low, high, n in buckets(run):
@@ -35,14 +86,25 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     return [(latency(part), tuple(own)) for part, own in found.items() if sum(b.n for b in own)]
 
 
-def headline(parsed: Parsed) -> str:
-    """Return "median 184 ns, 99.9 % under 883 ns"."""
-    median, tail = first(parsed, "latency", "p50"), first(parsed, "latency", "p99.9")
-    if median is None:
-        return ""
-    return f"median {fmt.quantity(median, 'ns')}" + (
-        f", 99.9 % under {fmt.quantity(tail, 'ns')}" if tail else ""
-    )
+def headline(repeats: Sequence[Parsed]) -> str:
+    """Return "median 184 ns, p99.9 883 ns", each the median over the repeats; of files "all together: write 8.30 ms, read 2.36 ms"."""
+    totals = _over({t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats)
+    if totals:
+        return "all together: " + ", ".join(
+            f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items()
+        )
+    told = _over(next(iter(latencies(parsed).values()), {}) for parsed in repeats)
+    words = (("median", "p50"), ("p99.9", "p99.9"))
+    return ", ".join(f"{word} {fmt.quantity(told[of], 'ns')}" for word, of in words if of in told)
+
+
+def _over(repeats: Iterable[Mapping[T, float]]) -> dict[T, float]:
+    """Return for each key the median of the repeats that have it."""
+    found: dict[T, list[float]] = {}
+    for own in repeats:
+        for key, value in own.items():
+            found.setdefault(key, []).append(value)
+    return {key: statistics.median(values) for key, values in found.items()}
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -10,6 +10,7 @@ from reports import derive
 from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._curves import lines
+from reports.numbers._repeats import together
 from reports.numbers.model import Name, Number, Part
 from reports.readings.stream import rates
 
@@ -37,8 +38,9 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> 
             yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 
 
-def headline(parsed: Parsed) -> str:
+def headline(repeats: Sequence[Parsed]) -> str:
     """Return "triad 26.1 GB/s"."""
+    parsed = together(repeats)
     triad = _triad(parsed)
     return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
 

@@ -88,24 +88,37 @@ def test_pingpong() -> None:
     assert findings.pingpong({"same cache": (near, None)}).startswith("A small message takes 200 ns")
 
 
+WAITS = {"randread": {d: Spread(d * 50e3, d * 50e3, d * 50e3, 1) for d in (1, 4, 8, 32)}}
+"""A queue that is kept full: each depth waits longer."""
+
+
 def test_iodepth() -> None:
     def line(*values: float) -> dict[int, Spread]:
         return {depth: spread(v) for depth, v in zip((1, 4, 8, 32), values, strict=False)}
 
+    reads = ("randread",)
     assert (
-        findings.iodepth({"randread": line(20, 80, 150, 151)}, ("randread",))
-        == "Past depth 8 the storage gives no more reads, only more waiting"
+        findings.iodepth({"randread": line(20, 80, 150, 151)}, WAITS, reads)
+        == "Past depth 8 the storage gives hardly more reads, only more waiting"
     )
     assert (
-        findings.iodepth({"randread": line(20, 80, 150, 300)}, ("randread",))
+        findings.iodepth({"randread": line(20, 80, 150, 300)}, WAITS, reads)
         == "More depth still gives more reads at 32"
     )
     assert (
-        findings.iodepth({"randwrite": line(150, 151, 150, 152)}, ("randread",))
-        == "Depth 1 gives all the I/Os there are; more depth only waits"
+        findings.iodepth({"randwrite": line(150, 151, 150, 152)}, {"randwrite": WAITS["randread"]}, reads)
+        == "Depth 1 gives nearly all the I/Os there are; more depth only waits"
     )
-    assert findings.iodepth({"randread": line(150, 300)}, ("randread",)) == "IOPS and latency over iodepth"
-    assert findings.iodepth({}, ()) == "IOPS and latency over iodepth"
+    assert findings.iodepth({"randread": line(150, 300)}, WAITS, reads) == "IOPS and latency over iodepth"
+    assert findings.iodepth({"randread": line(150)}, WAITS, reads) == "IOPS and latency"
+    assert findings.iodepth({}, {}, ()) == "IOPS and latency"
+
+
+def test_more_waiting_is_said_of_what_waits_longer() -> None:
+    """A synchronous engine has one I/O in flight whatever iodepth says: neither IOPS nor latency moves."""
+    flat = {"randread": {d: spread(100) for d in (1, 4, 8, 32)}}
+
+    assert findings.iodepth(flat, flat, ("randread",)) == "IOPS and latency over iodepth"
 
 
 def test_tails_need_ten_thousand_samples() -> None:
@@ -115,9 +128,25 @@ def test_tails_need_ten_thousand_samples() -> None:
         findings.tail("memory", derive.quantile(few, 0.5), derive.quantile(few, 0.999), 900, 1000)
         == "Latency tails"
     )
-    assert "over 3.1 × the median, the slowest of 100\u2009000 took 1.5 ms" in findings.tail(
+    assert "over 3.11 × the median, the slowest of 100\u2009000 took 1.49 ms" in findings.tail(
         "memory", 270, 840, 1.49e6, 100_000
     )
+
+
+@pytest.mark.parametrize(
+    ("median", "p999", "said"),
+    [(164, 735, "4.48"), (35.6e3, 6.39e6, "179"), (1000, 3499, "3.49"), (1000, 59_999, "59.9")],
+)
+def test_over_is_a_bound_that_holds(median: float, p999: float, said: str) -> None:
+    text = findings.tail("x", median, p999, None, 100_000)
+
+    assert text == f"x: one access in a thousand takes over {said} × the median"
+    assert float(said) < p999 / median
+
+
+def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
+    assert findings.overview([("a", 89.7), ("b", 144.2)]) == "One access: 89.7 ns to 144 ns"
+    assert findings.overview([("a", 89.7)]) == "Time for one access"
 
 
 def test_modes() -> None:

@@ -6,9 +6,13 @@ jobs' bins, which fio names by their middle, and the mean over all I/Os.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import itertools
 import json
 import math
+import sqlite3
+import statistics
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
+from reports import format as fmt
 from reports import frames, page
 from reports.format import Shown
 from reports.model import Figure
@@ -149,8 +154,7 @@ def test_openmetrics_and_show_say_it(walk: tuple[Expected, Path]) -> None:
     found = {line.partition('statistic="')[2].partition('"')[0]: float(line.split()[-1]) for line in lines if line.startswith(name)}  # fmt: skip
     assert found["p99"] == pytest.approx(want.p99 * 1e-9, rel=1e-11)
     assert found["mean"] == pytest.approx(want.mean * 1e-9, rel=1e-11)
-    clat = "clat " if want.which == "clat" else ""
-    assert f", mean {clat}{want.mean / 1e3:.1f} µs" in run("show", folder / "a.db")
+    assert f", mean {want.which} {want.mean / 1e3:.1f} µs" in run("show", folder / "a.db")
 
 
 def of_fixture(case: str, tmp_path: Path) -> frames.Run:
@@ -243,8 +247,8 @@ def test_a_headline_is_of_all_jobs_and_names_its_statistic(tmp_path: Path) -> No
     found = of_fixture("jsonplus_randrw", tmp_path)
 
     assert found.parsed is not None
-    assert headline(found.parsed) == "r/w 12.9/5.50 kIOPS, mean clat 72.4/2.52 µs"
-    assert len(headline(found.parsed)) <= 50
+    assert headline([found.parsed]) == "r/w 12.9/5.50 kIOPS, mean clat 72.4/2.52 µs"
+    assert len(headline([found.parsed])) <= 50
 
 
 def test_two_jobs_ask_for_two_in_flight(tmp_path: Path) -> None:
@@ -312,3 +316,170 @@ def test_depths_in_tables_are_numbers(make: Any, tmp_path: Path) -> None:
     assert [(str(one), one.plain) for one in cells if isinstance(one, Shown)] == [
         (d, d) for d in ("1", "4", "1024", "1024", "1024")
     ]
+
+
+# --- repeats: the median over them of each run's own number, never a quantile of all samples together ---------
+
+
+def kept(path: Path) -> dict[str, float]:
+    """Return what OpenMetrics exports: sample → its value."""
+    lines = run("export", path, "--openmetrics").splitlines()
+    return {line.rsplit(" ", 1)[0]: float(line.split()[-1]) for line in lines if not line.startswith("#")}
+
+
+def compared(path: Path) -> dict[str, float]:
+    """Return what compare takes a side's number for."""
+    copy = path.with_name(f"copy-{path.name}")
+    copy.write_bytes(path.read_bytes())
+    with contextlib.closing(sqlite3.connect(copy)) as other, other:
+        other.execute("UPDATE session SET host = 'another', started_utc = '2026-01-02T00:00:00+00:00'")
+    said = json.loads(run("compare", path, copy, "--format", "json"))
+    return {one["metric"]: one["a"]["median"] for one in said["cells"]}
+
+
+def poke_repeats(make: Any, path: Path) -> tuple[Path, list[list[float]]]:
+    """Three repeats of which the slowest has a second mode: a quantile of all samples is none of the median repeat."""
+    runs = [make.sample(20_000, median, sigma=s) for median, s in ((100, 0.05), (200, 0.4), (210, 0.05))]
+    maker = make.Maker(path)
+    for samples in runs:
+        maker.add("tails", "poke", {"target": "memory", "bytes": 2**30}, make.poke_text(samples))
+    return maker.write(), [sorted(samples) for samples in runs]
+
+
+def rank(samples: list[float], share: float) -> float:
+    return samples[math.ceil(share * len(samples)) - 1]
+
+
+@pytest.mark.parametrize(("statistic", "share", "column"), [("p50", 0.5, "Median"), ("p99", 0.99, "99 %"), ("p99.9", 0.999, "99.9 %")])  # fmt: skip
+def test_pokes_quantiles_are_one_value_over_repeats(
+    statistic: str, share: float, column: str, make: Any, tmp_path: Path
+) -> None:
+    path, runs = poke_repeats(make, tmp_path / "p.db")
+    want = statistics.median(rank(samples, share) for samples in runs)
+    together = rank(sorted(itertools.chain(*runs)), share)
+    assert abs(together / want - 1) > 0.02  # so that another rule gives another number
+
+    built = page.build(frames.load([path]))
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
+    (table,) = figure.numbers
+    assert cell(table.columns, table.rows[0], column) == fmt.quantity(want, "ns")
+    assert compared(path)[f"memory read latency {statistic}"] == want
+    (found,) = [v for k, v in kept(path).items() if "poke_latency_seconds{" in k and f'"{statistic}"' in k]
+    assert found == pytest.approx(want * 1e-9, rel=1e-9)
+    if statistic != "p99":
+        assert fmt.quantity(want, "ns") in run("show", path)
+        (key,) = built.key_numbers
+        assert fmt.quantity(want, "ns") in (f"{key.value} {key.unit}", key.context.split("median ")[-1])
+
+
+def test_a_turn_of_a_loop_takes_its_median_time(make: Any, tmp_path: Path) -> None:
+    """One preempted sample in five makes the mean six times the median."""
+    maker = make.Maker(tmp_path / "p.db")
+    for slow in (40e6, 50e6, 60e6):
+        text = json.loads(make.poke_text([1.31e6] * 80 + [slow] * 20, target="compute", op="muladd", size=0))
+        result = text["results"][0]
+        result |= {"iterations": 10**6, "ns_per_iteration": result["mean_ns"] / 10**6}
+        maker.add(
+            "loop", "poke", {"target": "compute", "loop": "muladd", "iterations": 10**6}, json.dumps(text)
+        )
+    path = maker.write()
+
+    built = page.build(frames.load([path]))
+    (totals,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "totals-loop"]
+    (row,) = totals.tables[0].rows
+    assert (cell(totals.tables[0].columns, row, "Time"), row[4]) == ("per turn, median", "1.31 ns")
+    assert compared(path)["compute muladd time per iteration p50"] == pytest.approx(1.31)
+    (found,) = [v for k, v in kept(path).items() if "time_per_iteration" in k and "p50" in k]
+    assert found == pytest.approx(1.31e-9)
+
+
+def fio_repeats(make: Any, path: Path) -> tuple[Path, list[list[int]]]:
+    """Three repeats of the two jobs of a fixture, each slower by its own factor, the I/Os of the second job fewer each time."""
+    document = json.loads((FIXTURES / "jsonplus_two_jobs_lat.out").read_text())
+    maker, runs = make.Maker(path), []
+    for factor in (1, 3, 4):
+        text, samples = json.loads(json.dumps(document)), []
+        for job in text["jobs"]:
+            for which in ("lat_ns", "clat_ns"):
+                own = job["read"][which]
+                own["mean"] *= factor
+                own["bins"] = {str(int(middle) * factor): n for middle, n in own["bins"].items()}
+                own["percentile"] = {k: v * factor for k, v in own["percentile"].items()}
+            job["read"]["iops"] *= 1 + (factor == 3) * len(runs)
+            samples += [int(middle) for middle, n in job["read"]["lat_ns"]["bins"].items() for _ in range(n)]
+        maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, json.dumps(text))
+        runs.append(sorted(samples))
+    return maker.write(), runs
+
+
+def test_fios_quantiles_are_one_value_over_repeats(make: Any, tmp_path: Path) -> None:
+    path, runs = fio_repeats(make, tmp_path / "f.db")
+    by_run = [{n.name.quantity: n.value for n in numbers(found)} for found in frames.load([path]).good("fio")]
+
+    figure, tails = figures(path)
+    (row,), (tail,) = figure.numbers[0].rows, tails.numbers[0].rows
+    of = {name: statistics.median(own[name] for own in by_run) for name in by_run[0]}
+    together = rank(sorted(itertools.chain(*runs)), 0.5)  # type: ignore[arg-type]
+    assert abs(together / of["latency p50"] - 1) > 0.02
+    for name, column, listed in (("latency p50", "p50 latency, µs", "Median"), ("latency p99", "p99 latency, µs", "99 %"), ("latency mean", "Mean latency, µs", "Mean")):  # fmt: skip
+        scale = fmt.Scale(factor=1e3, unit="µs")
+        assert cell(figure.numbers[0].columns, row, column).split(" (")[0] == scale.number(of[name])
+        assert cell(tails.numbers[0].columns, tail, listed) == fmt.quantity(of[name], "ns")
+        assert compared(path)[f"read {name}"] == pytest.approx(of[name])
+    shown = f"read {fmt.quantity(of['IOPS'], 'IOPS')}, mean lat {fmt.quantity(of['latency mean'], 'ns')}"
+    assert shown in run("show", path)
+
+
+# --- every fixture with a latency --------------------------------------------------------------------------
+
+WITH_LATENCY = [
+    (tool, path.stem) for tool in ("fio", "poke") for path in sorted((FIXTURES.parent / tool).glob("*.out"))
+]
+
+
+@pytest.mark.parametrize(("tool", "case"), WITH_LATENCY)
+def test_every_place_has_the_same_latency_of_a_fixture(tool: str, case: str, tmp_path: Path) -> None:
+    """Tables, key numbers, terminal, compare and OpenMetrics of one text, by the names that they give."""
+    taken = CliRunner().invoke(cli, ["parse", str(FIXTURES.parent / tool / f"{case}.out"), "-o", str(tmp_path / "a.db")])  # fmt: skip
+    if taken.exit_code:
+        pytest.skip("a text without a number")
+    results = frames.load([tmp_path / "a.db"])
+    (one,) = results.good(tool)
+    told = {n.name: n.value for n in numbers(one) if "latency" in n.name.metric}
+    listed, exported = compared(tmp_path / "a.db"), kept(tmp_path / "a.db")
+    shown = [f for s in page.build(results).sections for b in s.blocks if b.tool == tool for f in b.figures]
+    tables = [table for figure in shown for table in (*figure.tables, *figure.numbers)]
+    parts = list(dict.fromkeys(name.part for name in told))
+
+    assert told or case.startswith("err_")
+    for name, value in told.items():
+        assert listed[name.words] == value
+        assert any(v == pytest.approx(value * 1e-9, rel=1e-9) for v in exported.values())
+        for table in tables:
+            for column in table.columns:
+                if (unit := unit_of(column, name.statistic)) is None:
+                    continue
+                row = row_of(table.rows, parts, name.part)
+                want = fmt.Scale(factor=FACTORS[unit], unit=unit).number(value) if unit else fmt.quantity(value, "ns")  # fmt: skip
+                assert cell(table.columns, row, column).split(" (")[0] == want
+    leads = [v for name, v in told.items() if name.statistic == ("p50" if tool == "poke" else "mean")]
+    if len(leads) == 1:
+        assert fmt.quantity(leads[0], "ns") in run("show", tmp_path / "a.db")
+
+
+FACTORS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def unit_of(column: str, statistic: str) -> str | None:
+    """Return the unit in which a column gives a statistic: "" where each cell has its own; None of another column."""
+    if column == {"p50": "Median", "p99": "99 %", "p99.9": "99.9 %", "mean": "Mean"}.get(statistic):
+        return ""
+    words, _, unit = column.partition(", ")
+    return unit if unit in FACTORS and words.lower().startswith(f"{statistic} ") else None
+
+
+def row_of(rows: Any, parts: list[Any], part: Any) -> Any:
+    """Return the row of an operation or a direction: "randrw 70:30, reads"; of several, in the order of the text."""
+    direction = dict(part).get("direction")
+    named = [row for row in rows if direction and f"{direction}s" in row[0]]
+    return named[0] if named else rows[parts.index(part)]

@@ -1,0 +1,191 @@
+"""What the pages of fio and poke say is of one cell, holds, and says of what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from reports import frames, page, terminal
+from reports.model import Figure, Table
+
+
+def figures(path: Path, tool: str) -> list[Figure]:
+    built = page.build(frames.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+def column(table: Table, name: str) -> list[str]:
+    return [str(row[table.columns.index(name)]) for row in table.rows]
+
+
+# --- poke: one cell ----------------------------------------------------------------------------------------
+
+
+def files(make: Any, n: int, size: int, median: float) -> str:
+    """poke's document of n files, written and read back."""
+    found = {}
+    for op, of in (("write", median), ("read", median / 3)):
+        text = json.loads(
+            make.poke_text(make.sample(n, of, tail=of * 5), target="files", op=op, size=n * size)
+        )
+        text["results"][0] |= {"files": n, "block": size, "total_ns": n * of * 1.5}
+        found[op] = text
+    found["write"]["results"] += found["read"]["results"]
+    return json.dumps(found["write"])
+
+
+def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for n, size, median in ((1, 10_000_000, 8e6), (1000, 10_000, 4e5)):
+        for _ in range(3):
+            options = {"target": "files", "files": n, "file_size": size}
+            maker.add("s", "poke", options, files(make, n, size, median), axes=("files", "file_size"))
+
+    tails, totals = figures(maker.write(), "poke")
+
+    (table,) = tails.numbers
+    assert list(zip(column(table, "Target"), column(table, "Files"), strict=True)) == [
+        ("files, 1 of 10 MB, write", "3"),
+        ("files, 1 of 10 MB, read", "3"),
+        ("files, 1000 of 10 kB, write", "3\u2009000"),
+        ("files, 1000 of 10 kB, read", "3\u2009000"),
+    ]
+    assert totals.title == "Time of all files together"
+    assert column(totals.tables[0], "Median over repeats") == ["12.0 ms", "4.00 ms", "600 ms", "200 ms"]
+
+
+def test_an_edited_count_begins_cells_that_say_so(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for count, median in ((2000, 270.0), (100, 900.0)):
+        for _ in range(2):
+            options = {"target": "memory", "bytes": 2**30, "count": count}
+            maker.add("s", "poke", options, make.poke_text(make.sample(count, median)))
+
+    (figure,) = figures(maker.write(), "poke")
+
+    (table,) = figure.numbers
+    assert column(table, "Target") == ["memory, 1 GiB, count 2000", "memory, 1 GiB, count 100"]
+    assert column(table, "Accesses") == ["4\u2009000", "200"]
+    assert [m.split(" ")[0] for m in column(table, "Median")] == ["270", "897"]
+
+
+def test_an_access_says_how_much_it_moves(make: Any, tmp_path: Path) -> None:
+    """1 B of a small file and 4 KiB of a larger one are not the same access."""
+    maker = make.Maker(tmp_path / "f.db")
+    for size, block in ((1000, 1), (10**9, 4096)):
+        text = json.loads(make.poke_text(make.sample(20_000, 900), target="file", size=size))
+        text["results"][0]["block"] = block
+        options = {"target": "file", "bytes": size}
+        maker.add("s", "poke", options, json.dumps(text), axes=("bytes",))
+    maker.add("s", "poke", {"target": "memory", "bytes": 2**20}, make.poke_text(make.sample(20_000, 60)), axes=("bytes",))  # fmt: skip
+
+    built = page.build(frames.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    names = {"file, 1000 B, 1 B blocks", "file, 1 GB, 4 KiB blocks", "memory, 1 MiB"}
+    assert set(column(drawn["tail-s"].numbers[0], "Target")) == names
+    assert "An access moves 1 B of memory. " in drawn["tail-s"].sub
+    assert set(column(drawn["overview"].numbers[0], "Access")) == {n[:1].upper() + n[1:] for n in names}
+
+
+# --- poke: what a sample is --------------------------------------------------------------------------------
+
+
+def loop(make: Any, turns: int = 10**6) -> str:
+    text = json.loads(make.poke_text(make.sample(20_000, 1.31e6), target="compute", op="muladd", size=0))
+    result = text["results"][0]
+    result |= {"iterations": turns, "ns_per_iteration": result["mean_ns"] / turns}
+    return json.dumps(text)
+
+
+def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    options = {"target": "compute", "loop": "muladd", "iterations": 10**6}
+    maker.add("loop", "poke", options, loop(make))
+    maker.add("timer", "poke", {"target": "null"}, make.poke_text(make.sample(20_000, 20), target="null", op="none", size=0))  # fmt: skip
+    for size, median in ((2**20, 41.9), (2**30, 270.4)):
+        maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
+
+    built = page.build(frames.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    assert drawn["tail-loop"].title.startswith(
+        "Multiply-add, 1\u2009000\u2009000 turns: one sample in a thousand takes over "
+    )
+    assert "20\u2009000 samples a curve" in drawn["tail-loop"].sub
+    assert "access" not in " ".join([drawn["tail-loop"].title, drawn["tail-loop"].sub, *(p.description for p in drawn["tail-loop"].panels)])  # fmt: skip
+    overview = drawn["overview"]
+    assert column(overview.numbers[0], "Access") == ["Timer alone", "Memory, 1 MiB", "Memory, 1 GiB"]
+    assert overview.title == "One access: 41.9 ns to 270 ns"  # the timer's 20 ns are no access
+    (key,) = built.key_numbers
+    assert (key.name, key.context.split(";")[0]) == ("Access, p99.9", "memory, 1 GiB")
+
+
+def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for direct in (False, True):
+        options = {"target": "file", "bytes": 8 * 10**9, "window": 8 * 10**9, "direct": direct}
+        text = make.poke_text(make.sample(20_000, 40e3 if direct else 1e3), target="file")
+        maker.add("s", "poke", options, text, axes=("direct",))
+
+    built = page.build(frames.load([maker.write()]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert column(overview.numbers[0], "Access") == [
+        "File, 8 GB, first 8 GB",
+        "File, 8 GB, first 8 GB, direct",
+    ]
+    for spec in (overview.panels[0].wide, overview.panels[0].narrow):
+        assert spec["datasets"]["rows"][1]["name"].endswith("direct")
+
+
+def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for size, repeats in ((2**20, 1), (2**30, 3)):
+        for _ in range(repeats):
+            options = {"target": "memory", "bytes": size}
+            maker.add("s", "poke", options, make.poke_text(make.sample(2000, 270)), axes=("bytes",))
+
+    (figure,) = figures(maker.write(), "poke")
+
+    assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell; ")
+    assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub
+
+
+# --- the terminal ------------------------------------------------------------------------------------------
+
+
+def test_show_tells_cells_apart_by_an_edited_option(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for count in (2000, 100):
+        for size in (2**20, 2**30):
+            options = {"target": "memory", "bytes": size, "count": count}
+            maker.add("s", "poke", options, make.poke_text(make.sample(count, 270)), axes=("bytes",))
+
+    lines = terminal.show_result(maker.write()).splitlines()
+
+    assert [line.split() for line in lines if "bytes" in line] == [["bytes", "count"]]
+    assert [line.split()[:2] for line in lines if "median" in line] == [
+        ["1048576", "100"], ["1048576", "2000"], ["1073741824", "100"], ["1073741824", "2000"],
+    ]  # fmt: skip
+
+
+def test_the_last_line_of_a_run_names_the_best_cell(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for size, median in ((2**20, 60), (2**30, 270)):
+        maker.add("tails", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(2000, median)), axes=("bytes",))  # fmt: skip
+    metrics = {"lat": {"regex": r"lat ([\d.]+) us", "unit": "us", "better": "lower"}}
+    for threads, lat in ((1, 5.0), (16, 20.0)):
+        options = {"command": "x", "metrics": metrics, "threads": threads}
+        maker.add("c2", "command", options, f"lat {lat} us\n", axes=("threads",))
+    metrics = {"pages": {"regex": r"pages (\d+)", "better": "neither"}}
+    for threads, pages in ((1, 5), (16, 20)):
+        options = {"command": "x", "metrics": metrics, "threads": threads}
+        maker.add("c3", "command", options, f"pages {pages}\n", axes=("threads",))
+
+    tails, lat, pages = terminal.summary(frames.load([maker.write()]))
+
+    assert tails.split("  ", 1)[1].strip().startswith("best of 2: median 60.0 ns at bytes=")
+    assert lat.endswith("best of 2: lat 5.00 µs at threads=1")
+    assert pages.endswith("highest of 2: pages 20.0 at threads=16")
