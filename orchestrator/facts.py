@@ -70,6 +70,27 @@ FACTS: Final = (
 )
 
 
+MEMORY_SHARE: Final = 0.02
+"""What the memory may differ by and be the same: kernels keep more or less of it for themselves."""
+
+
+def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact, str, str]]:
+    """Return the facts that must be held and were not, each with both texts; what was not recorded both times has not changed."""
+    found = []
+    for fact in FACTS:
+        before, after = fact.text(then), fact.text(now)
+        if not fact.held or not before or not after or before == after:
+            continue
+        if fact.key == "memory_bytes" and abs(then[fact.key] / now[fact.key] - 1) <= MEMORY_SHARE:
+            continue
+        found.append((fact, before, after))
+    return found
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
 def lines(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded."""
     found: dict[str, list[str]] = {}

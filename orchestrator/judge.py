@@ -25,13 +25,20 @@ def pending(
     done = failed = 0
     for run in plan.runs:
         status = attempts.get(run.key, (0, ""))[1]
-        if borne(status, allow_misplaced=allow_misplaced):
-            done += 1
-        elif status in ("", "interrupted") or retry_failed:
+        if is_pending(status, retry_failed=retry_failed, allow_misplaced=allow_misplaced):
             todo.append(run)
+        elif borne(status, allow_misplaced=allow_misplaced):
+            done += 1
         else:
             failed += 1
     return todo, done, failed
+
+
+def is_pending(status: str, *, retry_failed: bool, allow_misplaced: bool) -> bool:
+    """Tell whether a run of this status ("": never started) is to be started."""
+    if borne(status, allow_misplaced=allow_misplaced):
+        return False
+    return status in ("", "interrupted") or retry_failed
 
 
 def borne(status: str, *, allow_misplaced: bool) -> bool:

@@ -20,6 +20,10 @@ process sweeps it by itself), or, for the tool `command`, a mapping (`metrics`).
 
 Order = Literal["interleaved", "listed"]
 
+AS_NEW = "as-new"
+"""The option of a cell that began because its file held the same one measured in another way: what differs, in words. No tool sees
+it, and no experiment can name it."""
+
 STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
 Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
 
@@ -96,6 +100,8 @@ class Point:
     axes: tuple[
         str, ...
     ] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
+    apart: Mapping[str, Value] = field(default_factory=dict)
+    """What `reports.cells` found that tells it from others of its sweep, and is no option: "metrics.rate.unit". No part of what it is."""
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
@@ -108,7 +114,7 @@ class Point:
 
     def labels(self) -> dict[str, Any]:
         """Return the axes' values of this cell, in order: what tells it from its siblings."""
-        values = {**self.options, "place": self.place.name if self.place else None}
+        values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
         return {axis: values[axis] for axis in self.axes if values.get(axis) is not None}
 
     def describe(self) -> str:
@@ -200,6 +206,8 @@ class PlannedRun:
     nominal_s: float  # wall time of the process, by the tool's own reckoning
     estimate_s: float  # the same, corrected by what earlier runs took
     program: str  # name of the program in Session.programs
+    files: Mapping[str, str] = field(default_factory=dict)
+    """What makes its numbers beside that program, by name: the launcher and library of an MPI, the program of a command."""
     cwd: str = ""  # the folder it starts in; "": where pinsweep was started
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()

@@ -62,6 +62,7 @@ class Mpi:
 
     launcher: str  # path
     name: str  # "Open MPI 4.1.4"
+    library: Library | None = None  # None: not known, the program is static or a script
     env: Mapping[str, str] = field(default_factory=dict)  # what the program needs to find its library
 
 
@@ -119,11 +120,10 @@ def find_mpi(program: str, asked: str = "") -> Mpi | str:
     for path in _candidates(program, linked):
         family, version = flavour(_say((path, "--version"), env))
         if family and (linked is None or family == linked.family):
-            return Mpi(launcher=path, name=f"{family} {version}".strip(), env=env)
+            return Mpi(launcher=path, name=f"{family} {version}".strip(), library=linked, env=env)
         if family and linked is not None and starts(family, linked.family) and second_best is None:
-            second_best = Mpi(
-                launcher=path, name=f"{linked.family}, started by {family} {version}".strip(), env=env
-            )
+            name = f"{linked.family}, started by {family} {version}".strip()
+            second_best = Mpi(launcher=path, name=name, library=linked, env=env)
     if second_best is not None:
         return second_best
     if linked is None:
@@ -142,14 +142,15 @@ def _asked(asked: str, program: str, linked: Library | None, env: Mapping[str, s
             f"{path} --version does not say that it is the mpirun of Open MPI, MPICH or Intel MPI",
         )
     if linked is None or family == linked.family:
-        return Mpi(launcher=path, name=f"{family} {version}".strip(), env=env)
+        return Mpi(launcher=path, name=f"{family} {version}".strip(), library=linked, env=env)
     if not starts(family, linked.family):
         raise UserError(
             "PINSWEEP_MPIRUN",
             f"{path} is {family}'s, but {program} is linked with {linked.family} ({linked.path}): each process would run alone",
             "leave it unset, and the launcher beside the library is taken",
         )
-    return Mpi(launcher=path, name=f"{linked.family}, started by {family} {version}".strip(), env=env)
+    name = f"{linked.family}, started by {family} {version}".strip()
+    return Mpi(launcher=path, name=name, library=linked, env=env)
 
 
 def _own_library(program: str) -> dict[str, str]:

@@ -118,6 +118,7 @@ def make_plan(
                 nominal_s=command.estimate_s,
                 estimate_s=learnt.wall_s(point, command.estimate_s),
                 program=cell.program.name,
+                files={**cell.program.helpers, **command.files},
                 cwd=command.cwd,
                 scratch=command.scratch,
                 writes=command.writes,

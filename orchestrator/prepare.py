@@ -26,6 +26,7 @@ class Wishes:
     topology: str | None = None  # plan for another machine: a file, or a synthetic description
     strict: bool = False
     only: tuple[str, ...] = ()  # names of sweeps
+    as_new: bool = False  # what the result file holds measured in another way begins cells of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from orchestrator import machine, programs, timings
 from orchestrator.execute import Event, Summary, execute
-from orchestrator.facts import FACTS
+from orchestrator.facts import changed, short
 from orchestrator.load import parse_experiment
 from orchestrator.model import Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
 from orchestrator.plan import make_plan
@@ -176,18 +176,12 @@ def _out_of_reach(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] 
             f"it is of the host {source.session.host}, this is {host}",
             f"run the same command on {source.session.host}",
         )
-    for fact in FACTS:
-        then, now = fact.text(source.session.facts), fact.text(facts)
-        if fact.held and then and now and then != now:
-            return (
-                f"the {fact.words} was {_short(then)} and is {_short(now)} now",
-                "run the experiment again with `pinsweep run`, and compare that file",
-            )
+    for fact, then, now in changed(source.session.facts, facts):
+        return (
+            f"the {fact.words} was {short(then)} and is {short(now)} now",
+            "run the experiment again with `pinsweep run`, and compare that file",
+        )
     return None
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 # --- planning ----------------------------------------------------------------------------------------------
@@ -224,6 +218,8 @@ def _plan(
     runs = {
         run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
     }
+    changed_files = _changed_files(runs.values(), source.session)
+    runs = {key: run for key, run in runs.items() if key[0] not in changed_files}
     points = {run.point.point_id: run.point for run in runs.values()}
     skipped = [item for plan in plans for item in plan.skipped]
     plan = Plan(runs=tuple(runs.values()), points=tuple(points.values()), skipped=(), seed=seed)
@@ -231,11 +227,24 @@ def _plan(
         prepared=Prepared(experiments=experiments, machine=known, plan=plan, scratch=scratch),
         runs=runs,
         reasons={
-            point_id: _reason(source.points[point_id].point, skipped)
+            point_id: changed_files.get(point_id) or _reason(source.points[point_id].point, skipped)
             for point_id in wanted
             if point_id not in points
         },
     )
+
+
+def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, str]:
+    """Say of the cells (by point_id) whose command or MPI is not the one that the session recorded what is another now."""
+    sums: dict[str, str] = {}
+    found = {}
+    for run in runs:
+        known = session.programs.get(run.tool, {}).get("files", {})
+        for name, path in run.files.items():
+            now = sums.setdefault(path, programs.checksum(path))
+            if name in known and known[name]["sha256"] != now:
+                found[run.point.point_id] = f"{path} is another program now"
+    return found
 
 
 def _narrowed(

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator import machine, timings
+from orchestrator import machine, resume, timings
 from orchestrator.execute import Event, Summary, execute
-from orchestrator.judge import pending
+from orchestrator.judge import is_pending, pending
 from orchestrator.model import Experiment
 from orchestrator.prepare import Prepared, Wishes, prepare
 from orchestrator.process import Stop
+from orchestrator.programs import checksum
 from orchestrator.scratch import open_scratch
 from orchestrator.store import (
     ResultFile,
-    Session,
     StoredExperiment,
     StoredPoint,
     create_result,
@@ -31,7 +31,6 @@ from orchestrator.store import (
 )
 from orchestrator.survey import LONGEST_NAME
 from orchestrator.tools import Program
-from parsers.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +66,10 @@ def run_experiments(
     prepared = prepare(paths, wishes, seed=seed)
     path = wishes.output or Path(default_name(prepared.experiments))
     with Stop() as stop, create_result(path) as result, open_scratch(prepared.scratch) as scratch:
+        prepared = _continued(
+            prepared, result, wishes.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
+        )
         on_begin(path, prepared)
-        _refuse_mixing(path, result.sessions(), prepared)
         session = begin(result, prepared, version=version, argv=argv, seed=seed)
         summary = execute(
             prepared.plan,
@@ -104,6 +105,9 @@ def begin(result: ResultFile, prepared: Prepared, *, version: str, argv: Sequenc
 
 def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
     """Return what is recorded of each program that was found, by tool."""
+    files: dict[str, dict[str, dict[str, str]]] = {}
+    for tool, name, path in {(run.tool, *item) for run in prepared.plan.runs for item in run.files.items()}:
+        files.setdefault(tool, {})[name] = {"path": path, "sha256": checksum(path)}
     return {
         tool: {
             "name": p.name,
@@ -112,32 +116,36 @@ def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
             "sha256": p.sha256,
             "stand_in": p.stand_in,
             **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
+            **({"files": files[tool]} if tool in files else {}),
         }
         for tool, p in prepared.machine.programs.items()
         if isinstance(p, Program)
     }
 
 
-def _refuse_mixing(path: Path, sessions: Sequence[Session], prepared: Prepared) -> None:
-    """Repeats of one cell come from one machine and one program. Raises UserError where a result file would mix them."""
-    host = platform.node()
-    now = _programs(prepared)
-    for session in sessions:
-        if session.host != host:
-            raise UserError(
-                str(path),
-                f"holds runs of the host {session.host}, this is {host}",
-                "name another file with -o",
-            )
-        for tool in sorted(session.programs.keys() & now.keys()):
-            before, after = session.programs[tool], now[tool]
-            if before["sha256"] and after["sha256"] and before["sha256"] != after["sha256"]:
-                raise UserError(
-                    str(path),
-                    f"holds runs of another {before['name']} ({before['path']}); this one is {after['path']}",
-                    "name another file with -o, or take the program of before"
-                    f" (PINSWEEP_{tool.upper()}={before['path']})",
-                )
+def _continued(
+    prepared: Prepared, result: ResultFile, as_new: bool, *, retry_failed: bool, allow_misplaced: bool
+) -> Prepared:
+    """Return what is prepared with its runs in the cells of a result file that they belong to. Raises UserError as `continued`."""
+    sessions = result.sessions()
+    if not sessions:
+        return prepared
+    attempts = result.attempts()
+    plan = resume.continued(
+        prepared.plan,
+        resume.Held(
+            path=str(result.path),
+            sessions=sessions,
+            points=[stored.point for stored in result.points()],
+            conditions=result.conditions(),
+        ),
+        resume.Setting(host=platform.node(), facts=machine.facts(), programs=_programs(prepared)),
+        is_pending=lambda run: is_pending(
+            attempts.get(run.key, (0, ""))[1], retry_failed=retry_failed, allow_misplaced=allow_misplaced
+        ),
+        as_new=as_new,
+    )
+    return dataclasses.replace(prepared, plan=plan)
 
 
 def plan_experiments(
@@ -154,6 +162,8 @@ def plan_experiments(
     if begun is None:
         return prepared, 0
     with begun as known:
+        if wishes.topology is None:
+            prepared = _continued(prepared, known, wishes.as_new, retry_failed=False, allow_misplaced=False)
         todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
     left = {run.point.point_id for run in todo}
     plan = dataclasses.replace(

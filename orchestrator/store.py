@@ -138,6 +138,16 @@ class StoredPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """How runs of a cell that came to their end were measured."""
+
+    point_id: str
+    session: int
+    placement: Placement | None
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredExperiment:
     sha256: str
     path: str
@@ -377,6 +387,22 @@ class ResultFile:
                 sweep_title=row[1],
                 repeats=row[6],
                 experiment=row[7],
+            )
+            for row in rows
+        )
+
+    def conditions(self) -> tuple[Conditions, ...]:
+        """Return under which conditions the cells were measured, each once."""
+        rows = self._rows(
+            "SELECT DISTINCT point_id, session, placement, argv FROM run"
+            " WHERE status IN ('ok', 'disturbed', 'misplaced') ORDER BY session"
+        )
+        return tuple(
+            Conditions(
+                point_id=row[0],
+                session=row[1],
+                placement=Placement.from_json(json.loads(row[2])) if row[2] else None,
+                argv=tuple(json.loads(row[3])),
             )
             for row in rows
         )

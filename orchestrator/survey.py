@@ -40,7 +40,7 @@ def survey(
         allow_write=dict(write_guard.allow(path) for path in allow_write),
         path_kind=path_kind,
         real_path=os.path.realpath,
-        find=(lambda name: name) if elsewhere else (lambda name: shutil.which(name) or ""),
+        find=(lambda name, path=None: name) if elsewhere else _found,  # noqa: ARG005
         memory_bytes=None if elsewhere else available_memory_bytes(),
     )
     return Machine(
@@ -54,6 +54,10 @@ def scratch_folder(root: Path, experiments: Iterable[Experiment]) -> Path:
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return root.absolute() / SCRATCH_ROOT / name
+
+
+def _found(name: str, path: str | None = None) -> str:
+    return shutil.which(name, path=path) or ""
 
 
 def path_kind(path: str) -> str:

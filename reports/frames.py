@@ -27,12 +27,13 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import Group, Point, RunRecord, Skipped
-from orchestrator.store import ResultFile, Session, StoredExperiment, open_result
+from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Measurement, Parsed
 from parsers.text import decode
 from parsers.units import size_bytes
+from reports import cells
 from reports.grouping import group_by
 
 if TYPE_CHECKING:
@@ -86,7 +87,10 @@ class Run:
 
     @property
     def place(self) -> str:
-        return self.point.place.name if self.point.place else ""
+        """The name of the place; with its selectors where another place of the sweep bears that name, too."""
+        name = self.point.place.name if self.point.place else ""
+        selectors = [str(v) for k, v in self.point.apart.items() if k.startswith("place.")]
+        return f"{name} ({', '.join(selectors)})" if selectors else name
 
     @property
     def relation(self) -> str:
@@ -130,7 +134,7 @@ class Run:
             for name, value in (self.parsed.facts if self.parsed else {}).items()
             if name.startswith("option.") and value is not None
         }
-        return {**said, **self.point.options}
+        return {**said, **self.point.options, **self.point.apart}
 
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""
@@ -254,6 +258,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     skipped: list[tuple[str, str, Skipped]] = []  # host, file, …
     missing: list[tuple[str, str, Point, int]] = []
     planned = 0
+    planned_points: list[StoredPoint] = []
     sweeps: dict[str, int] = {}  # in the order in which the files first planned them
     listed = list({path.resolve(): path for path in paths}.values())
     if not listed:
@@ -277,6 +282,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                 for r in range(1, stored.repeats + 1)
             } | {(record.point_id, record.repeat): points[record.point_id] for record in records}
             planned += len(wanted)
+            planned_points += {stored.point.point_id: stored for stored in wanted.values()}.values()
             for record in records:
                 stored = points[record.point_id]
                 parsed, unreadable = None, ""
@@ -308,7 +314,15 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     def where(host: str, file: str) -> str:
         return f"{host}, {file}" if files[host] > 1 else host
 
-    runs = [replace(run, where=where(run.host, run.file)) for run in runs]
+    of_text = {e.sha256 for e in experiments.values() if e.text}
+    apart = cells.told_apart(stored for stored in planned_points if stored.experiment in of_text)
+    runs = [
+        replace(run, where=where(run.host, run.file), point=apart.get(run.record.point_id, run.point))
+        for run in runs
+    ]
+    missing = [
+        (host, file, apart.get(point.point_id, point), repeat) for host, file, point, repeat in missing
+    ]
     runs = _with_builds(runs)
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
     chosen = {tool: {_key(run): run for run in own} for tool, own in by_tool.items()}

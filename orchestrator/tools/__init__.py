@@ -84,9 +84,8 @@ class Program:
     sha256: str = ""
     stand_in: bool = False  # one of our kernels in the place of a tool that is not here
     env: Mapping[str, str] = field(default_factory=dict)  # what it needs to start (LD_LIBRARY_PATH)
-    helpers: Mapping[str, str] = field(
-        default_factory=dict
-    )  # other executables it comes with: {"mpirun": path}
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    """What else makes its numbers, by name: {"mpirun": path, "libmpi.so.12": path}."""
     notes: Mapping[str, str] = field(default_factory=dict)  # {"mpi": "Intel MPI 2021.18"}, {"cmdhelp": "…"}
 
 
@@ -121,8 +120,8 @@ class Site:
     """Tells what a path is: missing, file, directory, block, char or other."""
     real_path: Callable[[str], str] = lambda path: path
     """Follows symbolic links: /dev/disk/by-id/… is a device too."""
-    find: Callable[[str], str] = lambda name: name
-    """Finds a program by its name or path: "" where there is none that can be started."""
+    find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
+    """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be started."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
 
 
@@ -134,6 +133,7 @@ class Command:
     estimate_s: float  # wall time, start to exit
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""  # the folder to start in; "": where pinsweep was started
+    files: Mapping[str, str] = field(default_factory=dict)  # see PlannedRun
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
     notes: tuple[str, ...] = ()

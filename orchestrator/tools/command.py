@@ -127,10 +127,16 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     env = {str(name): fill(str(value), values) for name, value in (point.options.get("env") or {}).items()}
     if "threads" in point.options:
         env.setdefault("OMP_NUM_THREADS", str(point.options["threads"]))
-    if "PATH" not in env and not site.find(argv[0]):  # with a PATH of its own, only starting it will tell
+    path = site.find(argv[0], env.get("PATH"))
+    if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
         raise Refused(f"{argv[0]}: no program of that name can be started here")
     prefix = numactl(placement.groups[0], site.numactl) if placement else ()
-    return Command(argv=(*prefix, *argv), env=env, estimate_s=float(point.options.get("seconds", 10.0)))
+    return Command(
+        argv=(*prefix, *argv),
+        env=env,
+        files={argv[0]: path} if path else {},
+        estimate_s=float(point.options.get("seconds", 10.0)),
+    )
 
 
 def version_argv(path: str) -> tuple[str, ...]:  # noqa: ARG001 (a stranger's program: starting it with a guess could do anything)

@@ -177,7 +177,8 @@ def probe(path: str, ask: Ask) -> Probed | str:
     found = mpi.find_mpi(path, ask.setting("mpirun"))
     if isinstance(found, str):
         return found
-    return Probed(env=found.env, helpers={"mpirun": found.launcher}, notes={"mpi": found.name})
+    library = {found.library.name: found.library.path} if found.library else {}
+    return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
 
 
 def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001

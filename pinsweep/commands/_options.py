@@ -41,6 +41,10 @@ table_or_json: Decorator = click.option(
 strict: Decorator = click.option(
     "--strict", is_flag=True, help="A cell that this machine cannot host is an error."
 )
+as_new: Decorator = click.option(
+    "--as-new", is_flag=True,
+    help="Cells that the result file holds measured in another way (other CPUs, kernel, program …) begin anew beside them.",
+)  # fmt: skip
 only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @_options.allow_write
 @_options.strict
 @_options.only
+@_options.as_new
 def command(
     experiments: tuple[Path, ...],
     topology: str | None,
@@ -54,6 +55,7 @@ def command(
     allow_write: tuple[str, ...],
     strict: bool,
     only: tuple[str, ...],
+    as_new: bool,
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
 
@@ -64,8 +66,9 @@ def command(
     from orchestrator.session import plan_experiments
 
     wishes = Wishes(
-        output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only
-    )
+        output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
+        as_new=as_new,
+    )  # fmt: skip
     prepared, done = plan_experiments(experiments, wishes, seed=seed)
     if form == "json":
         import json

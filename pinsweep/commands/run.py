@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @_options.allow_write
 @_options.strict
 @_options.only
+@_options.as_new
 def command(
     experiments: tuple[Path, ...],
     output: Path | None,
@@ -46,6 +47,7 @@ def command(
     allow_write: tuple[str, ...],
     strict: bool,
     only: tuple[str, ...],
+    as_new: bool,
 ) -> int:
     """Run every cell of EXPERIMENT... into one result file.
 
@@ -56,7 +58,9 @@ def command(
 
     finished = run_experiments(
         experiments,
-        Wishes(output=output, scratch=scratch, allow_write=allow_write, strict=strict, only=only),
+        Wishes(
+            output=output, scratch=scratch, allow_write=allow_write, strict=strict, only=only, as_new=as_new
+        ),
         version=__version__,
         argv=sys.argv[1:],
         seed=seed,

@@ -77,7 +77,7 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     inner = {*within, "host"} if pooled(runs) else set(within)
     seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
     for run in runs:
-        for name, value in run.point.options.items():
+        for name, value in {**run.point.options, **run.point.apart}.items():
             if not isinstance(value, dict):
                 seen.setdefault(name, set())
     for run in runs:

@@ -36,7 +36,7 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
 
 def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     axis = _numeric_axis(runs)
-    names = [n for n in common.facet_names(runs, within=("command", "metrics", "env")) if n != axis]
+    names = [n for n in common.facet_names(runs, within=()) if n != axis]
     metrics = list(groups(_measured(runs, axis, names), ["name", "unit"]))
     if not metrics:
         return None

@@ -53,7 +53,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
 
 def curves(runs: Sequence[Run]) -> dict[str, dict[common.Facet, list[Curve]]]:
     """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place."""
-    names = common.facet_names(runs, within=("place", "benchmark", "msglog", "msglen", "iter"))
+    names = common.facet_names(runs, within=("place", "benchmark"))
     found = timings.frame(runs)
     found["time"] = found["time"].fillna(found["time_avg"])
     found = found.dropna(subset=["time", "message_size"])

@@ -188,6 +188,17 @@ def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, Any
     assert {side for (side, _), _ in rerun.runs} == {"b"}
 
 
+def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:
+    text = (folder / "say").read_text()
+    (folder / "say").write_text(text.replace("$1", "$1$1"))
+    try:
+        rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
+    finally:
+        (folder / "say").write_text(text)
+
+    assert set(rerun.lost.values()) == {f"{folder / 'say'} is another program now"}
+
+
 def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> None:
     (folder / "say").rename(folder / "said")
     try:

@@ -1,0 +1,281 @@
+"""What one cell is: runs that stand under one label were measured in one way. Real runs, into one file again and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CPUS = sorted(os.sched_getaffinity(0))
+TWO_CPUS = pytest.mark.skipif(len(CPUS) < 2, reason="the machine has one CPU")
+
+PLACED = """\
+schema: 1
+title: Placed
+tool: command
+fixed:
+  command: echo value 7
+  metrics: {reply: {regex: "value ([0-9.]+)", unit: ms, better: lower}}
+  place: {name: here, cpus: all, memory: any}
+repeats: 1
+"""
+
+POKE = """\
+schema: 1
+title: Poke
+tool: poke
+fixed: {target: memory, bytes: 1MB, count: 2000}
+matrix: {op: [read, write]}
+repeats: 2
+"""
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    with sqlite3.connect(path) as db:
+        return db.execute(query).fetchall()
+
+
+def change_facts(path: Path, **values: object) -> None:
+    """Let the first session of a file have been of another machine."""
+    with sqlite3.connect(path) as db:
+        (text,) = db.execute("SELECT facts FROM session WHERE session = 1").fetchone()
+        facts = {**json.loads(text), **values}
+        db.execute("UPDATE session SET facts = ? WHERE session = 1", (json.dumps(facts),))
+
+
+def fact(path: Path, name: str) -> object:
+    ((text,),) = rows(path, "SELECT facts FROM session WHERE session = 1")
+    return json.loads(str(text))[name]
+
+
+def again(repeats: int) -> str:
+    return PLACED.replace("repeats: 1", f"repeats: {repeats}")
+
+
+@TWO_CPUS
+def test_other_cpus_are_refused_or_begin_a_cell_of_their_own(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(again(2))
+    assert pinsweep("run", "a.yaml", "-o", "r.db").returncode == 0
+    (tmp_path / "a.yaml").write_text(again(3))
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {CPUS[0]})  # what `taskset -c 0 pinsweep …` does
+    try:
+        refused = pinsweep("run", "a.yaml", "-o", "r.db")
+        planned = pinsweep("plan", "a.yaml", "-o", "r.db")
+        anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new")
+        goes_on = pinsweep("run", "a.yaml", "-o", "r.db")
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    back = pinsweep("run", "a.yaml", "-o", "r.db")
+
+    for said in (refused, planned):
+        assert said.returncode == 2
+        assert (
+            f"ran on CPUs {CPUS[0]}-{CPUS[-1]}" in said.stderr
+            or f"ran on CPUs {CPUS[0]},{CPUS[1]}" in said.stderr
+        )
+        assert f"CPU {CPUS[0]}" in said.stderr
+        assert "--as-new" in said.stderr
+    assert anew.returncode == goes_on.returncode == back.returncode == 0, (
+        anew.stderr + goes_on.stderr + back.stderr
+    )
+    assert "3 ok" in anew.stderr
+    assert "nothing to do; 3 were done before" in goes_on.stderr
+    assert "1 ok; 2 were done before" in back.stderr
+    groups = rows(
+        tmp_path / "r.db", "SELECT point_id, count(*), count(DISTINCT placement) FROM run GROUP BY point_id"
+    )
+    assert sorted(group[1:] for group in groups) == [(3, 1), (3, 1)]
+    shown = pinsweep("show", "r.db").stdout
+    assert f"\n  CPU {CPUS[0]} " in shown
+    assert "\n  no " in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [
+        ("cpu_model", "AMD EPYC 7763"),
+        ("kernel", "5.10.0-1-amd64"),
+        ("memory_bytes", 270 * 10**9),
+        ("governor", "powersave"),
+    ],
+)
+def test_another_machine_is_refused_or_begins_cells_of_its_own(
+    name: str, then: object, pinsweep: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text(again(1))
+    pinsweep("run", "a.yaml", "-o", "r.db")
+    if fact(tmp_path / "r.db", name) is None:
+        pytest.skip(f"this machine does not tell its {name}")
+    change_facts(tmp_path / "r.db", **{name: then})
+    (tmp_path / "a.yaml").write_text(again(2))
+
+    refused = pinsweep("run", "a.yaml", "-o", "r.db")
+    anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new")
+
+    assert refused.returncode == 2
+    words = {"cpu_model": "processor", "memory_bytes": "memory"}.get(name, name)
+    assert f"the {words} was" in refused.stderr
+    assert anew.returncode == 0, anew.stderr
+    assert "2 ok" in anew.stderr
+    assert f"as-new={words}" in anew.stderr.replace("\n", " ")
+
+
+def test_memory_that_differs_by_a_hair_is_the_same(pinsweep: Cli, tmp_path: Path) -> None:
+    """The kernel keeps more or less of it for itself from boot to boot."""
+    (tmp_path / "a.yaml").write_text(again(1))
+    pinsweep("run", "a.yaml", "-o", "r.db")
+    change_facts(
+        tmp_path / "r.db", memory_bytes=int(int(str(fact(tmp_path / "r.db", "memory_bytes"))) * 1.015)
+    )
+    (tmp_path / "a.yaml").write_text(again(2))
+
+    assert "1 ok; 1 were done before" in pinsweep("run", "a.yaml", "-o", "r.db").stderr
+
+
+def test_axis_values_of_another_kernel_do_not_join_the_sweep(pinsweep: Cli, tmp_path: Path) -> None:
+    """One line of a chart is of one machine: a cell that is new is not, where its siblings are of another kernel."""
+    text = PLACED.replace("value 7", "value {n}") + "matrix: {n: [1]}\n"
+    (tmp_path / "a.yaml").write_text(text)
+    pinsweep("run", "a.yaml", "-o", "r.db")
+    change_facts(tmp_path / "r.db", kernel="5.10")
+    (tmp_path / "a.yaml").write_text(text.replace("[1]", "[1, 2]"))
+
+    refused = pinsweep("run", "a.yaml", "-o", "r.db")
+    (tmp_path / "b.yaml").write_text(text)
+    another_sweep = pinsweep("run", "b.yaml", "-o", "r.db")
+
+    assert refused.returncode == 2
+    assert another_sweep.returncode == 0
+
+
+def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "speak"
+
+    def install(value: int) -> None:
+        program.write_text(f"#!/bin/sh\necho value {value}\n")
+        program.chmod(0o755)
+
+    path = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    (tmp_path / "a.yaml").write_text(again(1).replace("echo value 7", "speak"))
+    install(1)
+    first = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
+    (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7", "speak"))
+    install(2)
+
+    refused = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
+    anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new", env=path)
+    install(1)
+    back = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
+
+    assert first.returncode == 0, first.stderr
+    assert refused.returncode == 2
+    assert f"{program} is another program now" in refused.stderr
+    assert anew.returncode == 0, anew.stderr
+    assert "as-new=speak " in anew.stderr.replace("\n", " ")
+    assert "1 ok; 1 were done before" in back.stderr
+
+
+def test_titles_and_comments_never_matter(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(again(1))
+    pinsweep("run", "a.yaml", "-o", "r.db")
+    (tmp_path / "a.yaml").write_text(
+        "# another day\n" + again(2).replace("title: Placed", "title: Other words")
+    )
+
+    done = pinsweep("run", "a.yaml", "-o", "r.db")
+
+    assert "1 ok; 1 were done before" in done.stderr
+    assert len(rows(tmp_path / "r.db", "SELECT * FROM point")) == 1
+
+
+def test_other_arguments_behind_the_same_options_are_refused(pinsweep: Cli, tmp_path: Path) -> None:
+    """What pinsweep chooses by itself (an array size that memory allows) is a part of what was measured."""
+    (tmp_path / "s.yaml").write_text(
+        "schema: 1\ntitle: s\ntool: stream\nfixed: {threads: 1, ntimes: 2}\nrepeats: 1\n"
+    )
+    first = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
+    with sqlite3.connect(tmp_path / "s.db") as db:
+        ((text,),) = db.execute("SELECT argv FROM run").fetchall()
+        argv = ["--array-size=77" if "array-size" in word else word for word in json.loads(text)]
+        db.execute("UPDATE run SET argv = ?", (json.dumps(argv),))
+
+    done = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
+    (tmp_path / "s.yaml").write_text((tmp_path / "s.yaml").read_text().replace("repeats: 1", "repeats: 2"))
+    refused = pinsweep("run", "s.yaml", "-o", "s.db", env={"PINSWEEP_STREAM": "kernel"})
+
+    assert first.returncode == 0, first.stderr
+    assert "nothing to do" in done.stderr  # nothing is mixed where nothing is started
+    assert refused.returncode == 2
+    assert "--array-size=77" in refused.stderr
+
+
+def test_a_fixed_option_that_changed_labels_the_cells(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(POKE)
+    assert pinsweep("run", "p.yaml", "-o", "p.db").returncode == 0
+    (tmp_path / "p.yaml").write_text(POKE.replace("2000", "100"))
+    assert "4 ok" in pinsweep("run", "p.yaml", "-o", "p.db").stderr
+
+    shown = pinsweep("show", "p.db").stdout
+    page = pinsweep("report", "p.db", "-o", "p.html", "--static")
+    exported = json.loads(pinsweep("export", "p.db", "--format", "json").stdout)
+
+    lines = [line for line in shown.splitlines() if "read" in line or "write" in line]
+    assert len(lines) == len(set(lines)) >= 4, shown
+    assert sum("2000" in line for line in lines) == 2
+    assert sum("100 " in line or "100\t" in line for line in lines) >= 2
+    assert {row["count"] for row in exported} == {100, 2000}
+    assert page.returncode == 0
+
+
+def cells_of(html: str) -> list[str]:
+    """The rows of a page's tables of numbers, in text."""
+    rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
+    return [" | ".join(re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("value 7", "value 8", ["echo value 7", "echo value 8"]),
+        ("unit: ms", "unit: s", ["ms", "s"]),
+        ("cpus: all", f"cpus: pu {CPUS[0]}", ["all", f"pu {CPUS[0]}"]),
+        ("repeats: 1", "repeats: 1\nmatrix: {n: [1]}", ["1"]),
+    ],
+)
+def test_whatever_was_edited_tells_the_cells_apart(
+    before: str, after: str, told: list[str], pinsweep: Cli, called: Cli, tmp_path: Path
+) -> None:
+    """A command, how its output is read, a place that kept its name, an option that is new."""
+    (tmp_path / "a.yaml").write_text(PLACED)
+    pinsweep("run", "a.yaml", "-o", "a.db")
+    (tmp_path / "a.yaml").write_text(PLACED.replace(before, after))
+    pinsweep("run", "a.yaml", "-o", "a.db")
+
+    shown = called("show", "a.db").stdout
+    called("report", "a.db", "-o", "a.html", "--static")
+    numbers = [row for row in cells_of((tmp_path / "a.html").read_text()) if "| reply |" in row]
+    exported = json.loads(called("export", "a.db", "--format", "json").stdout)
+    metrics = called("export", "a.db", "--openmetrics").stdout
+
+    lines = [line for line in shown.splitlines() if "reply " in line]
+    assert len(set(lines)) == len(lines) == 2, shown
+    assert all(any(line.split("reply")[0].split() == word.split() for line in lines) for word in told), shown
+    assert len(set(numbers)) == 2, numbers
+    assert (
+        len({json.dumps({**row, "point_id": 0, "run_id": 0, "session": 0, "value": 0}) for row in exported})
+        == 2
+    )
+    samples = [
+        line.rpartition(" ")[0] for line in metrics.splitlines() if line.startswith("pinsweep_command_reply")
+    ]
+    assert len(set(samples)) == len(samples) == 2, metrics
