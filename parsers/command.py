@@ -5,7 +5,7 @@
       latency:   {json: 'jobs[0].read["clat ns"].mean', unit: ns, better: lower}
 
 `context["metrics"]` is that mapping. tables["measurements"] has one label, `index`: the matches of one metric,
-counted from 0 in the order of the text.
+counted from 0 in the order of the text. tables["printed"] has the last digit of each metric: 0.01 of `12.30`.
 
 A regular expression is searched line by line, every match counts; group `value`, else group 1, is the number. Only a
 pattern with `\\n` in it, or with (?s) or (?m), sees the whole text. Backtracking can take longer than anybody lives:
@@ -30,17 +30,18 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from re import _constants as ops  # type: ignore[attr-defined] # what re.compile itself reads patterns with
 from re import _parser as patterns  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError, UserError
-from parsers.measurement import Flag, Metric, Parsed, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 from parsers.units import to_base
 
 NAME: Final = "command"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)
 METRICS: Final[Mapping[str, Metric]] = {}
@@ -178,6 +179,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     cleaned = texts.clean(text)
     documents = _documents(cleaned) if any("json" in spec for spec in specs.values()) else []
     rows: list[tuple[tuple[int], str, float]] = []
+    printed: list[tuple[Cell, ...]] = []
     flags: list[Flag] = []
     for name, spec in specs.items():
         if "regex" in spec:
@@ -190,6 +192,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         values = [_number(word) for word in words]
         finite = [value for value in values if value is not None and value - value == 0]
         rows += [((index,), name, value * factor) for index, value in enumerate(finite)]
+        digits = [
+            10.0 ** _last_digit(word) for word, value in zip(words, values, strict=True) if value in finite
+        ]
+        printed += [(name, min(digits) * factor)] if digits else []
         if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
             flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_shown(unread[0])} is not a number"))
         if len(finite) + len(unread) < len(words):
@@ -202,7 +208,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             "the program's output", f"no metric was found ({sought}); saw {texts.first_line(text)}"
         )
     return Parsed(
-        tables={"measurements": measurements(LABELS, metrics_of({"metrics": specs}), rows)},
+        tables={
+            "measurements": measurements(LABELS, metrics_of({"metrics": specs}), rows),
+            "printed": Table(columns=("metric", "step"), rows=tuple(printed)),
+        },
         flags=tuple(flags),
     )
 
@@ -314,6 +323,12 @@ def _number(word: object) -> float | None:
         return float(word) if isinstance(word, int | float) and not isinstance(word, bool) else None
     except OverflowError:  # a whole number beyond 1e308
         return math.inf
+
+
+def _last_digit(word: object) -> int:
+    """Return the power of ten of a number's last digit: -2 of "12.30", 0 of "25", 2 of "1.5e3"."""
+    exponent = Decimal(str(word).strip().replace(",", ".")).as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
 
 
 def _sought(spec: Mapping[str, Any]) -> str:

@@ -170,7 +170,8 @@ class Parsed:
     """What one text says.
 
     tables["measurements"] has the parser's LABELS, then `metric`, `unit`, `value` (float, base unit, finite).
-    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`).
+    Further tables are named in the parser's docstring (`histogram`: label columns, `low`, `high`, `count`). Where a parser's
+    PRINTED is None, `printed` has `metric` and `step`: the finest digit that this text prints of it, in the base unit.
     """
 
     tables: Mapping[str, Table]
@@ -189,6 +190,11 @@ class Parsed:
         for row in self.measurements.records():
             metric, unit, value = row.pop("metric"), row.pop("unit"), row.pop("value")
             yield Measurement(str(metric), str(unit), number(value), row)
+
+    def printed(self) -> dict[str, float]:
+        """Return metric → the finest digit that the text prints of it, where the table `printed` tells."""
+        rows = self.tables["printed"].rows if "printed" in self.tables else ()
+        return {str(metric): number(step) for metric, step in rows}
 
     def once(self, read: Callable[[Parsed], T]) -> T:
         """Return what `read` makes of this text, which is worked out the first time only."""

@@ -29,6 +29,7 @@ from reports.frames import LEFT_OUT, Results, Run, natural
 from reports.grouping import group_by
 from reports.matching import CellOfSide, Matching, Pair, Unmatched, absence, cells, match
 from reports.numbers import QUANTILES, Buckets, Name, Number
+from reports.sessions import SessionKey, When, timeline
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
@@ -46,10 +47,16 @@ class Side:
     runs: tuple[Run, ...]  # those that count
     left_out: tuple[Run, ...]  # disturbed or misplaced, and no later attempt made good
     failed: tuple[Run, ...]
+    when: Mapping[SessionKey, When]  # of all sessions of the results
 
     @property
-    def sessions(self) -> frozenset[tuple[str, int]]:
+    def sessions(self) -> frozenset[SessionKey]:
         return frozenset(_session(run) for run in self.runs)
+
+    @property
+    def evidence(self) -> int:
+        """How many pieces of evidence the sessions are: what one boot did within an hour is one."""
+        return len({self.when[session].evidence for session in self.sessions})
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -117,6 +124,12 @@ class Row:
     def once(self) -> bool:
         """Is there one run on a side, and so no verdict?"""
         return min(len(self.a), len(self.b)) < 2
+
+    @property
+    def provisional(self) -> bool:
+        """Does the verdict rest on one session a side, whose noise it cannot know?"""
+        d = self.decision
+        return not self.once and d.k_a == d.k_b == 1 and d.tau > 0
 
     @property
     def median_a(self) -> float:
@@ -198,6 +211,22 @@ class Comparison:
         return {verdict: counted[verdict] for verdict in VERDICTS}
 
     @property
+    def provisional(self) -> int:
+        """How many verdicts rest on one session a side."""
+        return sum(row.provisional for row in self.rows)
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """The sessions whose clock was set: "session 2 of a.db: its clock was 5 h ahead of …"."""
+        wrong = {
+            (of.results.paths[file], number): f"session {number} of {file}: {of.when[file, number].stepped}"
+            for of in (self.a, self.b)
+            for file, number in sorted(of.sessions)
+            if of.when[file, number].stepped
+        }
+        return tuple(wrong.values())
+
+    @property
     def merit(self) -> float | None:
         """The median over all cells of how B does against A: B / A where more is better, A / B where less is. Below 1 is worse."""
         shifts = [
@@ -276,6 +305,7 @@ def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], 
             + [run for run in failed if run.record.status in LEFT_OUT]
         ),
         failed=tuple(run for run in failed if run.record.status not in LEFT_OUT),
+        when=timeline(results.machines),
     )
 
 
@@ -303,7 +333,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         None if by else _why(absence(a.results, "A"), absence(b.results, "B")),
     )
     drafts, missing = _drafts(matching, ask)
-    samples, rules = tuple(_samples(drafts)), _rules(ask, drafts)
+    samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
     facts = prints.fingerprint(_sessions(a), _sessions(b)) | prints.programs(a.runs, b.runs)
@@ -397,19 +427,30 @@ class _Draft:
     """A number of a pair before its verdict."""
 
     pair: Pair
-    number: Number  # one of A's: its name, and whether its last digit is known
-    a: tuple[tuple[float, Hashable], ...]  # value, session
-    b: tuple[tuple[float, Hashable], ...]
-    resolution: float
+    a: Sequence[_Value]
+    b: Sequence[_Value]
     family: str = ""
+    step: float = 0.0  # the last digit, where the numbers do not know it
     curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
 
     @property
     def name(self) -> Name:
-        return self.number.name
+        return self.a[0][0].name
+
+    @property
+    def numbers(self) -> list[Number]:
+        return [number for number, _ in (*self.a, *self.b)]
+
+    @property
+    def resolution(self) -> float:
+        every = [n.printed_to(self.step) if self.step else n for n in self.numbers]
+        return statistics.median(number.resolution for number in every)
 
 
-_Found = dict[Name, list[tuple[Number, Hashable]]]
+_Value = tuple[Number, Run]
+"""A number, and its run; of a curve over cells one of its runs."""
+
+_Found = dict[Name, list[_Value]]
 _Read = Callable[[Run], Sequence[Number]]
 
 
@@ -420,7 +461,7 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
     missing: list[Unmatched] = []
     for pair in matching.pairs:
         left, right = (_found(cell, read) for cell in (pair.a, pair.b))
-        drafts += [_draft(pair, left[key], right[key]) for key in left if key in right]
+        drafts += [_Draft(pair=pair, a=left[key], b=right[key]) for key in left if key in right]
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
     drafts += _curves(matching.pairs, read, ask.slo_ns)
@@ -428,28 +469,15 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
 
 
 def _found(cell: CellOfSide, read: _Read) -> _Found:
-    return group_by(((number, _session(run)) for run in cell.runs for number in read(run)), _name_of)
+    return group_by(((number, run) for run in cell.runs for number in read(run)), _name_of)
 
 
-def _name_of(one: tuple[Number, Hashable]) -> Name:
+def _name_of(one: _Value) -> Name:
     return one[0].name
 
 
-def _session(run: Run) -> tuple[str, int]:
+def _session(run: Run) -> SessionKey:
     return run.file, run.session.session
-
-
-def _draft(
-    pair: Pair, left: Sequence[tuple[Number, Hashable]], right: Sequence[tuple[Number, Hashable]]
-) -> _Draft:
-    both = (*left, *right)
-    return _Draft(
-        pair=pair,
-        number=left[0][0],
-        a=tuple((number.value, session) for number, session in left),
-        b=tuple((number.value, session) for number, session in right),
-        resolution=statistics.median(number.resolution for number, _ in both),
-    )
 
 
 def _missing(
@@ -500,25 +528,22 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> list[_D
         )
         head = _over(members[0], numbers.curve_axis(tool))
         curve = tuple(members)
-        out += [
-            dataclasses.replace(_draft(head, left[key], right[key]), curve=curve)
-            for key in left
-            if key in right
-        ]
+        out += [_Draft(pair=head, a=left[key], b=right[key], curve=curve) for key in left if key in right]
     return out
 
 
 def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> _Found:
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
-    curves = {
-        repeat: {at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}
-        for repeat, own in group_by(runs, lambda run: (_session(run), run.record.repeat)).items()
-    }
-    whole = max((len(curve) for curve in curves.values()), default=0)
+    repeats = group_by(runs, lambda run: (_session(run), run.record.repeat)).values()
+    curves = [
+        ({at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
+        for own in repeats
+    ]
+    whole = max((len(curve) for curve, _ in curves), default=0)
     return group_by(
         (
-            (number, session)
-            for (session, _), curve in curves.items()
+            (number, run)
+            for curve, run in curves
             if len(curve) == whole  # a repeat that lacks a cell has another curve
             for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns)
         ),
@@ -537,22 +562,16 @@ def _over(pair: Pair, axis: str | None) -> Pair:
 
 def _with_steps(drafts: list[_Draft]) -> list[_Draft]:
     """Give numbers of programs whose format nobody knows the last digit that their values show."""
-    unknown = group_by(filter(_is_unknown, drafts), lambda draft: draft.family)
+
+    def is_unknown(draft: _Draft) -> bool:
+        return numbers.digits_unknown(draft.pair.a.tool, draft.a[0][0])
+
+    unknown = group_by(filter(is_unknown, drafts), lambda draft: draft.family)
     steps = {
-        family: numbers.common_step(value for draft in own for value, _ in (*draft.a, *draft.b))
+        family: numbers.last_digit(number for draft in own for number in draft.numbers)
         for family, own in unknown.items()
     }
-
-    def stepped(draft: _Draft) -> _Draft:
-        step = steps[draft.family] if _is_unknown(draft) else 0.0
-        middle = statistics.median(abs(value) for value, _ in (*draft.a, *draft.b)) if step else 0.0
-        return dataclasses.replace(draft, resolution=step / middle) if middle else draft
-
-    return [stepped(draft) for draft in drafts]
-
-
-def _is_unknown(draft: _Draft) -> bool:
-    return numbers.digits_unknown(draft.pair.a.tool, draft.number)
+    return [dataclasses.replace(d, step=steps[d.family]) if is_unknown(d) else d for d in drafts]
 
 
 def _with_families(drafts: Sequence[_Draft]) -> list[_Draft]:
@@ -576,27 +595,29 @@ def _with_families(drafts: Sequence[_Draft]) -> list[_Draft]:
     ]
 
 
-def _samples(drafts: Sequence[_Draft]) -> list[Sample]:
+def _samples(drafts: Sequence[_Draft], a: Side, b: Side) -> list[Sample]:
     return [
         Sample(
             key=key,
             family=draft.family,
-            a=tuple(value for value, _ in draft.a),
-            b=tuple(value for value, _ in draft.b),
+            a=tuple(number.value for number, _ in draft.a),
+            b=tuple(number.value for number, _ in draft.b),
             better=draft.name.better,
-            session_a=tuple(session for _, session in draft.a),
-            session_b=tuple(session for _, session in draft.b),
+            session_a=tuple(a.when[_session(run)].evidence for _, run in draft.a),
+            session_b=tuple(b.when[_session(run)].evidence for _, run in draft.b),
             resolution=draft.resolution,
-            interleaved=_took_turns(draft),
+            interleaved=_took_turns(draft, a, b),
         )
         for key, draft in enumerate(drafts)
     ]
 
 
-def _took_turns(draft: _Draft) -> bool:
+def _took_turns(draft: _Draft, a: Side, b: Side) -> bool:
     """Were both sides measured in the same sessions? Of several, as often in each: else one side has more of a good day."""
-    a, b = (Counter(session for _, session in side) for side in (draft.a, draft.b))
-    return a.keys() == b.keys() and (len(a) == 1 or a == b)
+    if a.results is not b.results:  # files of one name may lie in two folders
+        return False
+    left, right = (Counter(_session(run) for _, run in side) for side in (draft.a, draft.b))
+    return left.keys() == right.keys() and (len(left) == 1 or left == right)
 
 
 def _rules(ask: Ask, drafts: Sequence[_Draft]) -> Rules:
@@ -636,8 +657,8 @@ def _row(draft: _Draft, decision: Decision) -> Row:
         pair=draft.pair,
         number=name,
         labels={**cell.labels, **inner, "metric": name.quantity, "sweep": cell.sweep, "tool": cell.tool},
-        a=tuple(value for value, _ in draft.a),
-        b=tuple(value for value, _ in draft.b),
+        a=tuple(number.value for number, _ in draft.a),
+        b=tuple(number.value for number, _ in draft.b),
         decision=decision,
     )
 

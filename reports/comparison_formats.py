@@ -41,6 +41,8 @@ def as_json(comparison: Comparison) -> str:
         "b": _side(comparison.b),
         "by": comparison.by or None,
         "across_programs": list(comparison.across),
+        "provisional": comparison.provisional,
+        "clocks": list(comparison.clocks),
         "counts": {str(verdict): n for verdict, n in comparison.counts.items()}
         | {"no_verdict": len(comparison.once), "unmatched": len(comparison.unmatched)},
         "merit": comparison.merit,
@@ -78,6 +80,7 @@ def _side(side: Side) -> dict[str, Any]:
         "hosts": list(side.hosts),
         "files": sorted({run.file for run in side.runs}),
         "sessions": len(side.sessions),
+        "evidence": side.evidence,
         "runs": len(side.runs),
         "left_out": len(side.left_out),
         "failed": len(side.failed),
@@ -89,7 +92,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
-        "verdict": "no_verdict" if row.once else row.verdict,
+        "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
         "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a},
         "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
@@ -120,6 +123,7 @@ def as_markdown(comparison: Comparison) -> str:
     out = [f"**{_md(texts.sentence(comparison))}** {_md(texts.on_the_whole(comparison))}".rstrip(), ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
+    out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
     out += [f"- Regressed together: {_md(shared.text)}" for shared in comparison.shared]
     out += [f"- Differs: {_md(d.what)}: {_md(d.a)} → {_md(d.b)}" for d in comparison.fingerprint.differences]
     rows = [
@@ -169,15 +173,16 @@ def as_junit(comparison: Comparison) -> str:
         suite = _suite(root, name)
         properties = ElementTree.SubElement(suite, "properties")
         for what, said in [
-            ("A", texts.side(comparison.a)), ("B", texts.side(comparison.b)),
+            ("verdict", texts.sentence(comparison)), ("A", texts.side(comparison.a)), ("B", texts.side(comparison.b)),
             *(("different programs", text) for text in comparison.across),
+            *(("a clock was set", text) for text in comparison.clocks),
         ]:  # fmt: skip
             ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
             case = _case(suite, row.place, row.number.words)
             said = f"{texts.from_to(row)}, {texts.change(row.change)}"
             if row.interval:
-                said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}"
+                said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}"
             if row.once or row.verdict == "inconclusive":
                 ElementTree.SubElement(
                     case, "skipped", {"message": _xml(f"{said}; {row.decision.advice or ''}".rstrip("; "))}
@@ -239,12 +244,13 @@ def as_github(comparison: Comparison) -> str:
     regressed = comparison.of("regressed")
     out = [
         f"::error title={_property(f'regressed: {row.name}')}::"
-        + _data(f"{texts.from_to(row)}, {texts.change(row.change)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}")
+        + _data(f"{texts.from_to(row)}, {texts.change(row.change)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}")
         for row in regressed[:_MOST_ANNOTATIONS]
     ]  # fmt: skip
     summary = f"{texts.sentence(comparison)} {texts.on_the_whole(comparison)}".strip()
     if len(comparison.unmatched):
         summary += f" {fmt.plural(len(comparison.unmatched), 'cell')} without a partner."
+    summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."
     level = "notice" if not regressed else "warning"

@@ -9,6 +9,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from reports import format as fmt
@@ -38,18 +39,21 @@ def change(value: float | None) -> str:
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """`interval((-0.144, -0.122))` is "−14.4 to −12.2": per cent, without the sign."""
+    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2": per cent, without the sign; its ends are bounds, rounded outwards."""
     if ends is None:
         return ""
-    low, high = (_percent(end) if end < 1e4 else "∞" for end in ends)
+    low, high = (
+        _percent(end, rounding) if end < 1e4 else "∞"
+        for end, rounding in zip(ends, (fmt.DOWN, fmt.UP), strict=True)
+    )
     return f"{low} to {high}"
 
 
-def _percent(value: float) -> str:
+def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
     if abs(value) >= 1:
-        return fmt.number(value * 100, 3)
-    text = f"{value * 100:.1f}".replace("-", fmt.MINUS)
-    return "0.0" if text == f"{fmt.MINUS}0.0" else text
+        return fmt.number(value * 100, 3, rounding)
+    rounded = (100 * Decimal(repr(float(value)))).quantize(Decimal("0.1"), rounding)
+    return f"{rounded if rounded else abs(rounded)}".replace("-", fmt.MINUS)
 
 
 def unit_of(row: Row) -> str:
@@ -76,6 +80,11 @@ def runs(row: Row) -> str:
     return f"{len(row.a)} + {len(row.b)} runs"
 
 
+def provisional(row: Row) -> str:
+    """Return what stands behind a verdict that is: ", provisional"."""
+    return ", provisional" if row.provisional else ""
+
+
 def direction(row: Row) -> str:
     """Return "more is better", "less is better", or "neither is better"."""
     return {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}[row.better]
@@ -85,7 +94,10 @@ def direction(row: Row) -> str:
 
 
 def sentence(comparison: Comparison) -> str:
-    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …"."""
+    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
+
+    With one session a side it begins with "Provisional, one session a side: ".
+    """
     counts = comparison.counts
     judged = sum(counts.values())
     once = len(comparison.once)
@@ -93,7 +105,11 @@ def sentence(comparison: Comparison) -> str:
         if not once:
             return "The two sides have no number in common."
         return f"One run on a side: {fmt.plural(once, 'number')}, no verdict."
-    parts = [f"{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} regressed"]
+    provisional = ""
+    if found := comparison.provisional:
+        of_them = "" if found == judged else f" for {fmt.plural(found, 'number')}"
+        provisional = f"Provisional{of_them}, one session a side: "
+    parts = [f"{provisional}{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} regressed"]
     parts.append(f"{fmt.count(counts['improved'])} improved")
     parts.append(f"{fmt.count(counts['same'])} {_are(counts['same'])} the same")
     parts.append(f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive")
@@ -144,7 +160,7 @@ def noise(comparison: Comparison) -> str:
     doubt = (
         " One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. "
         "Give more sessions, or --confirm."
-        if "assumed" in by_source and len(comparison.a.sessions) == len(comparison.b.sessions) == 1
+        if "assumed" in by_source and comparison.provisional
         else ""
     )
     return f"Noise between sessions: {'; '.join(texts)}.{doubt}"
@@ -168,11 +184,14 @@ def _range(numbers: Iterable[int]) -> str:
 
 
 def side(side: Side) -> str:
-    """Return "before.db: node07, 1 session, 120 runs; left out: 2 disturbed, 1 failed"."""
+    """Return "before.db: node07, 3 sessions (one boot within an hour: count as 1), 120 runs; left out: 2 disturbed"."""
     hosts = fmt.words(side.hosts[:3]) + (
         f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
     )
-    text = f"{side.title}: {hosts}, {fmt.plural(len(side.sessions), 'session')}, {fmt.plural(len(side.runs), 'run')}"
+    sessions = fmt.plural(len(side.sessions), "session")
+    if side.evidence < len(side.sessions):
+        sessions += f" (one boot within an hour: count as {side.evidence})"
+    text = f"{side.title}: {hosts}, {sessions}, {fmt.plural(len(side.runs), 'run')}"
     bad = Counter(
         r.record.status if not r.unreadable else "unreadable" for r in (*side.left_out, *side.failed)
     )
@@ -234,6 +253,8 @@ def table(
     out = [*_wrapped("A  ", side(comparison.a)), *_wrapped("B  ", side(comparison.b))]
     for text in comparison.across:
         out += _wrapped("", f"Different programs: {text}. Their numbers differ on one and the same machine.")
+    for text in comparison.clocks:
+        out += _wrapped("", f"A clock was set: {text}.")
     out += ["", *_wrapped("", sentence(comparison)), *_wrapped("", on_the_whole(comparison))]
     for shared in comparison.shared:
         out += _wrapped("", f"Regressed together: {shared.text}.")

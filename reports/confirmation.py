@@ -52,7 +52,7 @@ def asked(found: Comparison) -> Asked:
 
 def _cell(cell: CellOfSide, of: Side) -> Cell:
     """Return where a cell was measured last."""
-    last: Run = max(cell.runs, key=lambda run: (run.session.started_utc, run.record.run_id))
+    last: Run = max(cell.runs, key=lambda run: (of.when[run.file, run.session.session].at, run.record.run_id))
     return Cell(path=Path(of.results.paths[last.file]), point_id=last.record.point_id)
 
 
@@ -70,7 +70,11 @@ def confirmed(
         for run in pair.a.runs
     )
     in_turns = side("A", found.a.title, a) if a is not None else None
-    left = dataclasses.replace(in_turns or found.a, runs=(*(in_turns.runs if in_turns else ()), *stored))
+    left = dataclasses.replace(
+        in_turns or found.a,
+        runs=(*(in_turns.runs if in_turns else ()), *stored),
+        when={**found.a.when, **(in_turns.when if in_turns else {})},
+    )
     right = side("B", found.b.title, b)
     names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
     twins = {wanted.cells[index].key for index in rerun.twins}

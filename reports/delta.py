@@ -126,6 +126,8 @@ def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
     yield f"A is {texts.side(comparison.a)}. B is {texts.side(comparison.b)}."
     for text in comparison.across:
         yield f"Different programs: {text}. Their numbers differ on one and the same machine."
+    for text in comparison.clocks:
+        yield f"A clock was set: {text}."
     if whole := texts.on_the_whole(comparison):
         yield whole
     for shared in comparison.shared:

@@ -125,7 +125,7 @@ def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
     listed = tuple(found)
     unknown = group_by(filter(_is_unknown, listed), _family)
     steps = {
-        family: numbers.common_step(v.value for one in own for v in one.values)
+        family: numbers.last_digit(v.number for one in own for v in one.values)
         for family, own in unknown.items()
     }
     return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in listed)

@@ -21,7 +21,7 @@ from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._quantiles import QUANTILES
 from reports.numbers._repeats import together
-from reports.numbers.model import Buckets, Name, Number, Part, common_step
+from reports.numbers.model import Buckets, Name, Number, Part, common_step, last_digit
 
 
 class NumbersModule(Protocol):
@@ -74,8 +74,8 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
 
 
 def digits_unknown(tool: str, number: Number) -> bool:
-    """Is a number printed by a program whose format nobody knows? Then `common_step` over its values tells the last digit."""
-    return get_parser(tool).PRINTED is None and not number.name.derived and number.step is None
+    """Is a number printed by a program whose format nobody knows? Then all values of its metric tell the last digit."""
+    return get_parser(tool).PRINTED is None and not number.name.derived
 
 
 def drawn(tool: str) -> tuple[str, ...]:
@@ -128,5 +128,5 @@ def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "leading", "numbers",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leading", "numbers",
 ]  # fmt: skip

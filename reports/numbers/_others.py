@@ -17,13 +17,13 @@ def numbers(run: Run) -> Iterator[Number]:
     metrics = parser.METRICS or command.metrics_of(run.point.options)
     rows = [r for r in run.measured() if r.metric in metrics and metrics[r.metric].better != "neither"]
     labels = [n for n in parser.LABELS if len({r.get(n) for r in rows}) > 1]
+    steps = parser.PRINTED if parser.PRINTED is not None else run.parsed.printed() if run.parsed else {}
     seen: set[tuple[Part, str]] = set()
     for row in rows:
         part = part_of(row, *labels)
         if (part, row.metric) not in seen:
             seen.add((part, row.metric))
-            step = (parser.PRINTED or {}).get(row.metric)
-            yield Number.read(row, metrics[row.metric], part, step)
+            yield Number.read(row, metrics[row.metric], part, steps.get(row.metric))
 
 
 def headline(repeats: Sequence[Parsed]) -> str:

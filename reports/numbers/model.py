@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -142,3 +143,12 @@ def common_step(values: Iterable[float]) -> float:
         if all(abs(v / step - round(v / step)) <= 1e-6 for v in known):
             return step
     return 0.0
+
+
+def last_digit(numbers: Iterable[Number]) -> float:
+    """Return the last digit of a metric of an unknown program: what all values share; of few the finest that was printed, else
+    the smallest difference between them; 0 of equal ones."""
+    listed = list(numbers)
+    values = sorted({n.value for n in listed})
+    steps = [n.step for n in listed if n.step]
+    return common_step(values) or min(steps or (b - a for a, b in itertools.pairwise(values)), default=0.0)

@@ -215,7 +215,10 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
             )
             per_tau = 0.0
         quantum = np.array([samples[i].resolution for i in members]) / math.sqrt(12)
-        cells.variance[rows] = np.maximum((squares_a + squares_b) / (df_a + df_b), quantum**2)
+        variance = np.maximum((squares_a + squares_b) / (df_a + df_b), quantum**2)
+        cells.variance[rows] = np.where(
+            variance > 1e-24, variance, estimate.unseen(np.concatenate([a, b], axis=1))
+        )
         cells.df[rows] = df_a + df_b
         cells.per_run[rows] = 1 / n_a + 1 / n_b
         cells.per_tau[rows] = [0.0 if samples[i].interleaved else per_tau for i in members]

@@ -30,6 +30,9 @@ TAU_LEAST = 0.005
 TAU_DF = 30.0
 """Degrees of freedom of a session noise that was not learned from sessions."""
 
+FINEST = 1e-6
+"""No clock and no counter is known to be steadier than one in a million."""
+
 _PAIRS_AT_ONCE = 4_000_000
 
 
@@ -57,6 +60,16 @@ def squares(x: Array, sessions: Sequence[int]) -> tuple[Array, int]:
         total += ((part - part.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
         df += part.shape[1] - 1
     return total, df
+
+
+def unseen(x: Array) -> Array:
+    """Return the variance of a run, (G,), of cells whose repeats are all equal and whose last digit is not known: that of a
+    digit as large as the smallest difference between any two values of the cell, or FINEST. `x`: (G, n)."""
+    import numpy as np
+
+    steps = np.diff(np.sort(x, axis=1), axis=1)
+    least = np.where(steps > 1e-12, steps, np.inf).min(axis=1)
+    return np.where(np.isfinite(least), np.maximum(least, FINEST), FINEST) ** 2 / 12
 
 
 def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0.02, 0.90)) -> Prior | None:

@@ -97,7 +97,7 @@ def test_formats_stand_alone_on_standard_output(here: Path, call: Call) -> None:
     (here / "junit.xml").write_text(out["junit"][1])
     assert JUnitXml.fromfile("junit.xml").failures == 1
     assert out["github"][1].startswith("::error title=regressed%3A sweep")
-    assert out["markdown"][1].startswith("**1 of 3 numbers regressed")
+    assert out["markdown"][1].startswith("**Provisional, one session a side: 1 of 3 numbers regressed")
     assert all("1 of 3 numbers regressed" in stderr for _, _, stderr in out.values())
 
 
@@ -120,7 +120,7 @@ def test_a_summary_goes_where_github_shows_it(
 
     call("compare", "a.db", "b.db", "--format", "github")
 
-    assert (here / "summary.md").read_text().startswith("**1 of 3 numbers regressed")
+    assert (here / "summary.md").read_text().startswith("**Provisional, one session a side: 1 of 3")
 
 
 def test_several_files_a_side(here: Path, call: Call) -> None:

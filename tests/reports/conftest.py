@@ -42,6 +42,7 @@ class Maker:
         self.title = title
         self.programs: dict[str, dict[str, Any]] = {}
         self.facts: Mapping[str, Any] = FACTS
+        self.started, self.ended = "2026-11-21T09:15:02+00:00", "2026-11-21T09:30:00+00:00"
         self.text = "…"
         self.topology = "<topology/>"
         self.groups: dict[str, tuple[Group, ...]] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
@@ -97,7 +98,7 @@ class Maker:
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         with create_result(self.path) as result:
             session = result.begin_session(
-                started_utc="2026-11-21T09:15:02+00:00", version="0.1.0", argv=["pinsweep", "run", "baseline.yaml"], seed=7,
+                started_utc=self.started, version="0.1.0", argv=["pinsweep", "run", "baseline.yaml"], seed=7,
                 host=self.host, facts=self.facts, topology=self.topology, programs=self.programs,
             )  # fmt: skip
             counts: dict[str, int] = {}
@@ -135,7 +136,7 @@ class Maker:
                     "stderr": run["stderr"].encode(),
                 }
                 result.add_run(planned, record, outputs, {})
-            result.end_session(session, "2026-11-21T09:30:00+00:00")
+            result.end_session(session, self.ended)
         return self.path
 
 
