@@ -62,7 +62,7 @@ def session(pool: Path, out: Path, node: Node, *, runs: int, chance: random.Rand
         argv = json.dumps(["run", "acceptance.yaml", "-o", out.name])
         db.execute(
             "UPDATE session SET host = ?, facts = ?, argv = ?",
-            (node.host, json.dumps({**facts, "hostname": node.host}), argv),
+            (node.host, json.dumps({**facts, "hostname": node.host, "boot_id": out.stem}), argv),
         )
         db.execute("DELETE FROM parsed")
         for point_id, sweep, tool in db.execute("SELECT point_id, sweep, tool FROM point").fetchall():

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.facts import FACTS
 from orchestrator.store import Session
 from reports import format as fmt
-from reports import hardware, series
-from reports.frames import Results
+from reports import hardware, series, ways
+from reports.frames import Machine, Results, natural
+from reports.grouping import group_by
 from reports.hardware import Hardware
 from reports.nodes import folded
 from reports.rules import Rule, limits
 from reports.series import Key, Series
-from reports.sessions import SessionKey
+from reports.sessions import SessionKey, clock_warnings, timeline
 from reports.verdicts.fleet import (
-    CONFIRMED,
     LEAST_NODES,
     Everywhere,
     Metric,
@@ -31,6 +31,7 @@ from reports.verdicts.fleet import (
     Status,
     Strip,
     judge_fleet,
+    worst,
 )
 
 WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
@@ -71,16 +72,30 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unmatched:
+    """A cell that some nodes ran in another way than the others: they are not compared with them."""
+
+    what: str
+    nodes: tuple[str, ...]
+    reason: str  # "threads=32, not threads=64 as on 11 nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What a fleet is like."""
 
     groups: tuple[Group, ...]  # the largest first
-    statuses: Mapping[str, Status]  # every node → the worst that any of its numbers says
+    statuses: Mapping[
+        str, Status
+    ]  # every node → the worst that any of its numbers says, or all of them together
     odd: tuple[Odd, ...]  # the worst node first, in it the worst number first
-    everywhere: tuple[Everywhere, ...]  # nodes that no single number accuses or suspects
+    everywhere: tuple[
+        Everywhere, ...
+    ]  # nodes that no single number accuses, or suspects if they are suspected only
     differing: Mapping[
         str, tuple[str, ...]
     ]  # odd node → "microcode 0xd0, not 0xf0": what else is special about it
+    unmatched: tuple[Unmatched, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the nodes that lack it
     warnings: tuple[str, ...]
     rerun: Mapping[str, tuple[str, ...]]  # node → sweeps to run again before anybody is accused
@@ -90,13 +105,8 @@ class Report:
 
     @property
     def accused(self) -> tuple[str, ...]:
-        """Nodes that are slow or broken, or a little slow everywhere, in three sessions or more."""
-        slow = [node for node, status in self.statuses.items() if status in ACCUSED]
-        return tuple(dict.fromkeys([*slow, *(e.name for e in self.everywhere if self.confirmed(e.name))]))
-
-    def confirmed(self, node: str) -> bool:
-        """Was a node measured in so many sessions that what is said of it is more than a suspicion?"""
-        return len(self.sessions[node]) >= CONFIRMED
+        """Nodes that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
+        return tuple(node for node, status in self.statuses.items() if status in ACCUSED)
 
     def by_status(self) -> dict[Status, list[str]]:
         return {word: [n for n, s in self.statuses.items() if s == word] for word in WORDS}
@@ -110,53 +120,58 @@ def build(
     `baseline`: past sessions of good nodes, to compare with instead of with each other; each group takes those of its own
     hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
     """
-    nodes = _Nodes(results)
-    collected = series.collect_some(results)
-    past = _past(baseline) if baseline else {}
+    nodes = _Nodes(results, baseline)
+    collected = sorted(series.collect_some(results), key=_order)
+    past = _past(series.collect_some(baseline), nodes, baseline) if baseline else {}
     groups, odd, warnings = [], [], list(nodes.warnings)
     statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
     everywhere: list[Everywhere] = []
+    unmatched: list[Unmatched] = []
     missing: list[tuple[str, tuple[str, ...]]] = []
     fitted: set[int] = set()
     largest = next(iter(nodes.groups), None)
     for kind, members in nodes.groups.items():
-        metrics, of = [], []
-        for one in collected:
-            values = nodes.values(one, members)
-            if not values:
-                continue
-            known = past.get((kind, one.key), ())
+        of = ways.told_apart(nodes.of(one, members) for one in collected)
+        metrics = []
+        for one in of:
             asked = limits(rules, one)
             fitted |= {i for i, rule in enumerate(rules) if rule.fits(one)}
             metrics.append(
                 Metric(
-                    key=one.key, group=kind.name, better=one.better, values=values, resolution=one.resolution,
-                    baseline=known, floor=asked.floor, tolerance=asked.tolerance,
+                    key=one.key, group=kind.name, better=one.better, values=nodes.values(one), resolution=one.resolution,
+                    baseline=past.get((kind, *_made(one)), ()), floor=asked.floor, tolerance=asked.tolerance,
                 )
             )  # fmt: skip
-            of.append(one)
         judged = judge_fleet(metrics, threshold=threshold)
-        statuses |= judged.statuses
-        everywhere += [e for e in judged.everywhere if judged.statuses[e.name] in ("ok", "fast")]
+        for node, status in judged.statuses.items():
+            statuses[node] = worst(statuses[node], status)
+        everywhere += [
+            e
+            for e in judged.everywhere
+            if judged.statuses[e.name] not in (ACCUSED if e.confirmed else {*ACCUSED, "suspicious"})
+        ]
         odd += [
             Odd(node=node.name, series=one, strip=strip, found=node)
             for one, strip in zip(of, judged.strips, strict=True)
             for node in strip.nodes
             if node.status not in ("ok", "unknown")
         ]
-        missing += _missing(of, metrics, members)
+        apart, gaps = _lacking(of, metrics, members)
+        unmatched += apart
+        missing += gaps
         sessions = max((len(m.baseline) for m in metrics), default=0)
-        apart = kind.differences(largest) if largest and kind != largest else ""
         groups.append(
             Group(
                 hardware=kind, nodes=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)),
-                apart=apart, baseline=sessions,
+                apart=kind.differences(largest) if largest and kind != largest else "", baseline=sessions,
             )
         )  # fmt: skip
         if baseline and not sessions:
             warnings.append(
                 f"the baseline has none of these numbers from this hardware: {kind.name} ({folded(members)})"
             )
+    for whole in everywhere:
+        statuses[whole.name] = worst(statuses[whole.name], "slow" if whole.confirmed else "suspicious")
     warnings += [
         f"{rule.mark}: this rule fits no number of these files"
         for i, rule in enumerate(rules)
@@ -164,115 +179,196 @@ def build(
     ]
     warnings += _programs(collected)
     ordered = _worst_first(odd)
-    rerun = _rerun(ordered, everywhere, nodes.sessions, collected)
     warnings += _scatter(ordered, len(statuses))
     return Report(
         groups=tuple(groups),
         statuses=statuses,
         odd=tuple(ordered),
-        everywhere=tuple(sorted(everywhere, key=lambda e: -e.z)),
+        everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
         differing=_differing(groups, nodes.sessions, {o.node for o in ordered} | {e.name for e in everywhere}),
+        unmatched=tuple(unmatched),
         missing=tuple(missing),
         warnings=tuple(warnings),
-        rerun=rerun,
+        rerun=_rerun(ordered, everywhere, collected),
         sessions=nodes.sessions,
         files=nodes.files,
         threshold=threshold,
     )  # fmt: skip
 
 
+def _order(one: Series) -> tuple[object, ...]:
+    """Sort key of numbers: the same whatever the order of the files."""
+    labels = [natural(value) for value in one.values[0].run.point.labels().values()]
+    return one.key.tool, one.key.sweep, labels, one.key.program, one.key.point_id
+
+
+def _made(one: Series) -> tuple[Hashable, ...]:
+    """Return which number it is, and how it was made."""
+    return one.key, ways.way(one.values[0].run)
+
+
 # --- nodes and groups --------------------------------------------------------------------------------------
 
 
 class _Nodes:
-    """Which session is which node: its host's name, and the file's where hosts of different hardware have one name."""
+    """Which session is which node: a host's, or one's of several kinds of hardware that have the host's name."""
 
-    def __init__(self, results: Results) -> None:
-        kinds = hardware.kinds(m.session for m in results.machines)
-        per_host: dict[str, dict[Hardware, list[str]]] = {}
-        for machine, kind in zip(results.machines, kinds, strict=True):
-            per_host.setdefault(machine.host, {}).setdefault(kind, []).append(machine.file)
-        self.warnings: list[str] = []
+    def __init__(self, results: Results, baseline: Results | None) -> None:
+        past = baseline.machines if baseline else ()
+        kinds = hardware.kinds(m.session for m in (*results.machines, *past))
+        self.kinds = {_key(m): kind for m, kind in zip(past, kinds[len(results.machines) :], strict=True)}
+        self.when = timeline(results.machines)
+        of = {_key(m): (m, kind) for m, kind in zip(results.machines, kinds, strict=False)}
+        of = {key: of[key] for key in self.when}  # the earliest first
+        self.warnings = clock_warnings(results.machines, self.when)
         self.names: dict[SessionKey, str] = {}
-        self.sessions: dict[str, tuple[Session, ...]] = {}
-        self.files: dict[str, tuple[str, ...]] = {}
         groups: dict[Hardware, list[str]] = {}
-        for host, own in per_host.items():
-            if len(own) > 1:
-                first, second = list(own)[:2]
+        for host, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
+            by_kind = group_by(own, lambda item: item[1][1])
+            names = _names(host, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
+            if len(names) > 1:
+                first, second = list(names)[:2]
                 self.warnings.append(
-                    f"several machines are called {host}: {second.differences(first)}; each file counts as a node of its own"
+                    f"several machines are called {host}, or its hardware changed: {second.differences(first)}; "
+                    f"they count as {fmt.words(names.values())}"
                 )
-        for machine, kind in zip(results.machines, kinds, strict=True):
-            name = machine.host if len(per_host[machine.host]) == 1 else f"{machine.host} ({machine.file})"
-            self.names[machine.file, machine.session.session] = name
-            self.sessions[name] = (*self.sessions.get(name, ()), machine.session)
-            self.files[name] = tuple(dict.fromkeys((*self.files.get(name, ()), machine.file)))
-            if name not in groups.setdefault(kind, []):
-                groups[kind].append(name)
-        self.groups = dict(sorted(groups.items(), key=lambda g: -len(g[1])))
+            for kind, same in by_kind.items():
+                self.names |= {key: names[kind] for key, _ in same}
+                groups.setdefault(kind, []).append(names[kind])
+        by_name = group_by(of, self.names.__getitem__)
+        self.sessions = {name: tuple(of[key][0].session for key in by_name[name]) for name in sorted(by_name)}
+        self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
+        self.groups = dict(sorted(groups.items(), key=lambda g: (-len(g[1]), g[0].name)))
 
-    def values(self, one: Series, members: Sequence[str]) -> dict[str, list[float]]:
-        """Return node → the median of each of its sessions, of the nodes of a group, in their order."""
-        found: dict[str, list[float]] = {name: [] for name in members}
-        for session, runs in one.sessions().items():
-            if (name := self.names[session]) in found:
-                found[name].append(statistics.median(runs))
-        return {name: medians for name, medians in found.items() if medians}
+    def of(self, one: Series, members: Sequence[str]) -> Series:
+        """Return what the nodes of a group say of a number."""
+        return replace(one, values=tuple(v for v in one.values if self.names[v.session] in members))
+
+    def values(self, one: Series) -> dict[str, list[float]]:
+        """Return node → the median of each of its sessions; what is one piece of evidence is one session."""
+        hours = group_by(one.values, lambda v: (self.names[v.session], self.when[v.session].evidence))
+        medians = [
+            (name, statistics.median(v.value for v in own)) for (name, _), own in sorted(hours.items())
+        ]
+        return {name: [value for _, value in own] for name, own in group_by(medians, lambda m: m[0]).items()}
 
 
-def _past(baseline: Results) -> dict[tuple[Hardware, Key], tuple[float, ...]]:
-    """Return (hardware, number) → the median of each session of a baseline."""
-    kinds = hardware.kinds(m.session for m in baseline.machines)
-    of = {(m.file, m.session.session): kind for m, kind in zip(baseline.machines, kinds, strict=True)}
-    found: dict[tuple[Hardware, Key], tuple[float, ...]] = {}
-    for one in series.collect_some(baseline):
-        for session, runs in one.sessions().items():
-            key = of[session], one.key
-            found[key] = (*found.get(key, ()), statistics.median(runs))
-    return found
+def _key(machine: Machine) -> SessionKey:
+    return machine.file, machine.session.session
+
+
+def _names(host: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
+    """Return what the machines of one name are called: by their file, where each has one of its own, else by what differs."""
+    if len(files) == 1:
+        return dict.fromkeys(files, host)
+    own = {kind: set(names) for kind, names in files.items()}
+    if all(len(names) == 1 for names in own.values()) and len(set.union(*own.values())) == len(own):
+        return {kind: f"{host} ({names.pop()})" for kind, names in own.items()}
+    return {kind: f"{host} ({kind.beside(files)})" for kind in files}
+
+
+def _past(
+    collected: Iterable[Series], nodes: _Nodes, baseline: Results
+) -> dict[tuple[Hashable, ...], list[float]]:
+    """Return (hardware, number, way) → the median of each session of a baseline."""
+    when = timeline(baseline.machines)
+    values = [(nodes.kinds[v.session], one.key, ways.way(v.run), v) for one in collected for v in one.values]
+    hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
+    medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]
+    return {made: [value for _, value in own] for made, own in group_by(medians, lambda m: m[0]).items()}
 
 
 # --- what is odd -------------------------------------------------------------------------------------------
 
 
 def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
-    by_node: dict[str, list[Odd]] = {}
-    for one in odd:
-        by_node.setdefault(one.node, []).append(one)
+    def rank(one: Odd) -> tuple[int, float, str]:
+        return WORDS.index(one.found.status), -abs(one.found.worse or 0.0), one.series.name
 
-    def rank(one: Odd) -> tuple[int, float]:
-        return WORDS.index(one.found.status), -abs(one.found.worse or 0.0)
-
-    for members in by_node.values():
-        members.sort(key=rank)
-    nodes = sorted(
-        by_node.values(), key=lambda members: (rank(members[0])[0], -len(members), rank(members[0]))
-    )
-    return [one for members in nodes for one in members]
+    by_node = {node: sorted(own, key=rank) for node, own in group_by(odd, lambda one: one.node).items()}
+    nodes = sorted(by_node, key=lambda n: (rank(by_node[n][0])[0], -len(by_node[n]), rank(by_node[n][0]), n))
+    return [one for node in nodes for one in by_node[node]]
 
 
-def _missing(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """A cell as it was run in one way: its numbers, and the nodes that ran it so."""
+
+    numbers: tuple[Series, ...]
+    nodes: frozenset[str]
+
+    @property
+    def key(self) -> Key:
+        return self.numbers[0].key
+
+    def instead_of(self, other: _Cell) -> bool:
+        """Did its nodes run it in the place of the other: the same in another way, or what none runs beside the other?"""
+        if (self.key.tool, self.key.sweep) != (other.key.tool, other.key.sweep):
+            return False
+        return self.key.point_id == other.key.point_id or self.nodes.isdisjoint(other.nodes)
+
+
+def _lacking(
     of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
-) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Return the numbers that some nodes of a group lack, a whole cell as one, and one that most lack as theirs who have it."""
-    lacking: dict[str, dict[tuple[str, ...], list[Series]]] = {}
-    for one, metric in zip(of, metrics, strict=True):
-        without = tuple(name for name in members if name not in metric.values)
-        lacking.setdefault(one.cell, {}).setdefault(without, []).append(one)
-    for cell, found in lacking.items():
-        for without, (first, *rest) in found.items():
+) -> tuple[list[Unmatched], list[tuple[str, tuple[str, ...]]]]:
+    """Return the cells that some nodes of a group ran in another way than most, and the numbers that nodes lack
+    otherwise: a whole cell as one."""
+    have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
+    cells = [
+        _Cell(numbers=tuple(own), nodes=frozenset(node for one in own for node in have[id(one)]))
+        for own in group_by(of, lambda one: (one.cell, *_made(one)[1:], one.key.program)).values()
+    ]
+    cells.sort(key=lambda cell: -len(cell.nodes))
+    rows: list[tuple[tuple[str, ...], str, str]] = []
+    missing: list[tuple[str, tuple[str, ...]]] = []
+    for i, cell in enumerate(cells):
+        others = [other for other in cells[:i] if cell.instead_of(other)]
+        smaller = [other for other in cells[i + 1 :] if other.instead_of(cell)]
+        if others:
+            rows.append((tuple(sorted(cell.nodes)), _otherwise(cell, others), cell.numbers[0].cell))
+            continue
+        told = frozenset(node for other in smaller for node in other.nodes)
+        lacks = {
+            id(one): tuple(m for m in members if m not in have[id(one)] and m not in told)
+            for one in cell.numbers
+        }
+        by_nodes = group_by(cell.numbers, lambda one: lacks[id(one)])  # noqa: B023 (called at once)
+        for without, same in by_nodes.items():
             if without:
-                more = f" and {fmt.plural(len(rest), 'more number', 'more numbers')}" if rest else ""
-                yield cell if len(found) == 1 else f"{first.name}{more}", without
+                names = [one.name for one in same]
+                missing.append(
+                    (cell.numbers[0].cell if len(by_nodes) == 1 else _and_more(names, "number"), without)
+                )
+    unmatched = [
+        Unmatched(what=_and_more([cell for *_, cell in same], "cell"), nodes=nodes, reason=reason)
+        for (nodes, reason), same in group_by(rows, lambda row: row[:2]).items()
+    ]
+    return unmatched, missing
+
+
+def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
+    """Say in what a cell differs from the nearest of those that other nodes ran."""
+    own = ways.facts(cell.numbers[0])
+    theirs = [ways.facts(other.numbers[0]) for other in others]
+    nearest = min(range(len(others)), key=lambda i: len(ways.differing([own, theirs[i]])))
+    names = ways.differing([own, theirs[nearest]])[:4]
+    on = fmt.plural(len(others[nearest].nodes), "node")
+    return (
+        f"{fmt.words(ways.said(own, names))}, not {fmt.words(ways.said(theirs[nearest], names))} as on {on}"
+    )
+
+
+def _and_more(names: Sequence[str], noun: str) -> str:
+    more = len(names) - 1
+    return f"{names[0]} and {fmt.plural(more, f'more {noun}')}" if more else names[0]
 
 
 def _programs(collected: Iterable[Series]) -> list[str]:
     """Say where a tool's numbers come from different programs: they are never compared with one another."""
-    by_tool: dict[str, list[str]] = {}
-    for one in collected:
-        if one.key.program not in by_tool.setdefault(one.key.tool, []):
-            by_tool[one.key.tool].append(one.key.program)
+    by_tool = {
+        tool: sorted({one.key.program for one in own})
+        for tool, own in group_by(collected, lambda one: one.key.tool).items()
+    }
     return [
         f"numbers of {tool} come from {fmt.words(programs)}: nodes with one are not compared with nodes with another"
         for tool, programs in by_tool.items()
@@ -316,18 +412,11 @@ def _differing(
 
 
 def _rerun(
-    odd: Iterable[Odd],
-    everywhere: Iterable[Everywhere],
-    sessions: Mapping[str, Sequence[Session]],
-    collected: Iterable[Series],
+    odd: Iterable[Odd], everywhere: Iterable[Everywhere], collected: Iterable[Series]
 ) -> dict[str, tuple[str, ...]]:
     """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all."""
-    out: dict[str, dict[str, None]] = {}
-    for one in odd:
-        if one.found.status == "suspicious":
-            out.setdefault(one.node, {})[one.series.key.sweep] = None
-    sweeps = list(dict.fromkeys(one.key.sweep for one in collected))
-    for whole in everywhere:
-        if len(sessions[whole.name]) < CONFIRMED:
-            out.setdefault(whole.name, {}).update(dict.fromkeys(sweeps))
-    return {name: tuple(found) for name, found in out.items()}
+    wanted = [(one.node, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
+    sweeps = dict.fromkeys(one.key.sweep for one in collected)
+    wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
+    by_node = group_by(wanted, lambda row: row[0])
+    return {node: tuple(dict.fromkeys(sweep for _, sweep in own)) for node, own in by_node.items()}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from reports import fleet_text, page, render
 from reports import format as fmt
+from reports import page, render
 from reports.charts import _strip
 from reports.files import write_whole
 from reports.fleet import Odd, Report
@@ -181,6 +181,11 @@ def _checks(report: Report) -> Iterable[page.Check]:
                 level="info", subject="Not judged.",
                 text=f"{nodes}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
             )  # fmt: skip
+    if report.unmatched:
+        yield page.Check(
+            level="warn", subject="Not compared.", text="Some nodes ran cells in another way than most.",
+            items=tuple(f"{one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched),
+        )  # fmt: skip
     if report.missing:
         yield page.Check(
             level="warn", subject="Missing numbers.", text="Some nodes lack what others have.",
@@ -214,19 +219,16 @@ def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
     mild = {e.name: e for e in report.everywhere}
     for node in [*by_node, *(name for name in mild if name not in by_node)]:
         own = by_node.get(node, [])
-        status: str = own[0].found.status if own else ""
-        if node in mild:
-            status = "slow everywhere" if report.confirmed(node) else "suspicious"
         first = own[0] if own else None
         yield Suspect(
             node=node,
             anchor=render.anchor(f"node {node}"),
-            verdict=status,
+            verdict=report.statuses[node],
             bad=node in report.accused,
             number=first.series.name if first else f"{fmt.percent(mild[node].worse)} worse on average over {mild[node].metrics} numbers",
             value=fmt.quantity(first.found.value, first.series.unit) if first else "",
             median=fmt.quantity(first.strip.middle, first.series.unit) if first else "",
-            change=fleet_text.change_text(first) if first else "",
+            change=fmt.change(first.change) if first else "",
             z=fmt.number(first.found.z if first else mild[node].z, 2),
             odd=str(len(own)),
             special="; ".join(report.differing.get(node, ())),
@@ -243,7 +245,7 @@ def _numbers(own: Sequence[Odd]) -> Table:
             (
                 o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
                 fmt.quantity(o.found.value, o.series.unit), fmt.quantity(o.strip.middle, o.series.unit),
-                fleet_text.change_text(o), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
+                fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
             )
             for o in own
         ),

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from reports import format as fmt
 from reports.columns import columns, printable
-from reports.fleet import ACCUSED, Group, Odd, Report
+from reports.fleet import Group, Odd, Report
 from reports.grouping import group_by
 from reports.nodes import folded
 from reports.verdicts.fleet import Status
@@ -27,7 +27,7 @@ _MISSING = 20
 def as_text(report: Report, *, everything: bool = False) -> str:
     """Return the verdict, the worst first. `everything`: all numbers of each odd node, not the five worst."""
     blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
-    blocks += [_differing(report), _missing(report, everything)]
+    blocks += [_differing(report), _unmatched(report), _missing(report, everything)]
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
     return "\n\n".join(filter(None, blocks))
 
@@ -36,19 +36,11 @@ def summary(report: Report) -> str:
     """Return "40 nodes: 36 ok, 3 slow, 1 suspicious", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
     told = ", ".join(f"{n} {_SAID.get(word, word)}" for word, n in counts.items() if n)
-    more = f", {len(report.everywhere)} slightly slow everywhere" if report.everywhere else ""
-    return f"{fmt.plural(len(report.statuses), 'node')}: {told}{more}"
+    return f"{fmt.plural(len(report.statuses), 'node')}: {told}"
 
 
 def _verdict(report: Report) -> str:
-    rows: list[tuple[str, str]] = [
-        (_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names
-    ]
-    if report.everywhere:
-        rows.insert(
-            sum(word in ACCUSED for word, _ in rows),
-            ("slow everywhere", folded(e.name for e in report.everywhere)),
-        )
+    rows = [(_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
     return "\n".join([summary(report), *columns(rows, indent=2)])
 
 
@@ -69,12 +61,6 @@ def _groups(report: Report) -> Iterable[str]:
         yield "\n".join(lines)
 
 
-def change_text(odd: Odd) -> str:
-    """Return "−8.1 %" in the number's own sign."""
-    change = odd.change
-    return fmt.NOTHING if change is None else f"{'+' if change > 0 else ''}{fmt.number(change * 100, 2)} %"
-
-
 def _odd(report: Report, everything: bool) -> str:
     if not report.odd:
         return ""
@@ -93,7 +79,7 @@ def _odd(report: Report, everything: bool) -> str:
             (
                 odd.node if shown[odd.node] == 1 else "", found.status,
                 odd.series.name + (f" ({found.reason})" if found.reason else ""),
-                fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), change_text(odd),
+                fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
             )
         )  # fmt: skip
@@ -111,7 +97,7 @@ def _everywhere(report: Report) -> str:
     return "\n".join(
         printable(
             f"{e.name}: slightly slow everywhere, {fmt.percent(e.worse)} worse on average over {e.metrics} numbers (z {fmt.number(e.z, 2)})"
-            + ("" if report.confirmed(e.name) else "; fewer than three sessions: a suspicion")
+            + ("" if e.confirmed else "; fewer than three sessions: a suspicion")
         )
         for e in report.everywhere
     )
@@ -122,6 +108,11 @@ def _differing(report: Report) -> str:
         return ""
     lines = [f"  {node}: {'; '.join(words)}" for node, words in report.differing.items()]
     return "\n".join(["what else is special about these nodes", *map(printable, lines)])
+
+
+def _unmatched(report: Report) -> str:
+    lines = [f"  {one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched]
+    return "\n".join(["not compared with the other nodes", *map(printable, lines)]) if lines else ""
 
 
 def _missing(report: Report, everything: bool) -> str:
@@ -138,8 +129,9 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {nodes: {word: [host]}, groups, odd, everywhere, differing, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [node], nodes: {word: [node]}, groups, odd, everywhere, differing, unmatched, missing, rerun, warnings}; values in base units."""
     document = {
+        "accused": list(report.accused),
         "nodes": {word: names for word, names in report.by_status().items() if names},
         "folded": {word: folded(names) for word, names in report.by_status().items() if names},
         "groups": [_group_json(group) for group in report.groups],
@@ -150,11 +142,14 @@ def as_json(report: Report) -> str:
                 "z": e.z,
                 "worse": e.worse,
                 "numbers": e.metrics,
-                "confirmed": report.confirmed(e.name),
+                "confirmed": e.confirmed,
             }
             for e in report.everywhere
         ],
         "differing": {node: list(words) for node, words in report.differing.items()},
+        "unmatched": [
+            {"what": one.what, "nodes": list(one.nodes), "reason": one.reason} for one in report.unmatched
+        ],
         "missing": [{"what": what, "nodes": list(nodes)} for what, nodes in report.missing],
         "rerun": {node: list(sweeps) for node, sweeps in report.rerun.items()},
         "warnings": list(report.warnings),
@@ -199,25 +194,21 @@ def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> s
     captured = wanted.pop((), [])
     lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
     for argv, nodes in wanted.items():
+        hosts = list(dict.fromkeys(report.sessions[node][-1].host for node in nodes))
         remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"
         if via == "clush":
-            lines.append(shlex.join(["clush", "-b", "-w", folded(map(_host, nodes)), remote]))
+            lines.append(shlex.join(["clush", "-b", "-w", folded(hosts), remote]))
         elif via == "ssh":
-            lines += [shlex.join(["ssh", "--", _host(node), remote]) for node in nodes]
+            lines += [shlex.join(["ssh", "--", host, remote]) for host in hosts]
         else:
             lines += [
-                shlex.join(["sbatch", "-w", _host(node), "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
-                for node in nodes
+                shlex.join(["sbatch", "-w", host, "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
+                for host in hosts
             ]  # fmt: skip
     if captured:
         lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
     lines += ["# then, with the files that they wrote beside the old ones", shlex.join(judge)]
     return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
-
-
-def _host(node: str) -> str:
-    """Return the host's name of a node that is told apart by its file."""
-    return node.split(" (", 1)[0]
 
 
 _NOT_AGAIN: Final = {"-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0}

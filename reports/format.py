@@ -147,6 +147,11 @@ def percent(share: float | None, digits: int = 2) -> str:
     return NOTHING if share is None else f"{number(share * 100, digits)} %"
 
 
+def change(share: float | None) -> str:
+    """How far a number moved, in its own sign: `change(0.51)` is "+51 %", `change(-0.081)` is "−8.1 %"."""
+    return f"{'+' if share and share > 0 else ''}{percent(share)}"
+
+
 def seconds(value: float | None) -> str:
     """A duration for people: "0.42 s", "12.3 s", "3 min 20 s", "1 h 5 min"."""
     if value is None:

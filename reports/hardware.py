@@ -2,74 +2,88 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from orchestrator.facts import FACTS
 from orchestrator.store import Session
 from orchestrator.topology import Topology
 from reports import format as fmt
+from reports.grouping import group_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
     """A kind of machine: what and its words. What was not recorded is "", and the same as what was not recorded elsewhere."""
 
-    facts: tuple[tuple[str, str], ...]  # ("processor", …), ("layout", …), ("memory", "256 GiB"), …
+    facts: tuple[tuple[str, str], ...]  # ("processor", …), ("layout", …), ("memory", "245 GiB"), …
 
     @property
     def name(self) -> str:
         return ", ".join(filter(None, dict(self.facts).values())) or "hardware not recorded"
 
     def differences(self, other: Hardware) -> str:
-        """Return what differs from another kind: "memory 176 GiB, not 192 GiB"; "" if nothing does."""
+        """Return what differs from another kind: "memory 173 GiB, not 189 GiB"; "" if nothing does."""
         return "; ".join(
             f"{label} {own or 'not recorded'}, not {its or 'not recorded'}"
             for (label, own), (_, its) in zip(self.facts, other.facts, strict=True)
             if own != its
         )
 
+    def beside(self, others: Iterable[Hardware]) -> str:
+        """Return what tells it from others of one name: "memory 173 GiB"."""
+        differ = {what for other in others for what, its in other.facts if its != dict(self.facts)[what]}
+        return ", ".join(f"{what} {its or 'not recorded'}" for what, its in self.facts if what in differ)
+
 
 def kinds(sessions: Iterable[Session]) -> list[Hardware]:
     """Return the hardware of each session, in order.
 
     Memory modules count only where every session knows its own: reading them takes root, and half a fleet may have run
-    without.
+    without. Sizes of memory are compared among equal machines: what a kernel leaves of it differs by host, and less than a module.
     """
     listed = list(sessions)
     modules = all(session.facts.get("dimms") for session in listed)
     layouts: dict[str, str] = {}
-    found = []
+    rows = []
     for session in listed:
         form = _OWN.sub("", session.topology_text)
         if form not in layouts:
             layouts[form] = layout(session.topology)
-        said = {fact.words: fact.text(session.facts) for fact in FACTS if fact.hardware}
-        said["memory"] = installed(session.facts.get("memory_bytes"))
-        if not modules:
-            said["memory modules"] = ""
-        processor, *rest = said.items()
-        found.append(Hardware(facts=(processor, ("layout", layouts[form]), *rest)))
-    return found
+        processor, *rest = ((f.words, f.text(session.facts)) for f in FACTS if f.hardware)
+        rows.append(dict([processor, ("layout", layouts[form]), *rest]))
+    for same in group_by(range(len(rows)), lambda i: (rows[i]["processor"], rows[i]["layout"])).values():
+        texts = sizes(listed[i].facts.get("memory_bytes") for i in same)
+        for i, text in zip(same, texts, strict=True):
+            rows[i] |= {"memory": text} | ({} if modules else {"memory modules": ""})
+    return [Hardware(facts=tuple(row.items())) for row in rows]
 
 
 _OWN = re.compile(r"<(?:info|page_type) [^>]*/>|(?:local_memory|gp_index|complete_\w+)=\"[^\"]*\"")
 """What equal machines tell differently in hwloc's XML: names, serial numbers, free pages. Parsing a thousand times takes a minute."""
 
 
-def installed(memory_bytes: Any) -> str:  # noqa: ANN401 (a fact: anything JSON holds)
-    """Return the size of the memory modules from what the kernel left of them: 263 012 155 392 B are "256 GiB".
+def sizes(memory: Iterable[Any]) -> list[str]:
+    """Return the memory of each machine, in order, one text for those that have as much: the median of what their kernels have."""
+    listed = [size if isinstance(size, int | float) and size > 0 else 0 for size in memory]
+    groups: list[list[float]] = []
+    for size in sorted(listed):
+        if groups and size - groups[-1][-1] <= _less_than_a_module(size):
+            groups[-1].append(size)
+        else:
+            groups.append([size])
+    return [
+        next(fmt.size(median(g)) if size else "" for g in groups if g[0] <= size <= g[-1]) for size in listed
+    ]
 
-    Rounded up to a sixteenth of the power of two above it: firmware and kernel keep less than that to themselves, and a
-    module that is missing is more.
-    """
-    if not isinstance(memory_bytes, int | float) or memory_bytes <= 0:
-        return ""
-    step = 2.0 ** (math.ceil(math.log2(memory_bytes)) - 4)
-    return fmt.size(math.ceil(memory_bytes / step) * step)
+
+def _less_than_a_module(size: float) -> float:
+    """Return how many bytes equal machines may differ by: 2 %, a module of 32 being 3 %; of a small memory what a crash kernel
+    takes, 1.5 GiB, but never 4 %."""
+    return max(0.02 * size, min(1.5 * 2**30, 0.04 * size))
 
 
 def layout(topology: Topology | None) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from reports import format as fmt
 from reports.columns import columns, printable
 from reports.history import LEAST, History, Report, Step
-from reports.verdicts.history import Change
 
 _NUMBERS = 8
 
@@ -47,12 +46,6 @@ def counts_text(step: Step) -> str:
     return ", ".join(f"{n} {word}" for n, word in counts if n)
 
 
-def change_text(change: Change) -> str:
-    """Return "−7.4 %"."""
-    percent = (change.ratio - 1) * 100
-    return f"{'+' if percent > 0 else ''}{fmt.number(percent, 2)} %"
-
-
 def _step(step: Step, everything: bool) -> str:
     when = step.moment.session.started_utc[:16].replace("T", " ")
     lines = [printable(f"{when}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
@@ -60,7 +53,7 @@ def _step(step: Step, everything: bool) -> str:
     rows = [
         (
             change.word, history.series.name, fmt.quantity(change.before, history.series.unit), "→",
-            fmt.quantity(change.after, history.series.unit), change_text(change),
+            fmt.quantity(change.after, history.series.unit), fmt.change(change.ratio - 1),
         )
         for history, change in shown
     ]  # fmt: skip

@@ -24,6 +24,13 @@ def text_width(text: str, size: float = 12) -> float:
     return sum(_WIDTHS.get(c, 650) for c in text) / 1000 * size * 1.1
 
 
+def fitting(text: str, width: float) -> str:
+    """Return `text`, cut to what fits into `width` px; never below eight letters."""
+    while text_width(text) > width and len(text) > 8:
+        text = text.removesuffix("…")[:-1] + "…"
+    return text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """A label: which one, and its offset in px from its anchor (dx to the right, dy downwards)."""

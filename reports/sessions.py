@@ -8,7 +8,7 @@ other sessions of its boot say whether its clock was right.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -49,6 +49,23 @@ def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
                 first = key
             found[key] = When(at=at[key][0], evidence=first, stepped=at[key][1])
     return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+
+
+def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
+    """Return a sentence for each session whose wall clock is not to be believed, the first few."""
+    told = [
+        f"{m.host}, the session of {m.session.started_utc[:16].replace('T', ' ')} ({m.file}): {when[_key(m)].stepped}"
+        for m in sorted(machines, key=lambda m: (m.host, when[_key(m)].at, m.file))
+        if when[_key(m)].stepped
+    ]
+    rest = len(told) - _MOST_TOLD
+    return [
+        *told[:_MOST_TOLD],
+        *([f"and {fmt.plural(rest, 'more session')} with a wrong clock"] if rest > 0 else []),
+    ]
+
+
+_MOST_TOLD: Final = 5
 
 
 def _key(machine: Machine) -> SessionKey:

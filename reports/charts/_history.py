@@ -8,7 +8,7 @@ from reports import format as fmt
 from reports import labels, model, scales, vega
 from reports.charts import _common as common
 from reports.history import History, Report, Step
-from reports.history_text import change_text, counts_text, difference_text
+from reports.history_text import counts_text, difference_text
 from reports.model import Figure, Panel, Table, panel
 from reports.vega import Frame, Rows, Spec
 from reports.verdicts.history import Change
@@ -85,7 +85,9 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         ]
         return vega.fill("history", frame=frame, x=x, y=y, series=series, data=data)
 
-    told = "; ".join(f"{c.word} by {change_text(c)} on {history.moments[c.index].date}" for c in history.news)
+    told = "; ".join(
+        f"{c.word}, {fmt.change(c.ratio - 1)}, on {history.moments[c.index].date}" for c in history.news
+    )
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
@@ -100,12 +102,12 @@ def _note(change: Change, step: Step, plot: common.Plot) -> dict[str, object]:
     """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
     the level does not run through it; to the left where there is more room."""
     px, width = plot.at(change.index + 0.5, plot.y.low)[0], plot.frame.plot_width
-    text = f"{change_text(change)}  {_short(step)}".strip()
+    text = f"{fmt.change(change.ratio - 1)}  {_short(step)}".strip()
     right = width - px - 10 >= min(labels.text_width(text), 0.4 * width)
     above = (change.after < change.before) == right
     return {
         "x": change.index + 0.5, "y": plot.y.high if above else plot.y.low,
-        "text": _fitting(text, (width - px if right else px) - 10), "dx": 6 if right else -6, "dy": 12 if above else -8,
+        "text": labels.fitting(text, (width - px if right else px) - 10), "dx": 6 if right else -6, "dy": 12 if above else -8,
         "align": "left" if right else "right",
     }  # fmt: skip
 
@@ -127,12 +129,6 @@ def _sessions(history: History, most: int) -> scales.Axis:
     return scales.Axis(kind="linear", low=0.5, high=n + 0.5, ticks=ticks, title="Session, by its day")
 
 
-def _fitting(text: str, width: float) -> str:
-    while labels.text_width(text) > width and len(text) > 8:
-        text = text.removesuffix("…")[:-1] + "…"
-    return text
-
-
 def _steps(steps: Sequence[Step]) -> Table:
     return Table(
         columns=("From", "Numbers", "What changed on the machine"),
@@ -149,7 +145,7 @@ def _numbers(changed: Sequence[History]) -> Table:
         rows=tuple(
             (
                 h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.unit),
-                fmt.quantity(c.after, h.series.unit), change_text(c),
+                fmt.quantity(c.after, h.series.unit), fmt.change(c.ratio - 1),
             )
             for h in changed
             for c in h.news

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reports import fleet
+from reports import fleet, series, ways
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts import _strip
@@ -49,7 +49,7 @@ def figures(results: Results) -> tuple[Figure, ...]:
         for number, group in enumerate(report.groups, 1)
         if (figure := _strip.figure(group, report, number, several))
     ]
-    found = rows({one.key: one for group in report.groups for one, _ in group.strips}.values())
+    found = rows(ways.told_apart(series.collect_some(results)))
     if drawn and found:
         drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found)))
     return tuple(drawn)

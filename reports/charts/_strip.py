@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reports import format as fmt
 from reports import labels, model, scales, vega
 from reports.charts import _common as common
-from reports.fleet import ACCUSED, Group, Odd, Report
+from reports.fleet import ACCUSED, Group, Report
 from reports.grouping import group_by
 from reports.model import Figure, Table, panel
-from reports.series import Key, Series
+from reports.nodes import folded
+from reports.series import Series
 from reports.vega import Frame, Rows, Spec
-from reports.verdicts.fleet import Node, Strip
+from reports.verdicts.fleet import Node, Status, Strip
 
 MOST_ROWS = 24
 """Rows of a panel; the numbers with the worst nodes come first, the rest is in the table."""
 
 CLIP = 20.0
-"""Per cent: what is further off lies on the edge and says how far."""
+"""Per cent: what is further off is a triangle at the edge and says how far."""
 
 _ROW = 46
-_LABELLED_Z = 3.5
-_MOST_LABELS = 6
 _COLOURS = {
     "others": vega.GREY,
     "fast": vega.SERIES[0],
@@ -36,11 +37,10 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
     known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.nodes) > 1]
     if not known:
         return None
-    odd = {(o.series.key, o.node): o for o in report.odd}
-    known.sort(key=lambda s: _worst(s[0], s[1], odd), reverse=True)
-    shown = known[:MOST_ROWS]
+    mild = {e.name: report.statuses[e.name] for e in report.everywhere}
+    known.sort(key=lambda row: _worst(row[1]), reverse=True)
+    shown = _chosen(known, [n for n in group.nodes if n in report.accused or n in report.rerun])
     reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.nodes)]))
-
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
 
     def build(width: int) -> Spec:
@@ -57,45 +57,67 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         }
         for i, (one, strip) in enumerate(shown):
             middle = fmt.quantity(strip.middle, one.unit)
-            name = _fitting(_name(one, several_sweeps), frame.plot_width - labels.text_width(middle) - 12)
+            name = labels.fitting(
+                _name(one, several_sweeps), frame.plot_width - labels.text_width(middle) - 12
+            )
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
-            data["dots"] += _dots(strip, i + 0.6, plot, one, odd)
-            marked = [n for n in strip.nodes if (one.key, n.name) in odd]
-            data["odd"] += [_odd_dot(strip, n, i + 0.6, reach, one) for n in marked]
-            data["names"] += _names(strip, i + 0.6, reach, plot)
+            dots = [_dot(one, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.nodes]
+            data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
+            data["odd"] += [d for d in dots if d["series"] != "others"]
+            data["names"] += _names(
+                strip, [n for n in strip.nodes if _word(n, mild) != "others"], i + 0.6, reach, plot
+            )
         series = [vega.Series(name=name, colour=colour) for name, colour in _COLOURS.items()]
         return vega.fill("strip", frame=frame, x=x, y=y, series=series, data=data)
 
     described = "; ".join(
-        f"{one.name}: median {fmt.quantity(strip.middle, one.unit)}, {_said(one, strip, odd)}"
+        f"{one.name}: median {fmt.quantity(strip.middle, one.unit)}, {_said(strip, mild)}"
         for one, strip in shown
     )
     left_out = f" {len(known) - len(shown)} more numbers are in the table." if len(known) > len(shown) else ""
-    nodes = fmt.plural(len(group.nodes), "node")
-    words = [w for w in ("slow", "suspicious", "fast") if any(o.series.key == one.key and _word(o) == w for one, _ in shown for o in report.odd)]  # fmt: skip
+    drawn = {_word(n, mild) for _, strip in shown for n in strip.nodes}
+    beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.nodes)
     return Figure(
         id=f"strip-{number}",
         title=_finding(group, report, several),
-        sub=f"{nodes}: {group.hardware.name}. A dot is a node, the line the median {'of the baseline' if group.baseline else 'of all'}; "
-        f"better lies to the right. Named is what is further than 3.5 robust standard deviations from it.{left_out}",
+        sub=f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}. A dot is a node, the line the median "
+        f"{'of the baseline' if group.baseline else 'of all'}; better lies to the right. Named is who is slow, suspicious or fast"
+        + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
+        + f".{left_out}",
         panels=(panel("", f"Nodes about the median of each number. {described}.", build),),
-        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in ("others", *words)),
-        numbers=(_table(known),),
-    )
+        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
+        numbers=(_table(known, mild),),
+    )  # fmt: skip
 
 
-_WORDS = {"others": "a node", "fast": "fast", "suspicious": "suspicious", "slow": "slow or broken"}
+_WORDS = {"others": "a node", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
+
+
+def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
+    """Return the rows to draw, in their order: of each of the nodes that the title speaks of its worst, then the worst of all."""
+    first: list[int] = []
+    for name in named:
+        own = [
+            (_rank(n), -i)
+            for i, (_, strip) in enumerate(known)
+            for n in strip.nodes
+            if n.name == name and _is_odd(n)
+        ]
+        if own:
+            first.append(-max(own)[1])
+    chosen = list(dict.fromkeys([*first, *range(len(known))]))[: max(MOST_ROWS, len(set(first)))]
+    return [known[i] for i in sorted(chosen)]
 
 
 def _finding(group: Group, report: Report, several: bool) -> str:
     """Return the figure's title: what is true of its nodes."""
-    own = set(group.nodes)
-    slow = sorted(
-        {o.node for o in report.odd if o.found.status in ACCUSED and o.node in own}
-        | {n for n in report.accused if n in own}
-    )
-    suspicious = sorted({n for n in report.rerun if n in own})
-    where = f" among {fmt.plural(len(group.nodes), 'node')} of {dict(group.hardware.facts)['processor'] or 'one kind'}" if several else f" of {fmt.plural(len(group.nodes), 'node')}"  # fmt: skip
+    of = {word: [n for n in names if n in group.nodes] for word, names in report.by_status().items()}
+    slow = [*of["broken"], *of["slow"]]
+    suspicious = [n for n in group.nodes if n in report.rerun]
+    judged = fmt.plural(len(group.nodes) - len(of["unknown"]), "node")
+    where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
+    if several:
+        where = f" among {judged} of {dict(group.hardware.facts)['processor'] or 'one kind'}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if suspicious:
@@ -103,82 +125,102 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     return f"None{where} is slow"
 
 
-def _sign(one: Strip) -> float:
-    return 1.0 if one.metric.better == "higher" else -1.0
-
-
 def _at(strip: Strip, node: Node) -> float:
-    """Return where a node lies: per cent of the median, better above 0."""
+    """Return where a node lies: per cent of the median, better above 0. What is written is the number's own change."""
     assert strip.middle
-    return _sign(strip) * (node.value / strip.middle - 1) * 100
+    return (1.0 if strip.metric.better == "higher" else -1.0) * (node.value / strip.middle - 1) * 100
 
 
-def _worst(one: Series, strip: Strip, odd: Mapping[tuple[Key, str], Odd]) -> tuple[int, float]:
+def _is_odd(node: Node) -> bool:
+    return node.status not in ("ok", "unknown")
+
+
+def _rank(node: Node) -> tuple[int, float]:
+    return (2 if node.status in ACCUSED else 1 if _is_odd(node) else 0), abs(node.z or 0.0)
+
+
+def _worst(strip: Strip) -> tuple[int, float]:
     """Sort key of a row: is somebody slow in it, and how far is the furthest odd node."""
-    marked = [n for n in strip.nodes if (one.key, n.name) in odd]
-    return max(((2 if n.status in ACCUSED else 1, abs(n.z or 0.0)) for n in marked), default=(0, 0.0))
+    return max((_rank(n) for n in strip.nodes if _is_odd(n)), default=(0, 0.0))
 
 
-def _word(odd: Odd) -> str:
-    return "slow" if odd.found.status in ACCUSED else odd.found.status
+def _word(node: Node, mild: Mapping[str, Status]) -> str:
+    """Return the series of a dot; of a node that is a little slow everywhere what is said of it as a whole."""
+    status = node.status if _is_odd(node) else mild.get(node.name, node.status)
+    return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
-def _dots(strip: Strip, y: float, plot: common.Plot, one: Series, odd: Mapping[tuple[Key, str], Odd]) -> Rows:
-    """Return a dot a node; of those that fall on one pixel, one that says how many."""
-    by_pixel = group_by(
-        (n for n in strip.nodes if (one.key, n.name) not in odd),
-        lambda n: round(plot.at(_at(strip, n), y)[0] / 2),
-    )
-    rows = []
-    for members in by_pixel.values():
-        first = members[0]
-        more = f" and {len(members) - 1} more" if len(members) > 1 else ""
-        rows.append(
-            {"series": "others", "x": round(_at(strip, first), 3), "y": y, "tip": _tip(first, one) + more}
-        )
-    return rows
+def _dot(one: Series, strip: Strip, node: Node, word: str, reach: float, y: float) -> dict[str, Any]:
+    """Return a node's dot; what lies beyond the axis is a triangle at its edge."""
+    at = _at(strip, node)
+    shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
+    tip = f"{node.name} · {fmt.quantity(node.value, one.unit, 4)}"
+    status = f" · {node.status}" if _is_odd(node) else ""
+    return {
+        "series": word,
+        "x": round(max(-reach, min(reach, at)), 3),
+        "y": y,
+        "shape": shape,
+        "tip": tip + status,
+    }
 
 
-def _odd_dot(strip: Strip, node: Node, y: float, reach: float, one: Series) -> dict[str, object]:
-    word = "slow" if node.status in ACCUSED else node.status
-    at = max(-reach, min(reach, _at(strip, node)))
-    return {"series": word, "x": round(at, 3), "y": y, "tip": f"{_tip(node, one)} · {node.status}"}
+def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
+    """Return the dots that can be told apart; of those that fall on one pixel, one that says how many."""
+    by_pixel = group_by(dots, lambda dot: round(plot.at(dot["x"], dot["y"])[0] / 2))
+    return [
+        {**first, "tip": first["tip"] + (f" and {len(more)} more" if more else "")}
+        for first, *more in by_pixel.values()
+    ]
 
 
-def _tip(node: Node, one: Series) -> str:
-    return f"{node.name} · {fmt.quantity(node.value, one.unit, 4)}"
-
-
-def _names(strip: Strip, y: float, reach: float, plot: common.Plot) -> Rows:
-    """Name the nodes far from the median, below their dots, the furthest first; one that finds no room has no name."""
-    far = [n for n in strip.nodes if n.z is not None and abs(n.z) > _LABELLED_Z]
-    far.sort(key=lambda n: -abs(n.z or 0.0))
-    taken: list[tuple[float, float]] = []
-    rows: Rows = []
-    for node in far:
-        at = _at(strip, node)
-        text = common.shorten(node.name, 18)
-        if abs(at) > reach + 1e-9:
-            text += f" {fmt.number(at, 2)} %"
-        inside = max(-reach, min(reach, at))
-        px, half = plot.at(inside, y)[0], labels.text_width(text) / 2
-        centre = min(max(px, half), plot.frame.plot_width - half)
-        if len(rows) == _MOST_LABELS or any(
-            centre - half - 6 < right and left < centre + half + 6 for left, right in taken
-        ):
+def _names(strip: Strip, marked: Sequence[Node], y: float, reach: float, plot: common.Plot) -> Rows:
+    """Name the marked nodes below their dots; names that would touch become one."""
+    width = plot.frame.plot_width
+    groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
+    placed: list[tuple[float, float, str, float]] = []  # left end, width, text, the dots' middle
+    i = 0
+    while i < len(groups):
+        at = statistics.fmean(max(-reach, min(reach, _at(strip, n))) for n in groups[i])
+        text = _text(strip, groups[i], reach, width)
+        wide = labels.text_width(text)
+        left = min(max(plot.at(at, y)[0] - wide / 2, 0.0), width - wide)
+        if placed and left < placed[-1][0] + placed[-1][1] + 6:
+            groups[i - 1 : i + 1] = [groups[i - 1] + groups[i]]
+            placed.pop()
+            i -= 1
             continue
-        taken.append((centre - half, centre + half))
-        rows.append(
-            {"x": round(inside, 3), "y": y, "text": text, "dx": round(centre - px, 1), "dy": 16, "align": "center"}
-        )  # fmt: skip
-    return rows
+        placed.append((left, wide, text, at))
+        i += 1
+    return [
+        {"x": round(at, 3), "y": y, "text": text, "dx": round(left + wide / 2 - plot.at(at, y)[0], 1), "dy": 16, "align": "center"}
+        for left, wide, text, at in placed
+    ]  # fmt: skip
+
+
+def _text(strip: Strip, nodes: Sequence[Node], reach: float, width: float) -> str:
+    """Return the names of nodes, with the change of those beyond the axis; in fewer words where there is no room for that."""
+    middle = strip.middle or 1.0
+    beyond = [n for n in nodes if abs(_at(strip, n)) > reach + 1e-9]
+    each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in nodes)
+    several = [folded(n.name for n in nodes), fmt.plural(len(nodes), "node")] if len(nodes) > 1 else []
+    return next(
+        (text for text in (each, *several) if labels.text_width(text) <= width), labels.fitting(each, width)
+    )
 
 
 def _axis(reach: float) -> scales.Axis:
+    """Return the axis of the distances: without signs, since a number's own change may have the other one."""
     step = next(s for s in (1, 2, 5, 10) if reach / s <= 4.5)
-    ticks = [step * i for i in range(-int(reach / step), int(reach / step) + 1)]
-    texts = tuple((float(t), f"{'+' if t > 0 else fmt.MINUS if t < 0 else ''}{abs(t)}") for t in ticks)
-    return scales.Axis(kind="linear", low=-reach, high=reach, ticks=texts, title="Worse or better than the median, %")  # fmt: skip
+
+    def ticks(step: float) -> tuple[tuple[float, str], ...]:
+        most = int(reach / step)
+        return tuple((round(step * i, 3), f"{abs(step * i):g}") for i in range(-most, most + 1))
+
+    return scales.Axis(
+        kind="linear", low=-reach, high=reach, ticks=ticks(step), title="Worse ← distance from the median, % → better",
+        fine=(ticks(step), ticks(step / 2), ticks(step / 10)),
+    )  # fmt: skip
 
 
 def _name(one: Series, several_sweeps: bool) -> str:
@@ -188,33 +230,41 @@ def _name(one: Series, several_sweeps: bool) -> str:
     return ", ".join(filter(None, (one.key.name.words, cell)))
 
 
-def _fitting(text: str, width: float) -> str:
-    while labels.text_width(text) > width and len(text) > 8:
-        text = text.removesuffix("…")[:-1] + "…"
-    return text
+def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
+    marked = [
+        f"{n.name} {n.status if _is_odd(n) else mild[n.name]}"
+        for n in strip.nodes
+        if _word(n, mild) != "others"
+    ]
+    return (
+        ", ".join(marked[:6]) + (f" and {len(marked) - 6} more" if len(marked) > 6 else "")
+        or "nobody slow or fast"
+    )
 
 
-def _said(one: Series, strip: Strip, odd: Mapping[tuple[Key, str], Odd]) -> str:
-    marked = [f"{n.name} {n.status}" for n in strip.nodes if (one.key, n.name) in odd]
-    return ", ".join(marked[:6]) or "all nodes ok"
-
-
-def _table(known: Sequence[tuple[Series, Strip]]) -> Table:
-    """Return every number: its median, how far nodes differ, its worst and best node."""
+def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
+    """Return every number: its median, how far nodes differ, its worst and best node, and whom the figure marks."""
     rows = []
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.unit)
         worst = min(strip.nodes, key=lambda n: _at(strip, n))
         best = max(strip.nodes, key=lambda n: _at(strip, n))
-        spread = strip.spread / abs(strip.middle) if strip.spread and strip.middle else None
+        assert strip.middle
+        spread = strip.spread / abs(strip.middle) if strip.spread else None
+        marked = [
+            f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
+            for n in strip.nodes
+            if _word(n, mild) != "others"
+        ]
         rows.append(
             (
                 one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread), fmt.count(len(strip.nodes)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
+                ", ".join(marked),
             )
         )  # fmt: skip
     return Table(
-        columns=("Number", "Median", "Nodes differ by (robust SD)", "Nodes", "Worst", "Best"),
+        columns=("Number", "Median", "Nodes differ by (robust SD)", "Nodes", "Worst", "Best", "Marked"),
         rows=tuple(rows),
         numeric=frozenset({1, 2, 3}),
     )

@@ -15,7 +15,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean, median, median_low
 from typing import Final, Literal
 
 from parsers.measurement import Direction
@@ -96,6 +96,12 @@ class Everywhere:
     z: float  # robust z of the mean of its z, among the nodes of the group
     worse: float  # mean relative distance
     metrics: int
+    runs: int  # of its metrics, the median
+
+    @property
+    def confirmed(self) -> bool:
+        """Was it measured so often that what is said of it is more than a suspicion?"""
+        return self.runs >= CONFIRMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,13 +115,18 @@ class Fleet:
 _RANK: tuple[Status, ...] = ("unknown", "ok", "fast", "suspicious", "slow", "broken")
 
 
+def worst(*statuses: Status) -> Status:
+    """Return what is to be said of a node of which several things are true."""
+    return max(statuses, key=_RANK.index)
+
+
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
     """Return what each node is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
     strips = tuple(_strip(metric, threshold) for metric in metrics)
     statuses: dict[str, Status] = {}
     for strip in strips:
         for node in strip.nodes:
-            statuses[node.name] = max(statuses.get(node.name, "unknown"), node.status, key=_RANK.index)
+            statuses[node.name] = worst(statuses.get(node.name, "unknown"), node.status)
     waiting = {node.name for strip in strips for node in strip.nodes if node.status == "suspicious"}
     return Fleet(
         strips=strips,
@@ -196,15 +207,15 @@ def _status(
 
 def _everywhere(strips: Sequence[Strip]) -> tuple[Everywhere, ...]:
     """Find the nodes whose mean z over the metrics of their group stands out: a fault too small for each metric alone."""
-    of_group: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
+    of_group: dict[str, dict[str, list[tuple[float, float, int]]]] = defaultdict(lambda: defaultdict(list))
     for strip in strips:
         for node in strip.nodes:
             if node.z is not None and node.worse is not None and strip.metric.better != "neither":
-                of_group[strip.metric.group][node.name].append((node.z, node.worse))
+                of_group[strip.metric.group][node.name].append((node.z, node.worse, node.runs))
     found = []
     for group, nodes in of_group.items():
         means = {
-            name: fmean(z for z, _ in seen) for name, seen in nodes.items() if len(seen) >= LEAST_METRICS
+            name: fmean(z for z, *_ in seen) for name, seen in nodes.items() if len(seen) >= LEAST_METRICS
         }
         if len(means) < LEAST_NODES:
             continue
@@ -215,8 +226,9 @@ def _everywhere(strips: Sequence[Strip]) -> tuple[Everywhere, ...]:
                 name=name,
                 group=group,
                 z=(z - middle) / spread,
-                worse=fmean(worse for _, worse in nodes[name]),
+                worse=fmean(worse for _, worse, _ in nodes[name]),
                 metrics=len(nodes[name]),
+                runs=median_low(runs for *_, runs in nodes[name]),
             )
             for name, z in means.items()
             if spread > 0 and (z - middle) / spread > EVERYWHERE_Z

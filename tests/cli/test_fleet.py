@@ -73,8 +73,11 @@ def test_a_slow_node_from_suspicion_to_verdict(
         in first.stdout
     )
 
-    nodes("node007", 905.0)
+    nodes("node007", 905.0)  # within an hour of the first, since the same boot: the same piece of evidence
     nodes("node007", 895.0)
+    assert called("fleet", "results").stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
+    nodes("node007", 905.0, day=2)
+    nodes("node007", 895.0, day=3)
     second = called("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
@@ -85,8 +88,8 @@ def test_few_nodes_and_a_baseline(called: Cli, nodes: Callable[..., None]) -> No
     for day in range(1, 7):
         nodes("node001", day=day)
     assert called("baseline", "add", "good", "results").returncode == 0
-    for _ in range(3):
-        nodes("node002", 850.0)
+    for day in range(1, 4):
+        nodes("node002", 850.0, day=day)
 
     done = called("fleet", "results", "--baseline", "good", "--threshold", "4%")
     assert done.returncode == 1, done.stderr

@@ -15,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.model import Group
+from orchestrator.store import Session
 from orchestrator.yaml_nodes import ExperimentError
 from parsers.errors import UserError
 from reports import fleet, fleet_page, fleet_text, frames, hardware, render, series
+from reports import format as fmt
 from reports.nodes import folded
 from reports.rules import parse
 
@@ -34,22 +37,39 @@ class Fleet:
 
     def add(
         self, host: str, slower: float = 0.0, *, facts: Mapping[str, Any] | None = None, sessions: int = 1, mlc: bool = True,
-        latency: float = 0.0,
+        latency: float = 0.0, file: str = "",
     ) -> Fleet:  # fmt: skip
         for _ in range(sessions):
-            path = self.folder / f"{len(self.files):04}.db"
+            path = self.folder / (file or f"{len(self.files):04}.db")
             maker = self.make.Maker(path, host=host)
             maker.facts = {**self.make.FACTS, **(facts or {})}
             for threads, base in ((1, 10e3), (4, 20e3)):
                 rate = base * (1 + self.chance.gauss(0, 0.005)) / (1 + slower)
                 text = self.make.stream_text(rate, threads)
-                maker.add("scaling", "stream", {"threads": threads}, text, axes=("threads",))
+                maker.add(
+                    "scaling",
+                    "stream",
+                    {"threads": threads},
+                    text,
+                    axes=("threads",),
+                    repeat=self.repeat(path),
+                )
             if mlc:
                 idle = 80 * (1 + self.chance.gauss(0, 0.005)) * (1 + latency)
                 text = self.make.matrix_text([[idle, idle * 1.7], [idle * 1.7, idle]])
                 maker.add("matrix", "mlc", {"mode": "latency_matrix"}, text, axes=("mode",))
-            self.files.append(maker.write())
+            maker.write()
+            if path not in self.files:
+                self.files.append(path)
         return self
+
+    @staticmethod
+    def repeat(path: Path) -> int:
+        """Return the repeat that a further session in a file begins with."""
+        if not path.exists():
+            return 1
+        with sqlite3.connect(path) as db:
+            return 1 + int(db.execute("SELECT count(*) FROM session").fetchone()[0])
 
     def nodes(self, numbers: Sequence[int], *, sessions: int = 1, **more: Any) -> Fleet:
         for number in numbers:
@@ -118,7 +138,7 @@ def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
 
     big, small = report.groups
     assert big.apart == ""
-    assert small.apart == "memory 8 GiB, not 16 GiB"
+    assert small.apart == "memory 7.72 GiB, not 16 GiB"
     assert not small.judged
     assert report.by_status()["unknown"] == ["node010", "node011"]
     assert "fewer than 8 such nodes" in fleet_text.as_text(report)
@@ -147,6 +167,177 @@ def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     report = some.add("node001").report(baseline=frames.load(past.files))
     assert report.statuses == {"node001": "unknown"}
     assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
+
+
+def test_an_accused_node_that_lost_memory_later_is_accused_all_the_same(some: Fleet) -> None:
+    """Its sessions lie in one file: the group of one that it is in with half of its memory must not speak for it."""
+    for number in range(1, 12):
+        some.add(f"node{number:03}", sessions=4, mlc=False, file=f"node{number:03}.db")
+    some.add("node012", 0.25, sessions=3, mlc=False, file="node012.db")
+    half = {"memory_bytes": some.make.FACTS["memory_bytes"] // 2}
+    some.add("node012", 0.25, facts=half, mlc=False, file="node012.db")
+    for files in (some.files, some.files[::-1]):
+        report = fleet.build(frames.load(files))
+        assert report.accused == ("node012 (memory 16 GiB)",)
+        assert report.statuses["node012 (memory 16 GiB)"] == "broken"
+        assert report.statuses["node012 (memory 8 GiB)"] == "unknown"
+        assert set(json.loads(fleet_text.as_json(report))["nodes"]["broken"]) == set(report.accused)
+        assert "12 nodes" not in fleet_text.summary(report)  # twelve hosts, thirteen machines to judge
+    commands = fleet_text.confirm(some.report(threshold=0.5), ["pinsweep"], via="ssh", folder="/h")
+    assert "(" not in commands
+
+
+def test_several_files_of_a_machine_whose_name_another_has_are_one_node(some: Fleet) -> None:
+    other = {"cpu_model": "another"}
+    some.nodes(range(1, 9)).nodes([1], sessions=2).add("node001", facts=other)
+    report = some.report()
+    assert {n for n in report.statuses if n.startswith("node001")} == {
+        f"node001 (processor {some.make.FACTS['cpu_model']})",
+        "node001 (processor another)",
+    }
+    assert [len(report.sessions[n]) for n in report.statuses if n.startswith("node001")] == [3, 1]
+
+
+@pytest.mark.parametrize("how", ["option", "counted", "placed", "allowed"])
+def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
+    make: Any, tmp_path: Path, how: str
+) -> None:
+    """Half of the bandwidth on half of the threads accuses nobody."""
+    files = []
+    for number in range(1, 15):
+        few = number in (3, 4, 9)
+        path = tmp_path / f"{number}.db"
+        for repeat in (1, 2, 3):
+            maker = make.Maker(path, host=f"n{number:02}")
+            options: dict[str, Any] = {"array_size": 1000}
+            if how == "option":
+                options["threads"] = 32 if few else 64
+            if how == "placed":
+                maker.groups = {"here": (Group(cpus=tuple(range(32 if few else 64)), membind=(0,)),)}
+            if how == "allowed":
+                maker.facts = {**make.FACTS, "cpus_allowed": "0-31" if few else "0-63"}
+            threads = (32 if few else 64) if how == "counted" else 16
+            place = "here" if how == "placed" else ""
+            rate = (10e3 if few else 20e3) * (1 + number % 5 * 1e-3)
+            maker.add("s", "stream", options, make.stream_text(rate, threads), place=place, repeat=repeat)
+            maker.write()
+        files.append(path)
+    report = fleet.build(frames.load(files))
+    assert report.accused == ()
+    assert set(report.by_status()["ok"]) == {f"n{i:02}" for i in range(1, 15) if i not in (3, 4, 9)}
+    (one,) = report.unmatched
+    assert (one.what, one.nodes) == (
+        f"s, {one.reason.split(', not')[0].replace(' and ', ', ')}",
+        ("n03", "n04", "n09"),
+    )
+    said = {"option": "threads=32, not threads=64", "counted": "threads=32, not threads=64", "placed": "PUs=0-31, not PUs=0-63", "allowed": "PUs=0-31, not PUs=0-63"}[how]  # fmt: skip
+    assert one.reason == f"{said} as on 11 nodes"
+    assert report.missing == ()
+    text = fleet_text.as_text(report)
+    assert f"not compared with the other nodes\n  {one.what} of n[03-04,09]: {one.reason}" in text
+    assert json.loads(fleet_text.as_json(report))["unmatched"][0]["reason"] == one.reason
+    assert one.reason in render.html(fleet_page.build(report, title="t", links={}))
+
+
+def test_three_sessions_of_one_hour_are_one_and_no_verdict(some: Fleet) -> None:
+    """A run that was stopped twice and continued."""
+    some.nodes(range(1, 13))
+    boot = {"boot_id": "b1"}
+    some.add("node013", 0.2, sessions=3, facts=boot)
+    assert some.report().by_status()["suspicious"] == ["node013"]
+    some.add("node013", 0.2, facts={"boot_id": "b2"}).add("node013", 0.2, facts={"boot_id": "b3"})
+    assert some.report().by_status()["broken"] == ["node013"]
+
+
+def test_a_baseline_of_one_hour_is_one_session(some: Fleet, past: Fleet) -> None:
+    past.add("old", sessions=3, facts={"boot_id": "b1"})
+    report = some.add("node001").report(baseline=frames.load(past.files))
+    assert report.groups[0].baseline == 1
+
+
+def test_a_session_whose_clock_stepped_is_named(some: Fleet) -> None:
+    some.nodes(range(1, 9))
+    some.add("node009", facts={"boot_id": "b", "uptime_s": 90.0}).add("node009", facts={"boot_id": "b", "uptime_s": 9000.0})  # fmt: skip
+    (warning,) = some.report().warnings
+    assert warning.startswith("node009, the session of 2026-11-21 09:15 (")
+    assert warning.endswith("its clock was 2 h 28 min ahead of that of other sessions of the same boot")
+
+
+def test_a_node_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fleet) -> None:
+    some.nodes(range(1, 13), sessions=3).add("node013", 0.018, sessions=3, latency=0.018)
+    report = some.report()
+    assert [e.name for e in report.everywhere] == ["node013"]
+    assert report.accused == ("node013",)
+    assert json.loads(fleet_text.as_json(report))["nodes"]["slow"] == ["node013"]
+    text = fleet_text.as_text(report)
+    assert text.startswith("13 nodes: 1 slow, 12 ok\n")
+    assert (
+        f"node013: slightly slow everywhere, {fmt.percent(report.everywhere[0].worse)} worse on average"
+        in text
+    )
+    page = fleet_page.build(report, title="t", links={})
+    assert page.sentence == "node013 of 13 nodes is slow."
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.title == "One of 13 nodes is slow"
+    assert {row["text"] for row in figure.panels[0].wide["datasets"]["names"]} == {"node013"}
+
+
+def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> None:
+    """node001 is slow in 40 numbers, by more than node002 is in its only one."""
+    chance, files = random.Random(8), []
+    for number in range(1, 13):
+        for session in range(3):
+            maker = make.Maker(tmp_path / f"{number}-{session}.db", host=f"node{number:03}")
+            for cell in range(10):
+                rate = (
+                    20e3
+                    * chance.gauss(1, 0.004)
+                    * (0.7 if number == 1 else 0.92 if (number, cell) == (2, 3) else 1)
+                )
+                maker.add("s", "stream", {"threads": cell}, make.stream_text(rate, 4), axes=("threads",))
+            files.append(maker.write())
+    report = fleet.build(frames.load(files))
+    assert report.accused == ("node001", "node002")
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+    assert figure.title == "Two of 12 nodes are slow"
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        data = spec["datasets"]
+        assert len(data["rows"]) == 24
+        named = " ".join(row["text"] for row in data["names"])
+        assert "node001" in named
+        assert "node002" in named or "node[001-002]" in named
+        rows = {row["y"] for row in data["odd"]}
+        assert rows == {row["y"] for row in data["names"]}  # whoever is orange is named
+
+
+def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(some: Fleet) -> None:
+    """A time that rose by half is +50 % in the table and in the figure; it lies on the worse side, as a triangle."""
+    some.nodes(range(1, 13), sessions=3).add("node013", latency=0.5, sessions=3).add(
+        "node014", 1.0, sessions=3
+    )
+    report = some.report()
+    changes = {(o.node, fmt.change(o.change)) for o in report.odd}
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+    data = figure.panels[0].wide["datasets"]
+    beyond = [row for row in data["odd"] if abs(row["x"]) == 20]
+    assert {row["shape"] for row in beyond} == {"triangle-left"}
+    named = {tuple(row["text"].split(" ", 1)) for row in data["names"]}
+    assert named <= changes
+    assert {name: text[0] for name, text in named} == {"node013": "+", "node014": "−"}
+    marked = {one for row in figure.numbers[0].rows for one in row[-1].split(", ")}
+    assert {" ".join(one) for one in named} <= marked
+    axis = figure.panels[0].wide["encoding"]["x"]["axis"]["labelExpr"]
+    assert "+" not in axis.split("[", 1)[0]
+    assert "triangle at the edge" in figure.sub
+
+
+def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: Any) -> None:
+    some.nodes(range(1, 10))
+    maker = make.Maker(some.folder / "dead.db", host="node010")
+    maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
+    some.files.append(maker.write())
+    (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    assert figure.title == "None of 9 nodes that could be judged is slow"
 
 
 def test_what_is_special_about_a_slow_node(some: Fleet) -> None:
@@ -360,10 +551,51 @@ def test_a_folded_list_holds_the_same_nodes(numbers: set[int]) -> None:
     assert set(NodeSet(folded(names))) == names
 
 
-def test_the_memory_that_is_installed() -> None:
-    assert [hardware.installed(b) for b in (263012155392, 16541093888, 202_480_000_000, 184 * 2**30, None, 0)] == [
-        "256 GiB", "16 GiB", "192 GiB", "192 GiB", "", "",
-    ]  # fmt: skip
+def test_equal_machines_tell_sizes_that_differ_by_less_than_a_module() -> None:
+    gib = 2**30
+    assert hardware.sizes([251.5 * gib, 251.0 * gib, 235.2 * gib, None, 0]) == [
+        "251 GiB",
+        "251 GiB",
+        "235 GiB",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("modules", [6, 8, 12, 16, 18, 24, 32])
+@pytest.mark.parametrize("gib", [8, 16, 32, 64])
+def test_a_lost_module_is_other_hardware_and_a_crash_kernel_is_none(
+    some: Fleet, modules: int, gib: int
+) -> None:
+    """Firmware and kernel keep 1.6 % and 2 GiB; a crash kernel takes what each host was told to give it."""
+
+    def left(n: int, crash: float = 0.0) -> int:
+        return round((n * gib * (1 - 0.016) - 2 - crash) * 2**30)
+
+    facts = [{"memory_bytes": left(modules, crash)} for crash in (0, 0.25, 0.5, 0.75, 1.0, 0, 0.5, 0.25)]
+    lost = {"memory_bytes": left(modules - 1)}
+    whole = [session_of(some.make, {**own, "dimms": None}) for own in (*facts, lost)]
+    kinds = hardware.kinds(whole)
+    assert len(set(kinds[:-1])) == 1
+    assert kinds[-1] != kinds[0]
+    assert kinds[-1].differences(kinds[0]).startswith("memory ")
+
+    def listed(n: int) -> list[dict[str, Any]]:
+        return [
+            {"size_bytes": gib * 2**30, "type": "DDR5", "rate_mts": 4800, "slot": str(i)} for i in range(n)
+        ]
+
+    root = [session_of(some.make, {**own, "dimms": listed(modules)}) for own in facts]
+    with_list = hardware.kinds([*root, session_of(some.make, {**lost, "dimms": listed(modules - 1)})])
+    assert len(set(with_list[:-1])) == 1
+    assert f"memory modules {modules - 1} × {gib} GiB" in with_list[-1].differences(with_list[0])
+
+
+def session_of(make: Any, facts: Mapping[str, Any]) -> Session:
+    return Session(
+        session=1, started_utc="2026-11-21T09:15:02+00:00", ended_utc=None, pinsweep_version="0.1", argv=("run",), seed=1,
+        host="n", facts={**make.FACTS, **facts}, topology_text="", programs={},
+    )  # fmt: skip
 
 
 def test_the_documents_hold_everything_that_is_odd(some: Fleet) -> None:
