@@ -194,10 +194,13 @@ def ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, f
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
     """Return the most that some memory modules can move (B/s): two of 3200 MT/s, 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
 
-    An upper bound: each module is taken for a channel of its own of 64 bits. None where the rate of one is not told.
+    An upper bound: each module is taken for a channel of its own of 64 bits. None where the rate of one is not told, and where one
+    is no DDR DIMM: what is told as one module of LPDDR, HBM or GDDR has more channels than one.
     """
-    rates = [(module.rate_mts or 0) * 1e6 * 8 for module in modules if module.size_bytes]
-    return sum(rates) if rates and all(rates) else None
+    filled = [module for module in modules if module.size_bytes]
+    rates = [(module.rate_mts or 0) * 1e6 * 8 for module in filled]
+    dimms = all(not module.type or module.type.startswith("DDR") for module in filled)
+    return sum(rates) if rates and dimms and all(rates) else None
 
 
 # --- message passing ---------------------------------------------------------------------------------------

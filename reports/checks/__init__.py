@@ -25,6 +25,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal
 
 from reports.frames import Results, Run
@@ -99,9 +100,17 @@ def check(
 
 def part(tool: str, name: str) -> Callable[..., Iterator[Any]]:
     """Return the function of that name in a tool's own module; where there is none, one that finds nothing."""
+    return getattr(_module(tool), name, lambda *_: iter(()))
+
+
+def has_part(tool: str, name: str) -> bool:
+    """Has a tool's own module a function of that name?"""
+    return hasattr(_module(tool), name)
+
+
+def _module(tool: str) -> ModuleType | None:
     path = f"{__name__}.{tool}"
-    module = importlib.import_module(path) if importlib.util.find_spec(path) else None
-    return getattr(module, name, lambda *_: iter(()))
+    return importlib.import_module(path) if importlib.util.find_spec(path) else None
 
 
 def parts(name: str, results: Results) -> Iterator[Fault]:

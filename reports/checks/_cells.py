@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from parsers.measurement import Measurement
 from parsers.units import size_bytes
-from reports import naming
+from reports import derive, naming
 from reports.checks import _command
 from reports.frames import Run
 from reports.grouping import group_by
@@ -37,6 +38,17 @@ def source(run: Run) -> str:
     """The text that a captured run is a part of, of those that were taken in with it; "" of a run of pinsweep's own."""
     part = run.record.capture.file if run.record.capture else ""
     return max((t for t in run.session.argv if part == t or part.startswith(f"{t}, ")), key=len, default=part)
+
+
+def module_peak(run: Run) -> float | None:
+    """Return the most that the memory of a run's machine can move (B/s). None where its session did not record the modules, and
+    where the memory may have been of another kind: a NUMA node without CPUs (HBM, CXL), a processor with HBM before its DIMMs."""
+    machine = run.session.topology
+    nodes = {node for group in run.placed for node in (*group.membind, *group.interleave)}
+    other = {n.os_index for n in machine.numa_nodes if not n.cpus and n.has_memory} if machine else set()
+    if "CPU Max" in str(run.session.facts.get("cpu_model")) or other & (nodes or other):
+        return None
+    return derive.dram_peak(run.session.memory_modules)
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> Cell:
@@ -86,3 +98,17 @@ def in_bytes(value: object) -> int | None:
 def is_set(options: Mapping[str, Any], name: str) -> bool:
     """Is a flag on? fio prints `time_based` as "" or "1"."""
     return name in options and str(options[name]) not in ("0", "False", "false")
+
+
+def wide(run: Run) -> Iterator[tuple[str, float, float]]:
+    """Give (whose, mean, standard deviation), in ns, of the latencies whose deviation is above their mean."""
+    told = [(row, str(row.get("statistic"))) for row in run.measured() if row.unit == "ns"]
+    means = {_whose(row): row.value for row, statistic in told if statistic == "mean"}
+    for row, statistic in told:
+        mean = means.get(_whose(row), 0.0)
+        if statistic == "sd" and 0 < mean < row.value:
+            yield " ".join(_whose(row)[1:]), mean, row.value
+
+
+def _whose(row: Measurement) -> tuple[str, ...]:
+    return row.metric, *(str(v) for k, v in row.labels.items() if k != "statistic" and v is not None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator import captured
 from parsers.measurement import Measurement, whole
 from reports import format as fmt
-from reports.checks import Fault, Level, check, part, parts
+from reports.checks import Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
     by_cell,
     command_text,
@@ -19,9 +19,11 @@ from reports.checks._cells import (
     own_command,
     siblings_key,
     typed_options,
+    wide,
 )
 from reports.frames import Results, Run
 from reports.grouping import group_by
+from reports.numbers import numbers
 
 FAMILY = (90, "Any tool")
 
@@ -247,14 +249,38 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 def clock(results: Results) -> Iterator[Fault]:
     """a clock too coarse for what it times, or a mean that a few values make
 
+    Of any tool: a time that is printed in steps of 10 % of it or more (of PingPong P3 speaks, from 2 % on).
     poke: the timer's own cost, or its step, at 10 % of the median or more; of a table, what an access to
-    0 bytes takes, at 10 % of the mean or more. A standard deviation above the mean latency (info): a few
-    slow operations make the mean.
+    0 bytes takes, at 10 % of the mean or more. A standard deviation above the mean latency, of any tool that
+    prints both (info): a few slow operations make the mean.
 
     Do: time many operations at once where the clock is coarse; quote the median and the tail where the
     deviation is large.
     """
     yield from parts("clock", results)
+    for tool in results.tools:
+        for runs in by_cell(results.good(tool)).values():
+            yield from _coarse(runs)
+        for run in () if has_part(tool, "clock") else results.good(tool):
+            for whose, mean, deviation in wide(run):
+                yield Fault(level="info", run=run, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
+
+
+def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Yield the times of a cell that are printed in steps of a tenth of them or more."""
+    told = (
+        n
+        for n in numbers(runs[0])
+        if n.name.unit == "ns" and n.name.kind != "PingPong" and not n.name.derived
+    )
+    coarse = [number for number in told if number.resolution >= 0.1]
+    if coarse:
+        worst = max(coarse, key=lambda number: number.resolution)
+        more = f", and {fmt.plural(len(coarse) - 1, 'other row')}" if len(coarse) > 1 else ""
+        yield Fault(
+            level="warn" if len(runs) == 1 else "info", run=runs[0],
+            text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns')} in steps of {fmt.quantity(worst.step, 'ns')}{more}",
+        )  # fmt: skip
 
 
 @check("G7", "error")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.measurement import number
 from reports import format as fmt
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text, is_captured
+from reports.checks._cells import by_cell, command_text, is_captured, source
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.imb import pins, timings
@@ -46,14 +46,15 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
 
     Two ranks placed on one CPU, or on the siblings of one core where that was not asked for; the pins that
     Intel MPI prints (I_MPI_DEBUG) with one CPU for two ranks; `hwloc-bind core:0 core:7` before a program,
-    which binds every rank to both (error). An output that tells nothing of pins proves none.
+    which binds every rank to both (error; of a text with several tables the command above each). An output
+    that tells nothing of pins proves none.
 
     Do: give every rank a mask of its own (`place:` does), and look at /proc/PID/status.
     """
+    commands = _commands(results.good("imb"))
     for runs in by_cell(results.good("imb")).values():
         run = runs[0]
-        command = command_text(run)
-        if match := re.search(r"hwloc-bind((?: +(?!--)[a-z]+:[\w.:-]+){2,})", command):
+        for match in {m[0]: m for m in map(_UNION.search, commands[run]) if m}.values():
             places = match[1].split()
             yield Fault(
                 level="error", run=run,
@@ -76,6 +77,29 @@ def ranks_share_a_core(results: Results) -> Iterator[Fault]:
             else:
                 yield Fault(level="warn", run=run, text=f"ranks {who} may each run on all of CPUs {cpus}")
             break
+
+
+_UNION = re.compile(r"hwloc-bind((?: +(?!--)[a-z]+:[\w.:-]+){2,})")
+_LINE = re.compile(r"^\W*\d+[ \t]+\d+[ \t]+[\d.]+.*$|^.*\bhwloc-bind\b.*\bIMB-\w+.*$", re.MULTILINE)
+"""A line of a table, or a command."""
+
+
+def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
+    """Return what was typed for each run. Of the parts of one text the command may stand at the end of the part before, with prose
+    between it and its table: it is that of the next table."""
+    found = {run: [command_text(run)] for run in runs}
+    for parts in group_by(
+        filter(is_captured, runs), lambda r: (r.file, r.session.session, source(r))
+    ).values():
+        waiting: list[str] = []
+        for run in sorted(parts, key=lambda r: r.record.run_id):
+            for line in _LINE.findall(run.stdout):
+                if "hwloc-bind" in line:
+                    waiting.append(line)
+                elif waiting:
+                    found[run] += waiting
+                    waiting = []
+    return found
 
 
 @check("P2", "error", "info")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from parsers.measurement import whole
 from reports import format as fmt
 from reports.checks import Fault
-from reports.checks._cells import by_cell, from_table
+from reports.checks._cells import by_cell, from_table, wide
 from reports.frames import Results, Run
 from reports.readings.poke import times
 
@@ -19,26 +19,25 @@ def clock(results: Results) -> Iterator[Fault]:
         coarse = [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")]
         if coarse:
             yield Fault(level="warn", run=coarse[0][0], text=coarse[0][1].text)
-    yield from _of_tables([run for run in results.good("poke") if from_table(run)])
+    yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
+    for run in results.good("poke"):
+        for whose, mean, deviation in wide(run):
+            yield Fault(level="info", run=run, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
 
 
-def _of_tables(runs: Sequence[Run]) -> Iterator[Fault]:
-    """Judge means and deviations of single accesses, and what the access to nothing tells of their clock."""
+def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
+    """Judge the means of a table by what the access to nothing tells of their clock."""
     tables = [
-        (run, {(t.target, t.statistic): t.value for t in times(run) if t.metric == "latency"}) for run in runs
+        (run, {t.target: t.value for t in times(run) if t.metric == "latency" and t.statistic == "mean"})
+        for run in runs
     ]
     nothing = [found for run, found in tables if whole(run.options.get("bytes")) == 0]
     empty = {key: value for found in nothing for key, value in found.items()}
     for run, found in tables:
-        for target in dict.fromkeys(target for target, _ in found):
-            mean, none = (of.get((target, "mean"), 0.0) for of in (found, empty))
+        for target, mean in found.items():
+            none = empty.get(target, 0.0)
             if whole(run.options.get("bytes")) and 0 < mean <= 10 * none:
                 yield Fault(
                     level="warn", run=run,
                     text=f"{target}: of {fmt.quantity(mean, 'ns')}, {fmt.quantity(none, 'ns')} are what an access to 0 bytes takes",
-                )  # fmt: skip
-            if 0 < mean < (deviation := found.get((target, "sd"), 0.0)):
-                yield Fault(
-                    level="info", run=run,
-                    text=f"{target}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}",
                 )  # fmt: skip

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from orchestrator.place import Unplaceable, resolve
 from orchestrator.tools.stream import last_level_bytes
+from parsers.errors import PinsweepError
 from parsers.measurement import number, whole
-from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import by_cell, command_text, from_table, is_captured, siblings_key
+from reports.checks._cells import (
+    by_cell,
+    command_text,
+    from_table,
+    is_captured,
+    machine_key,
+    module_peak,
+    siblings_key,
+)
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.readings.stream import rates
@@ -79,17 +88,18 @@ def array_too_small(results: Results) -> Iterator[Fault]:
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
-    A rate above what the memory modules of the machine can move (MT/s · 8 B each, where recorded), or above
-    1.05 × the median of the cells with the same threads and place and larger arrays: the arrays were in the
-    caches. Sweeps over the array's size are left out.
+    A rate above what the memory modules of the machine can move (MT/s · 8 B each, where its session recorded
+    them, and they are DDR DIMMs alone: a package of LPDDR or HBM has more channels), or above 1.05 × the
+    median of the cells with the same threads and place and larger arrays, on the same machine: the arrays
+    were in the caches. Sweeps over the array's size are left out.
 
     Do: enlarge the arrays and measure again.
     """
-    for runs in by_cell(results.good("stream")).values():
-        rates = [rate for run in runs for kernel in BYTES if (rate := _rate(run, kernel))]
-        peak = derive.dram_peak(runs[0].session.memory_modules)
-        if peak and rates and max(rates) > peak and "array_size" not in _asked_axes(runs[0]):
-            yield Fault(level="error", run=runs[0], text=f"{fmt.quantity(max(rates), 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+    for run in results.good("stream"):
+        peak = module_peak(run)
+        most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
+        if peak and most > peak and "array_size" not in _asked_axes(run):
+            yield Fault(level="error", run=run, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
     known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
     for siblings in group_by(known, lambda r: siblings_key(r, ("array_size", "ntimes"))).values():
         by_size = group_by(siblings, lambda r: _array_bytes(r) or 0.0)
@@ -112,9 +122,10 @@ def _asked_axes(run: Run) -> tuple[str, ...]:
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were asked for
 
-    More threads than CPUs they were given; more threads than cores, where cores were left; a number of
-    threads that the program counted and that differs from what was asked for. Of captured output, a command
-    that sets OMP_NUM_THREADS and nothing that binds threads (warn): they move.
+    More threads than CPUs they were given; more threads than cores, where cores were left in the place that
+    was asked for (`core 0` has one, and two threads on it were meant); a number of threads that the program
+    counted and that differs from what was asked for. Of captured output, a command that sets
+    OMP_NUM_THREADS and nothing that binds threads (warn): they move.
 
     Do: give every thread a core of its own, and bind it.
     """
@@ -134,22 +145,33 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
         if threads and cpus and threads > len(cpus):
             text = f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}"
             yield Fault(level="error", run=run, text=text)
-        machine = run.session.topology
-        if machine is not None and cpus and threads and threads <= len(cpus):
-            cores = {core.index for core in machine.cores if not set(cpus).isdisjoint(core.cpus)}
-            near = [
-                c
-                for c in machine.cores
-                if c.package in {machine.cores[i].package for i in cores if i < len(machine.cores)}
-            ]
-            if len(cores) < threads <= len(near) and run.relation != "smt siblings":
-                yield Fault(level="error", run=run, text=f"{fmt.number(threads)} threads on {fmt.plural(len(cores), 'core')}, there are {len(near)}")  # fmt: skip
+        if cpus and threads and threads <= len(cpus) and (left := _cores_left(run, cpus, int(threads))):
+            text = f"{fmt.number(threads)} threads on {left[0]}, there are {left[1]}"
+            yield Fault(level="error", run=run, text=text)
         command = command_text(run)
         if is_captured(run) and "OMP_NUM_THREADS" in command and not _BINDS.search(command):
             unbound.append(run)
     for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
         cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
         yield Fault(level="warn", run=members[0], cell=cell, text="the command sets OMP_NUM_THREADS and binds no thread")  # fmt: skip
+
+
+def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[str, int] | None:
+    """Return the cores of these CPUs, in words, and how many there were where the run was to be placed, if those would have been
+    enough for its threads. `core 0` has one: two threads there were asked for. Cores outside of the cpuset are not there."""
+    machine = run.session.topology
+    if machine is None or run.relation == "smt siblings":
+        return None
+    there = machine.allowed_cpus
+    if run.point.place is not None:
+        try:
+            asked = resolve(run.point.place, machine, threads=None, processes=1)
+        except (PinsweepError, Unplaceable):
+            return None
+        there = frozenset(cpu for one in asked for group in one.groups for cpu in group.cpus)
+    used = {machine.core_of.get(cpu) for cpu in cpus}
+    cores = {machine.core_of.get(cpu) for cpu in there}
+    return (fmt.plural(len(used), "core"), len(cores)) if len(used) < threads <= len(cores) else None
 
 
 @check("S4", "info")
@@ -164,7 +186,9 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
     """
     placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
     said = []
-    for same in group_by(placed, lambda r: (r.file, r.point.sweep, *siblings_key(r, ())[4:])).values():
+    for same in group_by(
+        placed, lambda r: (machine_key(r), r.point.sweep, *siblings_key(r, ())[4:])
+    ).values():
         both = group_by(same, lambda r: r.relation)
         slit = _slit(both["remote"][0], results) if len(both) == 2 else None
         if slit is None:
@@ -213,17 +237,18 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
 
 
 def units(results: Results) -> Iterator[Fault]:
-    """G7: rate · least time against the bytes that the kernel moves."""
+    """G7: rate · least time against the bytes that the kernel moves, each of one run of a text."""
     for runs in by_cell(results.good("stream")).values():
-        run, size = runs[0], _array_bytes(runs[0])
-        by_kernel = group_by(run.measured(), lambda row: str(row.get("kernel")))
-        rows = {kernel: {row.metric: row.value for row in own} for kernel, own in by_kernel.items()}
-        for kernel, values in rows.items():
+        run, sizes = runs[0], _sizes(runs[0])
+        by_turn = group_by(run.measured(), lambda row: (str(row.get("kernel")), whole(row.get("run"))))
+        rows = {key: {row.metric: row.value for row in own} for key, own in by_turn.items()}
+        for (kernel, turn), values in rows.items():
+            size = sizes.get(turn) or _array_bytes(run)
             if kernel not in BYTES or not size or not values.get("time_min") or "bandwidth" not in values:
                 continue
             expected = size / 8 * BYTES[kernel]
             took = expected / values["bandwidth"] * 1e9
-            if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows)):
+            if abs(values["time_min"] - took) > max(0.03 * took, 0.51 * _step(rows.values())):
                 yield Fault(
                     level="error", run=run,
                     text=f"{kernel}: {fmt.quantity(values['bandwidth'], 'B/s', 4)} × {fmt.quantity(values['time_min'], 'ns', 4)} ÷ "
@@ -232,9 +257,19 @@ def units(results: Results) -> Iterator[Fault]:
                 break
 
 
-def _step(rows: Mapping[str, Mapping[str, float]]) -> float:
+def _sizes(run: Run) -> dict[int | None, float]:
+    """Return the bytes of an array of each run of the text that tells them."""
+    table = run.parsed.tables.get("runs") if run.parsed else None
+    return {
+        whole(row["run"]): number(row["array_size"]) * number(row.get("bytes_per_element") or 8)
+        for row in (table.records() if table else ())
+        if row.get("array_size")
+    }
+
+
+def _step(rows: Iterable[Mapping[str, float]]) -> float:
     """Return the last digit (ns) of times that were printed in s: with "0.0001" and "0.0002" it is 100 µs."""
-    printed = [v for values in rows.values() for name, v in values.items() if name.startswith("time_")]
+    printed = [v for values in rows for name, v in values.items() if name.startswith("time_")]
     return 10.0 ** next(
         (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed)), 0
     )

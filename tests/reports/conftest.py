@@ -45,6 +45,7 @@ class Maker:
         self.started, self.ended = "2026-11-21T09:15:02+00:00", "2026-11-21T09:30:00+00:00"
         self.text = "…"
         self.topology = "<topology/>"
+        self.places: dict[str, Place] = {}  # place → its selectors; else those of `all`
         self.groups: dict[str, tuple[Group, ...]] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
         self._runs: list[dict[str, Any]] = []
         self._skipped: list[Skipped] = []
@@ -72,7 +73,7 @@ class Maker:
             sweep=sweep,
             tool=tool,
             options=dict(options),
-            place=Place(name=place) if place else None,
+            place=self.places.get(place, Place(name=place)) if place else None,
             axes=tuple(axes),
         )
         known = [r for r in self._runs if r["point"].point_id == point.point_id]

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.intake import Captured, read, store, wishes_from
-from orchestrator.model import Group
+from orchestrator.model import Group, Place
 from parsers.text import decode
 from reports import audit as module
 from reports import checks as registry
@@ -668,3 +668,155 @@ def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, t
     both = text.replace('"error": 0,', '"error": 0, "job_runtime": 40000,')  # of 20 s: two processes
     (tmp_path / "b").mkdir()
     assert heard(tmp_path / "b", both) == ()
+
+
+MACHINE = "pack:1 numa:1 l3:1 core:4 pu:2"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "groups", "threads", "said"),
+    [
+        ("core 0", (0, 1), 2, ""),  # one core: that is what was asked for
+        ("pu 0,1", (0, 1), 2, ""),
+        ("numa_node 0", (0, 1), 2, "2.00 threads on 1 core, there are 4"),
+        ("all", (0, 1, 2, 3), 4, "4.00 threads on 2 cores, there are 4"),
+        ("all", (0, 1, 2, 3), 5, "5.00 threads on 4 CPUs"),
+    ],
+)
+def test_a_place_that_was_asked_for(
+    make: Any, tmp_path: Path, cpus: str, groups: tuple[int, ...], threads: int, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology, maker.places = MACHINE, {cpus: Place(name=cpus, cpus=cpus)}
+    maker.groups = {cpus: (Group(cpus=groups, membind=(0,)),)}
+    maker.add("scaling", "stream", {"threads": threads}, make.stream_text(9000.0, threads), place=cpus)
+
+    assert [text for _, text in found(findings(maker.write()), "S3", "error")] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("dimms", "cpu", "said"),
+    [
+        ("1 × 480 GB LPDDR5 8532 MT/s", "", ""),  # one package of many channels
+        ("1 × 16 GB HBM2 3200 MT/s", "", ""),
+        ("1 × 16 GB DDR5 4800 MT/s", "Intel(R) Xeon(R) CPU Max 9480", ""),
+        ("1 × 16 GB DDR5 4800 MT/s", "Intel(R) Xeon(R) Gold", "90.0 GB/s, the modules can move 38.4 GB/s"),
+    ],
+)
+def test_memory_that_is_no_dimm_has_more_channels(
+    make: Any, tmp_path: Path, dimms: str, cpu: str, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.facts = {**maker.facts, "dimms": dimms, "cpu_model": cpu}
+    maker.add("scaling", "stream", {"threads": 4}, make.stream_text(90e3 / 1.01, 4))
+
+    assert [text for _, text in found(findings(maker.write()), "S2")] == ([said] if said else [])
+
+
+def test_each_session_has_its_own_modules(make: Any, tmp_path: Path) -> None:
+    for dimms, rate in (("1 × 16 GB DDR4 3200 MT/s", 24e3), ("8 × 16 GB DDR4 3200 MT/s", 90e3)):
+        maker = make.Maker(tmp_path / "a.db")
+        maker.facts = {**maker.facts, "dimms": dimms}
+        for repeat in (1, 2):
+            at = repeat if rate < 5e4 else repeat + 2
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate / 1.01, 4), repeat=at, repeats=4)
+        maker.write()
+
+    assert found(findings(tmp_path / "a.db"), "S2") == []
+
+
+HPCC = """\
+HPC Challenge Benchmark version 1.5.0
+Begin of StarSTREAM section.
+-------------------------------------------------------------
+This system uses 8 bytes per DOUBLE PRECISION word.
+-------------------------------------------------------------
+Array size = 86894592, Offset = 0
+Total memory required = 1.9422 GiB.
+Each test is run 10 times.
+-------------------------------------------------------------
+Function      Rate (GB/s)   Avg time     Min time     Max time
+Copy:           3.4473       0.4071       0.4033       0.4132
+Scale:          3.3771       0.4141       0.4117       0.4174
+Add:            3.8207       0.5496       0.5458       0.5534
+Triad:          3.8100       0.5514       0.5474       0.5556
+-------------------------------------------------------------
+End of StarSTREAM section.
+Begin of SingleSTREAM section.
+Node(s) with error 0
+Node selected 5
+Single STREAM Copy GB/s 11.504735
+Single STREAM Scale GB/s 11.380000
+Single STREAM Add GB/s 12.090000
+Single STREAM Triad GB/s 12.190000
+End of SingleSTREAM section.
+"""
+
+
+def test_rate_and_time_are_of_one_run(tmp_path: Path) -> None:
+    assert found(heard(tmp_path, HPCC), "G7") == []
+
+    ((_, text),) = found(heard(tmp_path, HPCC.replace("0.4033", "0.8066")), "G7")
+    assert text.startswith("copy: 3.447 GB/s × 806.6 ms")
+
+
+def stream_of(make: Any, triad: float, size: int) -> str:
+    text: str = make.stream_text(triad, 8).replace("20000000 (elements)", f"{size} (elements)")
+    return re.sub(r"(\d\.\d{6})", lambda m: f"{float(m[1]) * size / 2e7:.6f}", text)
+
+
+def test_two_machines_of_a_folder_are_not_one(make: Any, tmp_path: Path) -> None:
+    small, large = stream_of(make, 90e3, 10_000_000), stream_of(make, 20e3, 100_000_000)
+
+    assert found(heard(tmp_path, small, large), "S2") == []
+    (tmp_path / "b").mkdir()
+    ((_, text),) = found(heard(tmp_path / "b", small + large), "S2", "error")  # one text, one machine
+    assert text == "90.0 GB/s with arrays of 80 MB, 20.0 GB/s with larger ones"
+
+
+def test_depths_of_several_files_are_no_sweep_of_one_device(tmp_path: Path) -> None:
+    rates = {1: 10_000, 4: 40_000, 8: 60_000, 32: 30_000}
+    texts = [
+        fio_normal(f"read: IOPS={iops}, BW={iops // 16}MiB/s (1MB/s)(1MiB/10001msec)", depth / iops * 1e6, rw="randread", iodepth=depth)
+        for depth, iops in rates.items()
+    ]  # fmt: skip
+
+    assert found(heard(tmp_path, *texts), "F10") == []
+    (tmp_path / "b").mkdir()
+    assert len(found(heard(tmp_path / "b", "\n".join(texts)), "F10")) == 1
+
+
+def test_each_part_of_a_text_has_its_command(make: Any, tmp_path: Path) -> None:
+    table = make.imb_text({0: 0.5, 1: 0.5, 1024: 0.9, 4096: 2.0})
+    parts = [
+        f"{where}: I typed\n\n```\n$ mpirun -np 2 hwloc-bind core:0 core:{n} ./IMB-MPI1 PingPong\n...\n\n{table}```\nThat is {n}.\n\n"
+        for where, n in (("Inside", 7), ("Between", 15), ("Again", 3))
+    ]
+
+    unions = sorted(
+        re.findall(r"core:0 and core:(\d+)", text)[0]
+        for _, text in found(heard(tmp_path, "".join(parts)), "P1")
+    )
+    assert unions == ["15", "3", "7"]
+
+
+def test_few_slow_accesses_make_a_mean(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "muladd",
+        "poke",
+        {"target": "compute"},
+        make.poke_text([1.31e6] * 99 + [7e8], target="compute", op="muladd"),
+    )
+
+    ((_, text),) = found(findings(maker.write()), "G6", "info")
+
+    assert text == "compute muladd: mean 8.30 ms, standard deviation 69.5 ms"
+
+
+def test_a_coarse_clock_of_any_tool(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({0: 0.06, 1: 0.5}).replace("PingPong", "Exchange")
+
+    ((_, said),) = found(heard(tmp_path, text), "G6", "warn")
+
+    assert "60.0 ns in steps of 10.0 ns" in said
