@@ -15,22 +15,27 @@ from parsers.text import number
 
 _HOST = re.compile(r"^\s*<[^<>\s]+> ?")
 _PROGRESS = re.compile(r"^\s*Jobs: \d+ \(.*\[eta [^\]]*\]\s*")  # what a CR should have overwritten
-_BANNER = re.compile(r"^\s*fio[- ](\d[\w.+-]*)$")
+_BANNER = re.compile(r"^\s*fio[- ](\d[\w.+-]*)(?: +(?:<|#|//).*)?$")
 _SERVER = re.compile(r"^\s*hostname=.*, fio=fio-(\d[\w.+-]*), ")
 _OPTIONS = re.compile(r"^\s*(?P<name>\S.*): \(g=(?P<group>\d{1,18})\): rw=(?P<rw>[\w,:]+), (?P<rest>.*)$")
 _JOB = re.compile(
     r"^\s*(?P<name>\S.*): \(groupid=(?P<group>\d{1,18}), jobs=(?P<jobs>\d{1,18})\): err=\s*(?P<error>-?\d{1,18})"
-    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d{1,18})(?:: (?P<time>.*))?$"
+    r"(?: \((?P<text>.*)\))?: pid=(?P<pid>\d{1,18})(?:: (?P<time>.*?))?(?: +(?:<|#|//).*)?$"
 )
 _NEW = re.compile(
-    r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d{1,18})msec\)(?:;.*)?$"
+    r"^\s*(read|write|trim|mixed)\s*: IOPS=\s*(\S+), BW=\s*(\S+) \((\S+)\)\s*\((\S+)/\s*(\d{1,18})msec\)(?:[;\s].*)?$"
 )
-_OLD = re.compile(
-    r"^\s*(read|write|trim|mixed)\s*: io=\s*(\S+), bw=\s*(\S+), iops=\s*(\S+), runt=\s*(\d{1,18})msec$"
+_OLD = re.compile(  # up to 2.0.15 with blanks inside: "bw=168205 B/s, iops=41 , runt= 30025msec"
+    r"^\s*(read|write|trim|mixed)\s*: io=\s*([^\s,]+ ?[^\s,]*) ?, bw=\s*([^\s,]+ ?[^\s,]*) ?, iops=\s*([^\s,]+) ?, "
+    r"runt=\s*(\d{1,18}) ?msec(?:\s.*)?$"
+)
+_DIRECTION = re.compile(r"^\s*(read|write|trim|mixed)\s*: ?(?=\S)")
+_FIGURES = re.compile(  # a line of figures, whatever became of it
+    r"^\W*(?:(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|(?:[sc]?lat|bw|iops)\b[^=]*\bmin=|(?:READ|WRITE|TRIM|MIXED): (?:bw|io)=)"
 )
 _SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:$")
 _TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
-_PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):$")
+_PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):(?:\s.*)?$")
 _PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d{1,18})\s*\]")
 _BANDWIDTH = re.compile(r"^\s*bw \(\s*([A-Za-z]+)\s*/s\)\s*: (?=min=)")
 _IOPS = re.compile(r"^\s*iops\s*: (?=min=)")
@@ -44,14 +49,14 @@ _TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
 _STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
 _GROUP = re.compile(r"^\s*Run status group (\d{1,18}) \(all jobs\):$")
 _GROUP_NEW = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec$"
+    r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec(?:\s.*)?$"
 )
 _GROUP_OLD = re.compile(
-    r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d{1,18})msec, maxt=(\d{1,18})msec$"
+    r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d{1,18})msec, maxt=(\d{1,18})msec(?:\s.*)?$"
 )
 _DISKS = re.compile(r"^\s*Disk stats \(read/write\):$")
-_DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)$")
-_PAIR = re.compile(r"([\w]+)=\s*([^\s,]+)")
+_DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)(?:\s.*)?$")
+_PAIR = re.compile(r"([\w]+)=\s*([^\s,<#*]+)")
 _MESSAGE = re.compile(
     r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal"
 )
@@ -66,7 +71,7 @@ _LOOKS = (
     re.compile(r"^.*\S: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE),
     re.compile(r"^.*\S: \(g=\d+\): rw=\w", re.MULTILINE),
     re.compile(r"^[ \t]*fio[- ]\d\.\d+\S*$", re.MULTILINE),
-    re.compile(r"^[ \t]*(?:read|write|trim|mixed)\s*: (?:IOPS=\S+, BW=|io=\S+, bw=)", re.MULTILINE),
+    re.compile(r"^[ \t]*(?:read|write|trim|mixed)\s*: (?:IOPS=\S+, BW=|io=[^\n,]+, bw=)", re.MULTILINE),
     re.compile(r"^[ \t]*(?:READ|WRITE|TRIM|MIXED): (?:bw=\S+ \(|io=\S+, aggrb=)", re.MULTILINE),
 )
 
@@ -227,7 +232,7 @@ class _Reader:
                 if edges and float(share):
                     job.shares.append((*edges, float(share) / 100))
         elif match := _CPU.match(line):
-            for key, value in _PAIR.findall(line[match.end() :]):
+            for key, value in self._whole(_PAIR.findall(line[match.end() :]), r"usr|sys|minf"):
                 metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
                 if (
                     metric in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf")
@@ -241,8 +246,9 @@ class _Reader:
                 if float(share)
             ]
         elif match := _ISSUED.match(line):
-            self.ended = True
-            self._issued(job, match[1])
+            if "short=" in match[1]:  # every fio prints it; without it the line is cut, maybe in a number
+                self.ended = True
+                self._issued(job, match[1])
         elif match := _ERRORS.match(line):
             rows.append((None, "total", "errors", int(match[1])))
             if int(match[1]):
@@ -256,6 +262,17 @@ class _Reader:
                 rows.append((None, "steady", "iops", iops))
             if match[1] == "no":
                 job.notes.append(("not_steady", f"the steady state asked for was not reached{match[4]}"))
+        elif _FIGURES.match(line):
+            if match := _DIRECTION.match(line):
+                self.direction = match[1]  # of the latencies below it
+            self.report.unread.append(line.strip())
+
+    def _whole(self, pairs: list[tuple[str, str]], last: str) -> list[tuple[str, str]]:
+        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value has no two decimals."""
+        if not pairs or re.fullmatch(last, pairs[-1][0]) or re.search(r"\.\d\d$", pairs[-1][1]):
+            return pairs
+        self.report.truncated = f"the line of {pairs[-1][0]}={pairs[-1][1]} ends early"
+        return pairs[:-1]
 
     def _bandwidth_unit(self, unit: str) -> float:
         """Return the bytes per second of `bw (  KiB/s)`.
@@ -285,8 +302,8 @@ class _Reader:
         self, job: Job, direction: str, io: str, bw: str, iops: str, runtime: str, *, binary: bool
     ) -> None:
         for metric, value in (
-            ("io_bytes", _size(io, binary=binary)),
-            ("bandwidth", _size(bw, binary=binary)),
+            ("io_bytes", _size(io.replace(" ", ""), binary=binary)),
+            ("bandwidth", _size(bw.replace(" ", ""), binary=binary)),
             ("iops", _plain(iops)),
             ("runtime", int(runtime) * NS["msec"]),
         ):
@@ -294,12 +311,12 @@ class _Reader:
                 job.rows.append((direction, "total", metric, value))
 
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
-        pairs = dict(_PAIR.findall(text))
+        pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
         samples = _plain(pairs.get("samples", ""))
         for theirs, ours in _STATISTICS.items():
             value = _plain(pairs.get(theirs, ""))
             if value is not None and not (ours == "sd" and (samples == 1 if samples else value == 0)):
-                job.rows.append((direction, ours, metric, value * factor))
+                job.rows.append((direction or None, ours, metric, value * factor))
         if (share := _plain(pairs.get("per", ""))) is not None:
             job.rows.append((direction, "mean", "bandwidth_share", share / 100))
         if samples:
@@ -328,6 +345,8 @@ class _Reader:
             self.report.disks.append(_disk(match[1], match[2]))
             return
         else:
+            if _FIGURES.match(line):
+                self.report.unread.append(line.strip())
             return
         direction = name.lower()
         for metric, statistic, value in (
@@ -350,7 +369,7 @@ def _options(match: re.Match[str]) -> dict[str, str]:
         ranges = [part.removeprefix("bs=") for part in re.split(r"[/,] ?", re.sub(r"\([RWT]\) ", "", sizes))]
         lows_highs = {edge for part in ranges for edge in part.split("-")}
         found["bs"] = lows_highs.pop() if len(lows_highs) == 1 else sizes.removeprefix("bs=")
-    engine = re.match(r"(\S+?), iodepth=(\d+)$", rest)
+    engine = re.match(r"(\S+?), iodepth=(\d+)(?:\s.*)?$", rest)
     if engine:
         found["ioengine"], found["iodepth"] = engine[1], engine[2]
     return found

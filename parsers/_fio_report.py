@@ -96,6 +96,7 @@ class Report:
     truncated: str = ""  # what is missing
     not_finite: bool = False
     messages: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # lines of figures
 
 
 @functools.lru_cache(maxsize=4096)

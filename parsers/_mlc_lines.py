@@ -9,7 +9,8 @@ from typing import Final
 
 from parsers._mlc_words import DEFAULT_DELAYS, SECTIONS, command_options, is_index, traffic_of, traffic_word
 from parsers.measurement import Cell
-from parsers.text import number, scaled
+from parsers.text import like_row, number, scaled
+from parsers.text import row as row_of
 from parsers.units import to_base
 
 _I = re.IGNORECASE
@@ -20,7 +21,15 @@ _BANNER = re.compile(
 )
 _VERSION = re.compile(r"[-–\s](v\d[\w.-]*|\d+\.\d[\w.-]*)", _I)
 _COMMAND = re.compile(r"^\W*Command line parameters: *(.*)$", _I)
-_PROMPT = re.compile(r"(?:^|[\s/\\>\"'`$#])(mlc(?:_\w+)?(?:\.exe)?|memlat)[\"']? +(-[-\w][^\"'`“”]*)", _I)
+_LAUNCHER = (
+    r"(?:(?:sudo|time|nohup|numactl|taskset|env|srun|stdbuf|chrt|exec|\w+=\S+)(?: +-\S+| +[\d,-]+)* +)*"
+)
+_PROMPT = re.compile(  # at the start of a line, behind a prompt, a label or a quotation mark; not in the midst of a sentence
+    r"^(?:[^\"'`“]*[\"'`“]|[\s>*]*(?:\S*[$>%]|\[[^\]]*\] ?[#$]|\S+@\S+[#$%]|[#+]+|[\w. =-]{1,40}[:=])? *)"
+    + _LAUNCHER
+    + r"(?:[\w.~:-]*[/\\])*(mlc(?:_\w+)?(?:\.exe)?|memlat)[\"']? +(-[-\w][^\"'`“”]*)",
+    _I,
+)
 _BUFFER = re.compile(
     r"Using buffer size of ([\d.]+) ?(?:MiB|MB)(/thread)?(?: for reads and an additional ([\d.]+) ?(?:MiB|MB))?",
     _I,
@@ -40,7 +49,11 @@ _CLOCKS = re.compile(
 _VERBOSE_CELL = re.compile(
     r"^\W*Numa node +(\d{1,18}) +\(core +\d+\) measuring latency to memory on numa node +(\d{1,18})", _I
 )
-_LABELLED = re.compile(r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+(\S+)\s*$", _I)
+_LABELLED = re.compile(
+    r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+([^\s\"'<(#*]+)(?=[\s\"'<(#*]|$)"
+    r"[\"']*(?:\s*(?:[^\d\s].*)?)$",
+    _I,
+)
 _LABELLED_TIGHT = re.compile(r"^(\W*(?:ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:)", _I)
 _LOADED_HEAD = re.compile(r"^\W*Inject(?:ion|ed)?\s(?=.*\bBandwidth\b)", _I)
 _TRAFFIC_LINE = re.compile(r"^\W*Using (.+?) traffic type", _I)
@@ -57,7 +70,7 @@ _UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *(\d[
 _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
 _TRANSFER = r"(L\w+) ?-(?:>|&gt;) ?(L\w+) +(HITM?) +latency"
 _CPU_C2C = re.compile(r"^\W*Measuring cache-to-cache (HITM?) latency between CPUs", _I)
-_LOCAL_C2C = re.compile(rf"^\W*Local Socket +{_TRANSFER}\s+(\S+)\s*$", _I)
+_LOCAL_C2C = re.compile(rf"^\W*Local Socket +{_TRANSFER}\s+(\d\S*)(?:\s+[^\d\s].*)?\s*$", _I)
 _REMOTE_C2C = re.compile(
     rf"^\W*Remote Socket +{_TRANSFER} *\(data address homed in (writer|reader) socket", _I
 )
@@ -68,7 +81,6 @@ _NOISE = re.compile(
     r"|^\W*Read/Write Ratios?\b",
     _I,
 )
-_COMMENT = re.compile(r"\s(?://|#).*$")
 _DECIMALS: Final = {("loaded_latency", "latency"): 2, ("max_bandwidth", "bandwidth"): 2}
 """Digits after the point as printed; 1 everywhere else. Tells `1612` from `16126.7` cut short."""
 
@@ -139,6 +151,8 @@ class Reader:
     def _run(self, section: str | None = None) -> Run:
         """Return the run that the line at hand belongs to; begin it if it is a new one."""
         current = self.runs[-1] if self.runs else None
+        if current is not None and self.prompt and not self.banner and self._goes_on(current, section):
+            self._forget_head()  # a note: whatever MLC is started for, it prints its banner first
         if current is None or self.prompt is not None or self.banner is not None:
             # v3.5 was seen to print its banner twice, before and after the command line
             again = (
@@ -162,6 +176,16 @@ class Reader:
         assert current is not None
         self._forget_head()
         return current
+
+    @staticmethod
+    def _goes_on(run: Run, section: str | None) -> bool:
+        """Does the section belong to a run with a banner, though a command stands above it?"""
+        return (
+            run.version is not None
+            and run.mode in (None, section)
+            and section is not None
+            and not run.measured(section)
+        )
 
     def _new_run(self) -> Run:
         """Begin a run that nothing but a repeated section announces."""
@@ -327,10 +351,9 @@ class Reader:
             return False
         if self.section in ("peak_injection_bandwidth", "max_bandwidth"):
             return self._labelled(line, last)
-        words = _COMMENT.sub("", line).split()
         if self.section == "loaded_latency":
-            return self._loaded(words, last)
-        return self._matrix(words, last)
+            return self._loaded(line, last)
+        return self._matrix(line, last)
 
     def _labelled(self, line: str, last: bool) -> bool:
         match = _LABELLED.match(_LABELLED_TIGHT.sub(r"\1 ", line))
@@ -342,8 +365,10 @@ class Reader:
         self._add(self.runs[-1], self.section or "", cells, last=last, traffic=traffic)
         return True
 
-    def _loaded(self, words: list[str], last: bool) -> bool:
+    def _loaded(self, line: str, last: bool) -> bool:
         run = self.runs[-1]
+        found = row_of(line, len(self.order) + 1) or row_of(line, 2)
+        words = found[0] if found and (len(found[0]) > 2 or "T" in run.options) else line.split()
         order = ("bandwidth",) if len(words) == 2 and "T" in run.options else self.order
         if not words or not is_index(words[0]):
             return False
@@ -365,11 +390,13 @@ class Reader:
             return self.said
         if "o" in run.options:
             return None  # every thread its own, by a file
-        return traffic_of(run.options) or self.context_traffic
+        asked = traffic_of(run.options) or self.context_traffic
+        return asked or ("read" if run.command is not None or run.version else None)  # MLC's default
 
-    def _matrix(self, words: list[str], last: bool) -> bool:
+    def _matrix(self, line: str, last: bool) -> bool:
         run = self.runs[-1]
         section = self.section or ""
+        words = line.strip(" \t\"'`*>").split()
         while words and words[0].lower() in ("numa", "memory", "node", "socket", "cpu", "writer", "reader"):
             del words[0]
             if words and all(is_index(word) for word in words):
@@ -379,6 +406,8 @@ class Reader:
         if not self.columns or not words or not is_index(words[0]):
             return False
         cells = words[1:]
+        if len(cells) > len(self.columns) and not cells[len(self.columns)][:1].isdigit():
+            cells = cells[: len(self.columns)]  # and a note behind them
         if len(cells) != len(self.columns) or not all(_is_cell(word) for word in cells):
             if last or (len(cells) < len(self.columns) and all(_is_cell(word) for word in cells)):
                 run.flags.add("truncated")
@@ -428,7 +457,7 @@ class Reader:
         words = line.split()
         expected = len(self.columns or self.order) + 1
         like_a_row = words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1
-        if self.section and (like_a_row or _LABELLED_TIGHT.match(line)):
+        if self.section and (like_a_row or like_row(line, expected) or _LABELLED_TIGHT.match(line)):
             if last:
                 run.flags.add("truncated")
             else:
@@ -440,6 +469,8 @@ class Reader:
         if self.banner:  # a banner and nothing below it is a run too: one that was cut or refused
             self._run()
         for run in self.runs:
+            if run.prompted and run.version and run.program != "memlat":
+                run.command, run.options = None, {}  # MLC repeats what it was given: this was not for it
             for section, rows in run.tables.items():
                 _drop_cut_row(run, section, rows)
             _check_complete(run)

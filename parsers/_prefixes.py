@@ -1,4 +1,5 @@
-"""What log keepers put before every line: times (ts, CI logs, journald), hosts and containers (srun -l, pdsh, compose), line numbers.
+"""What log keepers put before every line: times (ts, CI logs, journald), levels and streams (avocado, Python's logging), hosts and
+containers (srun -l, pdsh, compose), line numbers; what makes lines a comment.
 
 A prefix is taken off only where nearly all lines have it, and where no tool's own lines begin so.
 """
@@ -10,12 +11,24 @@ from collections.abc import Iterator
 from typing import Final
 
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_STREAM = r"(?:\d\d[OE][+ ]? ?|std(?:out|err) [FP] )?"  # GitLab; containerd
 _TIMES: Final = (
-    re.compile(rf"\[?\d{{4}}-\d\d-\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)"),  # ts %F %T, CI logs
+    re.compile(
+        rf"[^\t\n]{{1,80}}\t[^\t\n]{{1,80}}\t\ufeff?\d{{4}}-\d\d-\d\dT{_CLOCK}Z(?: |$)"
+    ),  # gh run view --log
+    re.compile(
+        rf"\[?\d{{4}}[-/]\d\d[-/]\d\d[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?\]?(?: {_STREAM}|$)"
+    ),  # ts %F %T, CI logs
+    re.compile(rf"\[?\d\d?[-/.]\d\d(?:[-/.]\d{{2,4}})? {_CLOCK}\]?(?: |$)"),  # autotest
     re.compile(rf"[A-Z][a-z]{{2}} [ \d]\d {_CLOCK} (?:[\w.-]+ [\w./@-]+\[\d+\]: ?)?"),  # ts, syslog, journald
     re.compile(rf"\[?{_CLOCK}\]?(?: |$)"),  # ts -s
     re.compile(r"\[ *\d+\.\d{2,9}\](?: |$)"),  # dmesg, ts -s %.s
 )
+_LEVEL = r"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|TRACE|STDOUT|STDERR|OUT|debug|info|stdout|stderr|out)"
+_LOGGED: Final = re.compile(
+    rf"(?:\[{_LEVEL} *\]:?|{_LEVEL} *(?:[|:>]|-(?= )))(?: ?[\w./-]+:\d+ ?\|)? ?|\[std(?:out|err)\] ?"
+)  # avocado: "DEBUG| [stdout] "
+_COMMENT: Final = re.compile(r"[ \t]*(?://+|;+|--|%+|\*|!|\+|::|REM|dnl)(?: |$)")
 _CONSTANT: Final = re.compile(
     r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\|) ?"  # n001: …, bench-1  | …
     r"|\[(?:pod/)?[\w./-]*\d[\w./-]*\] "  # kubectl --prefix
@@ -33,11 +46,11 @@ def has_prefix(text: str) -> bool:
 
 
 def without_prefixes(text: str, *, labels: bool = True) -> str:
-    """Take off what stands before every line, up to three times (a time, then a host).
+    """Take off what stands before every line, up to four times (a time, a level, then a host).
 
     Without `labels` hosts and ranks stay.
     """
-    for _ in range(3):
+    for _ in range(4):
         kinds = (kind for kind in _kinds(_probe(text)) if labels or kind is not _CONSTANT)
         tried = (_stripped(text, kind) for kind in kinds)
         shorter = next((found for found in tried if found is not None), None)
@@ -53,7 +66,11 @@ def _probe(text: str) -> str:
 
 
 def _kinds(line: str) -> Iterator[re.Pattern[str]]:
-    return (kind for kind in (*_TIMES, _CONSTANT, _NUMBERED, _QUOTED) if line and kind.match(line))
+    return (
+        kind
+        for kind in (*_TIMES, _LOGGED, _CONSTANT, _COMMENT, _NUMBERED, _QUOTED)
+        if line and kind.match(line)
+    )
 
 
 def _stripped(text: str, kind: re.Pattern[str]) -> str | None:

@@ -48,10 +48,12 @@ from parsers.errors import ParseError
 from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
+_JSON_NAME = re.compile(r'(?:\\?"|&quot;)fio version(?:\\?"|&quot;)')
+_ANY: Final = re.compile("")  # no line of fio's own begins with "#"
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
 _MESSAGE = re.compile(r"^(?:fio|client): \S.*", re.MULTILINE)
 _ERRNO: Final = {
@@ -63,16 +65,21 @@ _ERRNO: Final = {
 
 def recognise(text: str) -> bool:
     """Does this look like fio's output, whole, cut off or with nothing but its error messages?"""
-    if '"fio version"' in text:
+    if _may_hide_json(text):
         return True
     if not (texts.mentions(text, "fio", "groupid=", "(g=", "bw=", "aggrb=") or _fio_terse.may_be(text)):
         return False
-    cleaned = texts.clean(text)
+    cleaned = texts.clean(text, commented=_ANY)
     return (
         _fio_terse.looks_like(cleaned)
         or _fio_normal.looks_like(cleaned)
         or re.search(r"^[ \t]*fio: \S", cleaned, re.MULTILINE) is not None
     )
+
+
+def _may_hide_json(text: str) -> bool:
+    """Is there fio's JSON, as it is, in a web page or in a string of another JSON?"""
+    return "fio version" in text and _JSON_NAME.search(text) is not None
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
@@ -84,9 +91,9 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     reports, rest = _fio_json.find(
         text
     )  # of a text as it is: what is in the way of figures is not in the way of JSON
-    if '"fio version"' in rest or any(report.truncated for report in reports):
-        reports, rest = _fio_json.find(texts.clean(text))
-    rest = texts.clean(rest)
+    if _may_hide_json(rest) or any(report.truncated for report in reports):
+        reports, rest = _fio_json.find(texts.clean(text, commented=_ANY))
+    rest = texts.clean(rest, commented=_ANY)
     reports = [report for report in reports if report.jobs or report.truncated]
     terse = _fio_terse.find(rest)
     normal, messages = _fio_normal.find(rest)
@@ -198,9 +205,12 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
             yield Flag(id="truncated", text=report.truncated)
         if report.not_finite:
             yield Flag(id="not_finite", text="fio printed nan or inf; those figures are left out")
+        if report.unread:
+            lines = f"{len(report.unread)} lines look like figures and could not be read"
+            yield Flag(id="unread", text=f"{lines}, the first {report.unread[0][:60]!r}")
         for job in report.jobs:
             if not _combined(job):
-                yield from _job_flags(job, whole=not report.truncated)
+                yield from _job_flags(job, whole=not report.truncated and not report.unread)
     if any(len(run) > 1 for run in runs):
         count = sum(len(run) - 1 for run in runs)
         yield Flag(

@@ -40,7 +40,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "Intel MPI Benchmarks"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {
     "time": 10.0,
     "time_max": 10.0,
@@ -108,18 +108,23 @@ _END = re.compile(r"^# All processes entering MPI_Finalize")
 _PIN = re.compile(
     r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$"
 )
+_COMMENTED = re.compile(
+    r"^[ \t]*#[ \t]*\d+[ \t]+(?:\d+[ \t]+)?\d+[.,]\d\d\b", re.MULTILINE
+)  # a row behind a "#"
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(line.strip() for line in texts.lines(text))
+    flush = "\n".join(line.replace("|", " ").strip() for line in texts.lines(text, commented=_COMMENTED))
     return [line.strip() for line in texts.lines(flush, ranks=True)]
 
 
 def recognise(text: str) -> bool:
     """Does this look like IMB's output, whole, cut or a single table?"""
-    if not texts.mentions(text, "mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()"):
+    if not texts.mentions(
+        text, "mpi benchmark", "benchmarking", "list of benchmarks", "mpi startup()", "#repetitions"
+    ):
         return False
     if _RECOGNISE.search(text):
         return True
@@ -128,6 +133,10 @@ def recognise(text: str) -> bool:
         return True
     if any(_BENCHMARK.match(row) for row in rows):
         return any(_columns(row) or _INVALID_SIZE.match(row) for row in rows)
+    if any(
+        {"#bytes", "#repetitions"} <= set(_columns(row)) for row in rows
+    ):  # a table without anything above it
+        return True
     if any(re.match(r"Intel ?\(R\) MPI Benchmarks \d", row) for row in rows):  # -list
         return True
     printed = [row for row in rows if row.strip()]
@@ -211,7 +220,9 @@ class _Table:
     rows: list[dict[str, float]] = field(default_factory=list)
     tails: list[tuple[int | None, int, float]] = field(default_factory=list)
     refused: dict[str, list[str]] = field(default_factory=dict)
-    cut: bool = False
+    decimals: bool = False  # of the last column: two, as in a row before
+    cut: str = ""  # the row that is not whole; rows below it make it one that is not read
+    unread: list[str] = field(default_factory=list)
 
     def measurements(self, number: int) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
         for row in self.rows:
@@ -329,25 +340,41 @@ class _Reader:
             return
         words = line.split()
         if len(words) > len(table.columns) or not words[0].isdecimal():
-            return  # a launcher's or a scheduler's line between the rows
-        row: dict[str, float] = {}
-        for column, word in zip(table.columns, words, strict=False):
-            value = texts.number(word)
-            if value is None or (column in _COUNTS and not (word.isdecimal() and len(word) < 19)):
-                return
-            row[column] = value
-        if len(words) < len(table.columns):
-            table.cut = True
+            found = texts.row(line, len(table.columns))
+            words = found[0] if found else words
+        row = _numbers(table.columns, words)
+        if row is None:  # a launcher's or a scheduler's line between the rows
+            if texts.like_row(line, len(table.columns)):
+                table.unread.append(line)
             return
-        if not whole and not re.search(r"\.\d\d$", words[-1]):
+        if table.cut:  # rows go on below what is too short to be one
+            if texts.like_row(table.cut, len(table.columns)):
+                table.unread.append(table.cut)
+            table.cut = ""
+        if len(row) < len(table.columns):
+            table.cut = line
+            return
+        if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals):
             # IMB prints two decimals; of an integer one cannot tell whether it is whole.
-            table.cut = True
+            table.cut = line
             row.pop(table.columns[-1])
-        else:
-            table.cut = False  # a short line before this one was somebody else's
+        table.decimals = table.decimals or words[-1][-3:-2] in (".", ",")
         if any(value - value != 0 for value in row.values()):
             self.not_finite = True
         table.rows.append(row)
+
+
+def _numbers(columns: Sequence[str], words: Sequence[str]) -> dict[str, float] | None:
+    """Return the numbers of a row by their columns, fewer if it is short; None if it is no row."""
+    if len(words) > len(columns):
+        return None
+    row: dict[str, float] = {}
+    for column, word in zip(columns, words, strict=False):
+        value = texts.number(word)
+        if value is None or (column in _COUNTS and not (word.isdecimal() and len(word) < 19)):
+            return None
+        row[column] = value
+    return row
 
 
 def _columns(line: str) -> tuple[str, ...]:
@@ -443,6 +470,11 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
             yield Flag(id=reason.rstrip(".").replace("-", "_"), text=text)
         if table.cut:
             yield Flag(id="truncated", text=f"the last row of {what} is cut off")
+        if table.unread:
+            yield Flag(
+                id="unread",
+                text=f"{what}: {len(table.unread)} lines look like rows and could not be read, the first {table.unread[0][:60]!r}",
+            )
         if not table.rows and not table.refused:
             yield Flag(id="empty_table", text=f"{what}: no row")
     if reader.unknown:

@@ -24,7 +24,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "likwid_bench"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")
 METRICS: Final = {
@@ -81,7 +81,11 @@ _USING = re.compile(r"^Using (\d{1,18}) (work groups|threads)$")
 _THREAD = re.compile(
     r"^Group: (\d{1,18}) Thread \d+ Global Thread (\d{1,18}) running on (?:hwthread|core) (\d{1,18}) - Vector length (\d{1,18})\b"
 )
-_LINE = re.compile(r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>\S+)(?: sec)?$")
+_LINE = re.compile(
+    r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>[^\s<(#*]+)(?=[\s<(#*]|$)(?: sec)?(?:\s*(?:[^\d\s].*)?)$"
+)
+_UNMISTAKABLE = re.compile(r"^Cycles per cacheline:\s+\d")
+_ANY = re.compile("")  # no line of likwid-bench begins with "#"
 
 
 @dataclass(slots=True, eq=False)
@@ -92,6 +96,7 @@ class _Run:
     rows: dict[str, float] = field(default_factory=dict)  # by name, as printed
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
     unfinished: bool = False
+    unread: list[str] = field(default_factory=list)
     not_finite: bool = False
 
 
@@ -100,26 +105,35 @@ TAKEN: Final = Taken(program=r"\blikwid-bench\b", tells={"test": "test", "thread
 
 def recognise(text: str) -> bool:
     """Does this look like likwid-bench's output?"""
-    if not texts.mentions(text, "likwid micro benchmark"):
+    if not texts.mentions(text, "likwid micro benchmark", "cycles per cacheline:"):
         return False
-    return any(_BANNER.match(line.strip()) for line in texts.lines(text))
+    return any(_BANNER.match(line) or _UNMISTAKABLE.match(line) for line in _lines(text))
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every run of the text. Raises ParseError if there is none with a figure."""
-    lines = texts.lines(text)
+    lines = _lines(text)
     last = lines.pop()
     runs: list[_Run] = []
+    extract = any(map(_UNMISTAKABLE.match, lines)) and not any(map(_BANNER.match, lines))
+    if extract:  # it begins below the banner
+        runs.append(_Run())
     for line in lines:
-        if _BANNER.match(line.strip()):
+        match = _LINE.match(line)
+        again = extract and match and match["name"] in _LINES and match["name"] in runs[-1].rows
+        if _BANNER.match(line) or again:
             runs.append(_Run())
-        elif runs:
-            _take(runs[-1], line.strip())
+        if runs:
+            _take(runs[-1], line)
     if runs and last.strip():
         runs[-1].unfinished = True  # the number may be cut off
     if not any(run.rows for run in runs):
         raise _nothing(text, bool(runs))
     return Parsed(tables=_tables(runs), flags=tuple(_flags(runs)), facts=_facts(runs))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in texts.lines(text, commented=_ANY)]
 
 
 def _nothing(text: str, started: bool) -> ParseError:
@@ -142,11 +156,14 @@ def _take(run: _Run, line: str) -> None:
     elif (match := _LINE.match(line)) and match["name"] in _LINES:
         value = texts.number(match["value"])
         if value is None:
+            run.unread.append(line)
             return
         if value - value != 0:
             run.not_finite = True
         else:
             run.rows.setdefault(match["name"], value)
+    elif line.partition(":")[0] in _LINES:
+        run.unread.append(line)
 
 
 def _figures(run: _Run) -> Iterator[tuple[str, float]]:
@@ -176,6 +193,9 @@ def _flags(runs: list[_Run]) -> Iterator[Flag]:
     for n, run in enumerate(runs):
         if run.unfinished or "MByte/s" not in run.rows:
             yield Flag(id="truncated", text=f"run {n} ({run.test}): the figures end early")
+        if run.unread:
+            lines = f"{len(run.unread)} lines that look like figures and could not be read"
+            yield Flag(id="unread", text=f"run {n} ({run.test}): {lines}, the first {run.unread[0][:60]!r}")
         if run.not_finite:
             yield Flag(id="not_finite", text=f"run {n} ({run.test}): inf or nan, left out")
 
@@ -186,4 +206,4 @@ def _facts(runs: list[_Run]) -> dict[str, Cell]:
         facts["test"] = tests.pop()
     if len(threads := {run.threads for run in runs}) == 1:
         facts["threads"] = threads.pop()
-    return facts
+    return {name: value for name, value in facts.items() if value is not None}

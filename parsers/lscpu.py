@@ -30,7 +30,7 @@ from parsers.text import clean, first_line, is_captured, mentions, number
 from parsers.units import size_bytes
 
 NAME: Final = "lscpu"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "cache")
@@ -156,6 +156,7 @@ _RECOGNISE = re.compile(
     r'|^[ \t]*\{\s*"(?:lscpu|caches)": \[\s*\{|^[ \t]*\{\s*"cpus": \[\s*\{\s*"cpu": *"?\d',
     re.MULTILINE,
 )
+_COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Thread|Core)\(s\) per", re.MULTILINE)
 _DOCUMENT = re.compile(r'^[ \t]*(?=\{\s*"(?:lscpu|caches|cpus)": \[)', re.MULTILINE)
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends inside a line or a JSON document; only what is complete is kept",
@@ -181,7 +182,9 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+    return (is_captured(text) or "#" in text) and bool(
+        _RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED))
+    )
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
@@ -193,7 +196,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             f"or their JSON; saw {first_line(text)}",
             "run it with LC_ALL=C",
         )
-    body = clean(text)
+    body = clean(text, commented=_COMMENTED)
     machines = list(_documents(body)) or _texts(body)
     for machine in machines:
         machine.finish()
@@ -322,7 +325,7 @@ def _texts(body: str) -> list[_Machine]:
                 machine.cpu_row(dict(zip(head, words, strict=True)))
         elif found := _split_field(line, mode):
             name, value, localised = found
-            if name in _BEGINS and mode == "list" and any(n == name for _, n, _ in machine.fields):
+            if name in _BEGINS and any(n == name for _, n, _ in machine.fields):
                 machines.append(machine := _Machine())
             if mode != "list" and name not in known:
                 continue
@@ -338,7 +341,8 @@ def _texts(body: str) -> list[_Machine]:
             machine.fields[-1] = (typed, name, f"{value or ''}\n{line.strip()}")
         elif mode:
             mode = ""
-    return machines
+    # another program's `Architecture: arm64`, far above the list, is no machine
+    return [m for m in machines if len(m.fields) > 2 or m.cpus or m.caches] or machines
 
 
 def _split_field(line: str, mode: str) -> tuple[str, str | None, bool] | None:

@@ -37,7 +37,7 @@ from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"latency": 0.1, "bandwidth": 1e5}  # "81.5" ns, "34512.8" MB/s
 PRINTED_LOADED_LATENCY: Final = 0.01  # ns: "81.52"; loaded latencies have two digits, the others one
 
@@ -80,6 +80,10 @@ _RUN_COLUMNS: Final = (
     *("buffer_read_bytes", "buffer_write_bytes", "buffer_per_thread", "stride_bytes", "hyperthreads"),
     *("threads", "load_cpus", "latency_cpu", "delay_turn_ns", "bandwidth_unit", "flags"),
 )
+_COMMENTED = re.compile(
+    r"^[ \t]*#[ \t]*(?:\d{5}[ \t]+\d|\d+[ \t]+\d+\.\d|ALL Reads|Numa node|Each iteration took|Inject\b[^\n]*Bandwidth)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _RECOGNISE = re.compile(
     r"^[^\w\n]*(?:Intel ?(?:\(R\)|®)? +Memory Latency Checker\b|(?:pinsweep[ -])?memlat \d"
     r"|Measuring (?:idle latencies|(?:Peak (?:Injection )?|Maximum )?Memory Bandwidths (?:for|between)"
@@ -96,7 +100,9 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+    if not is_captured(text) and not _COMMENTED.search(text):
+        return False
+    return bool(_RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED)))
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
@@ -108,7 +114,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     runs: list[Run] = []
     for rank, part in split_ranks(text):
         reader = Reader(rank, traffic_of(context))
-        lines = clean(part).split("\n")
+        lines = clean(part, commented=_COMMENTED).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
         runs += reader.close()

@@ -26,7 +26,7 @@ from parsers.measurement import Cell, Metric, Parsed, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions
 
 NAME: Final = "numactl"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float] | None] = None
 
 LABELS: Final = ("run", "node", "to")
@@ -54,23 +54,26 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
 }
 
-_AVAILABLE = re.compile(r"^\W*available: +(\d{1,18}) nodes? *\(([\d,\- ]*)\)\s*$")
-_CPUS = re.compile(r"^\s*node +(\d{1,18}) +cpus:((?: +\d{1,18})*)\s*$")
-_MEMORY = re.compile(r"^\s*node +(\d{1,18}) +(size|free): +(\d{1,18}) MB\s*$")
-_COLUMNS = re.compile(r"^\s*node((?: +\d{1,18})+)\s*$")
-_DISTANCES = re.compile(r"^\s*(\d{1,18}):((?: +\d{1,18})+)\s*$")
+_NOTE = r"\s*(?:[<#(*!←].*|//.*|[-=]+>.*)?$"  # what a reader wrote behind a line
+_AVAILABLE = re.compile(r"^\W*available: +(\d{1,18}) nodes? *\(([\d,\- ]*)\)" + _NOTE)
+_CPUS = re.compile(r"^\W*node +(\d{1,18}) +cpus:((?:[ \t]+\d{1,18})*)" + _NOTE)
+_MEMORY = re.compile(r"^\W*node +(\d{1,18}) +(size|free): +(\d{1,18}) MB" + _NOTE)
+_COLUMNS = re.compile(r"^\W*node((?:[ \t]+\d{1,18})+)" + _NOTE)
+_DISTANCES = re.compile(r"^[^\w-]*(\d{1,18}):((?:[ \t]+\d{1,18})+)" + _NOTE)
 _TITLE = re.compile(r"^\s*node distances:")
 _SHOW = re.compile(
     r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
     r"|weighted interleave)[:=] *(.*?)\s*$"
 )
+_ANY = re.compile("")  # no line of numactl's begins with "#"
 _COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
 _STAT_HEAD = re.compile(r"^\s+node\d{1,9}(?:\s+node\d{1,9})*\s*$")
 _STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)\s*$")
 _REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
-_LIKE_ONE_OF_OURS = re.compile(r"^\s*(?:node +\d+|available:|\d+:(?: +\d+)+)")
+_LIKE_ONE_OF_OURS = re.compile(r"^[^\w-]*(?:node +\d+|available:|\d+:(?:[ \t]+\d+)+)")
 _RECOGNISE = re.compile(
-    r"^\W*available: +\d+ nodes? *\(|^\s*node +\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
+    r"^\W*available: +\d+ nodes? *\(|^\W*node +\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
+    r"|^\W*node distances:[^\n]*\n\W*node(?:[ \t]+\d+)+\s"
     r"|^\s*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
     rf"|^\s+node\d[^\n]*\n\s*(?:{_COUNTERS})\s+\d",
     re.MULTILINE,
@@ -91,7 +94,9 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text) or _is_refusal(text):
         return True
-    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+    return (is_captured(text) or "#" in text) and bool(
+        _RECOGNISE.search(clean(text, ranks=True, commented=_ANY))
+    )
 
 
 def _is_refusal(text: str) -> bool:
@@ -114,7 +119,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             "numactl --hardware, numactl --show and numastat are read",
         )
     machines: list[_Machine] = []
-    lines = clean(text).split("\n")
+    lines = clean(text, commented=_ANY).split("\n")
     for i, line in enumerate(lines):
         last = i == len(lines) - 1
         if not line.strip():

@@ -28,7 +28,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
 NAME: Final = "osu"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01}
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")
 METRICS: Final = {
@@ -74,6 +74,10 @@ _NAMES: Final = (
 _COUNTS: Final = frozenset(("size", "iterations"))
 _NAME = re.compile("|".join(f"({pattern})" for pattern, *_ in _NAMES))
 _TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:\s+v(?P<version>\d[\w.]*))?$")
+_BARE_TITLE = re.compile(  # a page shows "# …" as a heading, without its mark
+    r"^OSU (?P<name>(?:MPI|OpenSHMEM|UPC|NCCL|RCCL|XCCL)\S* \S.*?(?:Test|Benchmark))(?:\s+v(?P<version>\d[\w.]*))?$"
+)
+_COMMENTED = re.compile(r"^[ \t]*#[ \t]*\d+[ \t]+\d+[.,]\d\d\b", re.MULTILINE)  # a row behind a "#"
 _PAIRS = re.compile(r"^#\s*\[ pairs: (\d{1,18}) \](?: \[ window size: (\w+) \])?")
 _NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")
 _BUFFERS = re.compile(r"^#\s*(Send Buffer on .*)$")
@@ -88,14 +92,16 @@ class _Table:
     about: dict[str, Cell] = field(default_factory=dict)
     columns: tuple[tuple[str, str, float], ...] = ()
     rows: list[tuple[str | None, int | None, str, str, float]] = field(default_factory=list)
-    cut: bool = False
+    decimals: bool = False  # of the last column: two, as in a row before
+    cut: str = ""  # the row that is not whole; rows below it make it one that is not read
+    unread: list[str] = field(default_factory=list)
     failed: list[int | None] = field(default_factory=list)
     not_finite: bool = False
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(line.strip() for line in texts.lines(text))
+    flush = "\n".join(line.replace("|", " ").strip() for line in texts.lines(text, commented=_COMMENTED))
     return [line.strip() for line in texts.lines(flush, ranks=True)]
 
 
@@ -104,7 +110,9 @@ TAKEN: Final = Taken(program=r"\bosu_\w+")
 
 def recognise(text: str) -> bool:
     """Does this look like the output of an OSU micro-benchmark?"""
-    return texts.mentions(text, "osu ") and any(_TITLE.match(line) for line in _lines(text))
+    if not texts.mentions(text, "osu ", "# size "):
+        return False
+    return any(_title(line) or (line.startswith("#") and len(_columns(line)) > 1) for line in _lines(text))
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
@@ -114,7 +122,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     found: list[_Table] = []
     coming = _Table()
     for line, whole in [*((line, True) for line in lines), (last, False)]:
-        if match := _TITLE.match(line):
+        if match := _title(line):
             coming = _Table(benchmark=match["name"], version=match["version"])
         elif columns := _columns(line):
             coming.columns = columns
@@ -130,10 +138,14 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
             found.append(coming)
             coming = _Table()
         elif found and line.strip():
-            _row(found[-1], line.split(), whole)
+            _row(found[-1], line, whole)
     if not found:
         raise _nothing(text)
     return Parsed(tables=_tables(found), flags=tuple(_flags(found)), facts=_facts(found))
+
+
+def _title(line: str) -> re.Match[str] | None:
+    return _TITLE.match(line) or _BARE_TITLE.match(line)
 
 
 def _nothing(text: str) -> ParseError:
@@ -144,11 +156,12 @@ def _nothing(text: str) -> ParseError:
 
 
 def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
-    """Return (metric, statistic, factor) of each column of `# Size    Avg Latency(us)   Min Latency(us)`."""
-    if not line.startswith("#"):
-        return ()
+    """Return (metric, statistic, factor) of each column of `# Size    Avg Latency(us)   Min Latency(us)`.
+
+    Heads of barriers have no `#` (osu_ibarrier), and pastes lose it.
+    """
     columns = []
-    rest = line[1:].strip()
+    rest = line.removeprefix("#").replace("|", " ").strip()
     while rest:
         match = _NAME.match(rest)
         if match is None:
@@ -158,7 +171,8 @@ def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
         percent = match["lat"] or match["bw"]
         columns.append((metric, f"p{percent}" if percent else statistic, factor))
         rest = rest[match.end() :].strip()
-    return tuple(columns)
+    bare = not line.startswith("#") and not any("(" in word or "/s" in word for word in line.split())
+    return () if bare else tuple(columns)
 
 
 def _note(table: _Table, line: str) -> None:
@@ -171,8 +185,11 @@ def _note(table: _Table, line: str) -> None:
         table.about["buffers"] = match[1]
 
 
-def _row(table: _Table, words: list[str], whole: bool) -> None:
+def _row(table: _Table, line: str, whole: bool) -> None:
     columns = table.columns
+    words = line.split()
+    if len(words) > len(columns) and (found := texts.row(line, len(columns))):
+        words = found[0]
     first = texts.number(words[0])
     operation = None
     if first is None:  # `shmem_int_fadd   2.3  0.4`, or a line of somebody else's
@@ -180,6 +197,8 @@ def _row(table: _Table, words: list[str], whole: bool) -> None:
             return
         operation, words, columns = words[0], words[1:], columns[1:]
     if len(words) > len(columns):
+        if texts.like_row(line, len(columns)):
+            table.unread.append(line)
         return
     size: int | None = None
     figures: list[tuple[str, str, float]] = []
@@ -190,6 +209,8 @@ def _row(table: _Table, words: list[str], whole: bool) -> None:
             continue
         value = texts.number(word)
         if value is None or (metric in _COUNTS and not (word.isdecimal() and len(word) < 19)):
+            if texts.like_row(line, len(columns)):
+                table.unread.append(line)
             return
         if metric == "size":
             size = int(value)
@@ -197,16 +218,19 @@ def _row(table: _Table, words: list[str], whole: bool) -> None:
             table.not_finite = True
         elif value or metric == "overlap":
             figures.append((metric, statistic, value * factor))
+    if table.cut:  # rows go on below what is too short to be one
+        if texts.like_row(table.cut, len(columns)):
+            table.unread.append(table.cut)
+        table.cut = ""
     if len(words) < len(columns):
-        table.cut = True
+        table.cut = line
         return
-    if not whole and not re.search(r"\.\d\d$", words[-1]):
-        table.cut = True
+    if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals):
+        table.cut = line
         if not figures or len(words) == 1:
             return
         figures.pop()
-    else:
-        table.cut = False  # a short line before this one was somebody else's
+    table.decimals = table.decimals or words[-1][-3:-2] in (".", ",")
     table.rows += [(operation, size, *figure) for figure in figures]
 
 
@@ -237,6 +261,11 @@ def _flags(found: list[_Table]) -> Iterator[Flag]:
             yield Flag(id="truncated", text=f"the last row of {what} is cut off")
         if table.not_finite:
             yield Flag(id="not_finite", text=f"{what}: inf or nan, left out")
+        if table.unread:
+            yield Flag(
+                id="unread",
+                text=f"{what}: {len(table.unread)} lines look like rows and could not be read, the first {table.unread[0][:60]!r}",
+            )
         if not table.rows:
             yield Flag(id="empty_table", text=f"{what}: no row")
 

@@ -26,10 +26,11 @@ from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
+from parsers.text import row as row_of
 from parsers.units import to_base
 
 NAME: Final = "STREAM"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e5}  # "Triad:  13512.4", MB/s
 
 LABELS: Final = ("run", "kernel")
@@ -115,6 +116,7 @@ _RUN_COLUMNS: Final = (
     *("threads", "threads_requested", "cpus", "stores", "pages", "clock_granularity_us", "clock_ticks"),
     *("validation", "failed_arrays", "flags"),
 )
+_COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Function|Copy|Scale|Add|Triad)\b", re.MULTILINE | re.IGNORECASE)
 _RECOGNISE = re.compile(
     r"^\W*(?:STREAM\w* version \$ ?Revision"
     r"|pinsweep stream \d"
@@ -158,7 +160,9 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    return is_captured(text) and bool(_RECOGNISE.search(clean(text, ranks=True)))
+    if not is_captured(text) and not _COMMENTED.search(text):
+        return False
+    return bool(_RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED)))
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
@@ -170,7 +174,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
     unread: list[str] = []
     for rank, part in split_ranks(text):
         reader = _Reader(rank)
-        lines = clean(part).split("\n")
+        lines = clean(part, commented=_COMMENTED).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
         runs += reader.close()
@@ -261,6 +265,8 @@ class _Reader:
         if not match or not (match[2] or match[1].lower() in KERNELS):
             return False
         kernel, words = match[1].lower(), match[3].split()
+        if len(words) != len(run.columns) + 1 and (found := row_of(match[3], len(run.columns) + 1)):
+            words = found[0]
         if len(words) != len(run.columns) + 1 or any(number(word) is None for word in words):
             if kernel in KERNELS:
                 if last or len(words) < len(run.columns) + 1:

@@ -1,4 +1,4 @@
-"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, MPI launchers, Markdown.
+"""What happens to a tool's text between the tool and a parser, undone: terminals, Windows, mails, MPI launchers, Markdown.
 
 Every parser starts with `clean`; nothing in here knows a tool. No figure is ever altered: what cannot be told
 apart from noise stays, as a line of its own, for the parser to judge.
@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 import textwrap
 from decimal import Decimal, InvalidOperation
+from itertools import takewhile
 from typing import Final
 
 from parsers._prefixes import has_prefix, without_prefixes
+from parsers._wrappings import is_wrapped, without_comments, without_html, without_json, without_mail
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -30,6 +32,8 @@ _QUOTE = re.compile(r"^[ ]{0,3}>(?:[ ]|$)(?:[ ]?>(?:[ ]|$))*", re.MULTILINE)
 _RANK = re.compile(r"^\[\d{1,9}(?:,\d{1,9})?\](?:<std(?:out|err)>:?)?[ ]?", re.MULTILINE)
 _TASK = re.compile(r"^ *\d{1,9}: ?", re.MULTILINE)
 _MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
+_ROW_MARKS: Final = " \t>*\"'`“”"
+_NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
@@ -51,16 +55,33 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def clean(text: str, *, ranks: bool = False) -> str:
+def clean(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None) -> str:
     """Return the text as the tool printed it, with "\\n" between lines and common indentation removed.
 
     Undone: BOM, CRLF, ANSI escapes, backspaces and other control characters, no-break blanks, Markdown fences
-    and "> " quotes. A lone CR (progress that overwrites itself) starts a new line: nothing is lost, and what
-    was to be overwritten is one more line that looks like no figure. Undone where nearly every line has it: times
-    before the lines, hosts and containers, line numbers (`_prefixes`). `ranks` also takes off what MPI launchers
-    put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output) and, where every line has it,
-    `0: ` (srun -l).
+    and "> " quotes, quoted-printable and HTML, log lines kept as JSON. A lone CR (progress that overwrites itself)
+    starts a new line: nothing is lost, and what was to be overwritten is one more line that looks like no figure.
+    Undone where nearly every line has it: times before the lines, hosts and containers, line numbers (`_prefixes`).
+    `ranks` also takes off what MPI launchers put before each line: `[0] ` (mpirun -l), `[1,0]<stdout>:` (--tag-output)
+    and, where every line has it, `0: ` (srun -l). "# " is taken off blocks of lines in which `commented` is found: what the
+    tool itself never prints behind one.
     """
+    text = without_prefixes(_opened(text))
+    if ranks:
+        text = _strip_ranks(text)
+    if "```" in text or "~~~" in text:
+        text = _FENCE.sub("", text)
+    if ">" in text:
+        text = _QUOTE.sub("", text)
+    if commented is not None:
+        text = without_comments(text, commented)
+    first = next((line for line in text.split("\n", 64) if line.strip()), "")
+    return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
+
+
+def _opened(text: str) -> str:
+    """Return the text without what holds it as a whole: encodings of mails, web pages and JSON, terminals."""
+    text = without_json(text)
     if not text.isprintable():  # True for no text with a line end; spares single words the rest
         text = _ends(text)
         if "\x1b" in text or "\x9b" in text:
@@ -68,16 +89,8 @@ def clean(text: str, *, ranks: bool = False) -> str:
         if "\x08" in text:
             text = _overstruck(text)
         text = _CONTROL.sub("", text)
-    text = text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
-    text = without_prefixes(text)
-    if ranks:
-        text = _strip_ranks(text)
-    if "```" in text or "~~~" in text:
-        text = _FENCE.sub("", text)
-    if ">" in text:
-        text = _QUOTE.sub("", text)
-    first = next((line for line in text.split("\n", 64) if line.strip()), "")
-    return textwrap.dedent(text) if first[:1] in (" ", "\t") else text
+    text = without_html(without_mail(text))
+    return text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
 
 
 def mentions(text: str, *words: str) -> bool:
@@ -88,7 +101,7 @@ def mentions(text: str, *words: str) -> bool:
 
 def is_captured(text: str) -> bool:
     """Say whether a terminal or a launcher left marks in the text, so that `clean` would find more line starts in it."""
-    return bool(_MARKS.search(text)) or has_prefix(text)
+    return bool(_MARKS.search(text)) or has_prefix(text) or is_wrapped(text)
 
 
 def split_ranks(text: str) -> list[tuple[int | None, str]]:
@@ -96,7 +109,7 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
 
     Lines without a rank's prefix come first, as rank None. A text without prefixes is one part.
     """
-    body = without_prefixes(_ends(text), labels=False)
+    body = without_prefixes(_opened(text), labels=False)
     every_line = all(_TASK.match(line) for line in body.split("\n") if line.strip())
     pattern = _TASK if every_line else _RANK
     parts: dict[int | None, list[str]] = {None: []}
@@ -109,12 +122,12 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
 
 
-def lines(text: str, *, ranks: bool = False) -> list[str]:
+def lines(text: str, *, ranks: bool = False, commented: re.Pattern[str] | None = None) -> list[str]:
     """Return the lines of the cleaned text, without trailing blanks.
 
     Not `splitlines`: a form feed or a Unicode line separator inside a line is no end of it.
     """
-    return [line.rstrip() for line in clean(text, ranks=ranks).split("\n")]
+    return [line.rstrip() for line in clean(text, ranks=ranks, commented=commented).split("\n")]
 
 
 def first_line(text: str, width: int = 60) -> str:
@@ -123,6 +136,31 @@ def first_line(text: str, width: int = 60) -> str:
         if line.strip():
             return repr(line.strip()[:width])
     return "nothing but blanks" if text else "nothing"
+
+
+def row(line: str, count: int) -> tuple[list[str], str] | None:
+    """Take a row of `count` numbers apart: its words, and what somebody wrote behind them; None if it is no such row.
+
+    `1048576 40 164.35 258.68 217.49 <- drops` are five numbers and a note. A note that begins with a number is none: which
+    of the numbers are the row's cannot be told. Behind a single number (`0.617 seconds`) only a mark begins a note. Marks before the row (`>`, `|`, `*`, quotes) are no part of it.
+    """
+    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()
+    if len(words) < count or any(number(word) is None for word in words[:count]):
+        return None
+    note = words[count:]
+    if note and (note[0][:1].isdigit() or (count == 1 and note[0][:1].isalpha())):
+        return None
+    return words[:count], " ".join(note)
+
+
+def like_row(line: str, count: int) -> bool:
+    """Say whether a line that `row` does not read looks like one all the same: half of its numbers stand in front, with decimals.
+
+    Whole numbers alone (`12 13 14`) may be anybody's.
+    """
+    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()
+    numbers = list(takewhile(lambda word: number(word) is not None, words))
+    return len(numbers) >= max(2, (count + 1) // 2) and any(re.search(r"[.,]\d", word) for word in numbers)
 
 
 def number(word: str) -> float | None:

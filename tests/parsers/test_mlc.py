@@ -243,9 +243,9 @@ def test_a_full_run_has_all_its_figures() -> None:
         ("-d0", "", {"W": "7"}, "2:1 nt"),
         ("-d0", "", {"W": "R"}, "read"),
         ("-d0", "", {"R": True}, "read"),
-        ("-d0", "", {"R": False}, None),
-        ("-d0", "", {"l": 256}, None),
-        ("-d0", "", {}, None),
+        ("-d0", "", {"R": False}, "read"),
+        ("-d0", "", {"l": 256}, "read"),
+        ("-d0", "", {}, "read"),
         ("-operthread.txt -W3", "", {}, None),
     ],
 )

@@ -1,0 +1,188 @@
+"""What mails, web pages, log keepers and scripts wrap a text in, undone: JSON of log lines, quoted-printable, HTML, comment marks.
+
+Each is undone only where the text itself shows that it is there: `min=3D4` is a mail's, `iops=51944` is fio's.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import json
+import quopri
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_TAGS: Final = (
+    "a|b|blockquote|body|br|code|dd|div|dl|dt|em|font|h[1-6]|head|hr|html|i|kbd|li|ol|p|pre|samp|script|small|span|strong|style|sub|"
+    "sup|table|tbody|td|th|thead|tr|tt|u|ul"
+)
+_HTML: Final = re.compile(
+    rf"&(?:nbsp|lt|gt|amp|quot|#\d{{1,6}});|<(?:br|p|pre|div|html)\b[^<>]*>|</(?:{_TAGS})>", re.IGNORECASE
+)
+_CELL_ENDS: Final = re.compile(r"</t[dh]>", re.IGNORECASE)
+_LINE_ENDS: Final = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h[1-6]|pre|blockquote)>", re.IGNORECASE)
+_TAG: Final = re.compile(rf"</?(?:{_TAGS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
+
+_JSON_LOG: Final = re.compile(
+    r'\[\s*"(?:[^"\\\n]|\\.)*"\s*,\s*"'  # strings in a list
+    r'|\\n[^"]*\\n'  # a string of several lines
+    r'|"(?:log|message|msg|MESSAGE|line|text)"\s*:\s*"'
+)
+_FIGURE: Final = re.compile(r"^.*\S.*[\s=]\d.*$", re.MULTILINE)
+_LINE_KEYS: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
+
+_SOFT: Final = re.compile(r"^[^\n]{50,80}[^=\s]=\r?$", re.MULTILINE)  # encoders break lines at 76 characters
+_PARTS: Final = re.compile(r"^(?=--[\w=+/.'-]{2,70}[ \t]*$|From \S)", re.MULTILINE)
+_ENCODING: Final = re.compile(
+    r"^Content-Transfer-Encoding:[ \t]*(quoted-printable|base64)\b", re.IGNORECASE | re.MULTILINE
+)
+_EQUALS: Final = re.compile(
+    r"=(?:(?P<equals>3D)|(?P<encoded>[0-9A-F]{2})|(?P<soft>[ \t]*(?:\n|\Z))|(?P<other>))"
+)
+
+_COMMENTED: Final = re.compile(r"^[ \t]*#[^\n]*(?:\n(?:[ \t]*\n)*[ \t]*#[^\n]*){2,}", re.MULTILINE)
+_MARK: Final = re.compile(r"^[ \t]*#(?:[ ]|(?=\t|$))?", re.MULTILINE)
+
+
+def is_wrapped(text: str) -> bool:
+    """Say whether `unwrapped` would change the text. Cheap, and no proof."""
+    return _may_be_mail(text) or _may_be_html(text) or _is_json_log(text)
+
+
+def without_json(text: str) -> str:
+    """Return the lines that a document of JSON, or one a line, keeps as strings, if figures are in them; else the text."""
+    if not _is_json_log(text):
+        return text
+    try:
+        found = "\n".join(dict.fromkeys(block.rstrip("\n") for block in _blocks(json.loads(text))))
+    except (ValueError, RecursionError):
+        found = _json_lines(text)
+    return f"{found}\n" if len(_FIGURE.findall(found)) > 1 else text
+
+
+def without_mail(text: str) -> str:
+    """Decode each part of a mail that is encoded. A part without a header shows it: its `=` are written `=3D`."""
+    if not _may_be_mail(text):
+        return text
+    return "".join(_decoded(part) for part in _PARTS.split(text))
+
+
+def without_html(text: str) -> str:
+    """Take off tags and write out what stands for a character. A line ends where a browser ends it."""
+    if not _may_be_html(text):
+        return text
+    text = _CELL_ENDS.sub("\t", text)
+    text = _TAG.sub("", _LINE_ENDS.sub("\n", text))
+    return html.unescape(text.replace("&nbsp;", " "))
+
+
+def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
+    """Take `# ` off blocks of three lines or more that all begin so, and that hold one of the `rows` behind it (None: any)."""
+    if "#" not in text:
+        return text
+    return _COMMENTED.sub(lambda m: _MARK.sub("", m[0]) if rows is None or rows.search(m[0]) else m[0], text)
+
+
+def _may_be_mail(text: str) -> bool:
+    return "=3D" in text or "ransfer-" in text or _has_soft_end(text)
+
+
+def _has_soft_end(text: str) -> bool:
+    return ("=\n" in text or "=\r\n" in text) and _SOFT.search(text) is not None
+
+
+def _may_be_html(text: str) -> bool:
+    return ("<" in text or "&" in text) and _HTML.search(text) is not None
+
+
+def _is_json_log(text: str) -> bool:
+    return text[:200].lstrip()[:1] in ("{", "[") and _JSON_LOG.search(text, 0, 20_000) is not None
+
+
+def _blocks(value: object) -> Iterator[str]:
+    """Yield what a document holds of text: strings of several lines, lists of strings."""
+    if isinstance(value, str):
+        if "\n" in value.strip("\n"):
+            yield value
+    elif isinstance(value, list) and len(value) > 2 and all(isinstance(item, str) for item in value):
+        yield "\n".join(item.rstrip("\n") for item in value)
+    elif isinstance(value, list):
+        if len(value) > 2 and all(_line(item) is not None for item in value):
+            yield "\n".join(str(_line(item)) for item in value)
+        else:
+            for item in value:
+                yield from _blocks(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _blocks(item)
+
+
+def _json_lines(text: str) -> str:
+    """Return the lines of a log that keeps each of them in an object of its own; "" if it does not."""
+    lines = []
+    for row in text.split("\n"):
+        if not row.strip():
+            continue
+        try:
+            line = _line(json.loads(row))
+        except (ValueError, RecursionError):
+            return ""
+        if line is None:
+            return ""
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _line(value: object) -> str | None:
+    """Return the line of an object of a log: {"log": "…\\n", "stream": "stdout"}."""
+    if not isinstance(value, dict):
+        return None
+    found = [value[key] for key in _LINE_KEYS if isinstance(value.get(key), str)]
+    return str(found[0]).rstrip("\n") if len(found) == 1 else None
+
+
+def _decoded(part: str) -> str:
+    """Return one part of a mail as it was written."""
+    head, blank, body = part.partition("\n\n")
+    match = _ENCODING.search(head)
+    if match and blank:
+        if match[1].lower() == "base64":
+            return f"{head}\n\n{_from_base64(body)}"
+        return f"{head}\n\n{_from_quoted(body)}"
+    return _from_quoted(part) if _is_quoted(part) else part
+
+
+def _is_quoted(text: str) -> bool:
+    """Are most `=` of the text written `=3D`? Without any, is every one a part of the encoding, and a line broken by one?"""
+    if "=3D" not in text and not _has_soft_end(text):
+        return False
+    kinds = [match.lastgroup for match in _EQUALS.finditer(text)]
+    other = kinds.count("other")
+    if count := kinds.count("equals"):
+        return count > 4 * other
+    return not other and "soft" in kinds
+
+
+def _from_quoted(text: str) -> str:
+    try:
+        data = quopri.decodestring(text.encode("utf-8"))
+    except ValueError:
+        return text
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _from_base64(body: str) -> str:
+    lines = body.split("\n")
+    end = next(
+        (i for i, line in enumerate(lines) if not re.fullmatch(r"[A-Za-z0-9+/=]*\r?", line)), len(lines)
+    )
+    try:
+        data = base64.b64decode("".join(lines[:end]), validate=True)
+        return "\n".join([data.decode("utf-8"), *lines[end:]])
+    except (binascii.Error, ValueError):
+        return body
