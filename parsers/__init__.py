@@ -23,26 +23,6 @@ DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 _VOCABULARY = frozenset({"errors", "measurement", "units", "text"})
 
 
-_STREAM_TABLE = (
-    'a table of it is: pinsweep parse table FILE --tool stream --columns "kernel, bandwidth[MB/s], -, -, -"'
-)
-_OWN_METRICS = "the tool `command` runs it and takes figures by expressions of your own (docs/parsers/command.md); tables: pinsweep parse table"
-_NOT_YET = (
-    ("BabelStream", r"^\W*(?:BabelStream|GPU-STREAM)\b|^\W*Function +MBytes/sec +Min", _STREAM_TABLE),
-    (
-        "a STREAM with a column of ranks",
-        r"^\W*MPI_ID +Function\b",
-        _STREAM_TABLE.replace('"kernel', '"-, kernel'),
-    ),
-    ("tinymembench", r"^\W*tinymembench\b|^ *C copy backwards\s*:", _OWN_METRICS),
-    ("sysbench", r"^\W*sysbench \d|^[\d.]+ MiB transferred \(", _OWN_METRICS),
-    ("IOR", r"^\W*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec", _OWN_METRICS),
-    ("perftest (ib_write_bw)", r"^\W*#?bytes +#iterations +(?:BW peak|t_min)", _OWN_METRICS),
-    ("nccl-tests", r"\balgbw +busbw\b", _OWN_METRICS),
-)
-"""Programs that are met beside those that are read: (name, how its output is known, what can be done with it)."""
-
-
 class Parser(Protocol):
     """What every parser module provides; see `parsers.measurement`."""
 
@@ -89,9 +69,9 @@ def guess_parser(text: str) -> str:
     if len(found) == 1 or len(measured) == 1:
         return (measured or found)[0]
     if not found:
-        for name, pattern, hint in _NOT_YET:
-            if re.search(pattern, text, re.MULTILINE | re.IGNORECASE):
-                raise ParseError("", f"the output of {name}, which is not read yet", hint)
+        for kin in (kin for name in parser_names() for kin in taken(name).not_yet):
+            if re.search(kin.known_by, text, re.MULTILINE | re.IGNORECASE):
+                raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
     seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing but blanks")
     what = (
         f"looks like the output of {' and of '.join(found)}"

@@ -45,7 +45,7 @@ from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
-from parsers.measurement import Blocks, Cell, Flag, Parsed, Table, Taken, measurements, whole
+from parsers.measurement import Blocks, Cell, Flag, NotYet, Parsed, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
 VERSION: Final = 2
@@ -341,4 +341,5 @@ TAKEN: Final = Taken(
     labels=_direction,
     parts=_groups,
     part_name=_job_names,
+    not_yet=(NotYet(name="IOR", known_by=r"^\W*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),
 )

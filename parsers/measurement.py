@@ -124,6 +124,18 @@ class Measurement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotYet:
+    """A program that is met beside a tool, and whose output no parser reads."""
+
+    name: str
+    known_by: str  # a regular expression, multi-line
+    hint: str = (
+        "the tool `command` runs it and takes figures by expressions of your own (docs/parsers/command.md); a table whose columns you name "
+        "is read by `pinsweep parse table`"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
     """How texts of a tool are taken in that somebody captured by hand. All of it may be left out."""
 
@@ -141,6 +153,9 @@ class Taken:
 
     labels: Callable[[Mapping[str, str]], Mapping[str, Cell]] = lambda _: {}
     """Settings of a cell, as they were typed → the labels that follow from them."""
+
+    not_yet: tuple[NotYet, ...] = ()
+    """Programs beside the tool that are refused by their names."""
 
     runs: Callable[[Parsed], int] | None = None
     """How many runs a text holds, where the labels `document` and `run` do not tell."""

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Cell, Flag, Metric, NotYet, Parsed, Table, Taken, measurements
 
 NAME: Final = "osu"
 VERSION: Final = 2
@@ -105,7 +105,13 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in texts.lines(flush, ranks=True)]
 
 
-TAKEN: Final = Taken(program=r"\bosu_\w+")
+TAKEN: Final = Taken(
+    program=r"\bosu_\w+",
+    not_yet=(
+        NotYet(name="perftest (ib_write_bw)", known_by=r"^\W*#?bytes +#iterations +(?:BW peak|t_min)"),
+        NotYet(name="nccl-tests", known_by=r"\balgbw +busbw\b"),
+    ),
+)
 
 
 def recognise(text: str) -> bool:

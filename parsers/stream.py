@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Cell, Metric, NotYet, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.text import row as row_of
 from parsers.units import to_base
@@ -146,11 +146,27 @@ class _Run:
     flags: set[str] = field(default_factory=set)
 
 
+_TABLE = 'its table is read by: pinsweep parse table FILE --tool stream --columns "{}kernel, bandwidth[MB/s], -, -, -"'
+
 TAKEN: Final = Taken(
     begins=(r"^-{20,}\s*\n(?=(?:STREAM version|pinsweep stream))", r"^Function +(?:Best )?Rate"),
     program=r"\bstream\w*\b",
     tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages")},
     table_labels={"": {"kernel": "triad"}},
+    not_yet=(
+        NotYet(
+            name="BabelStream",
+            known_by=r"^\W*(?:BabelStream|GPU-STREAM)\b|^\W*Function +MBytes/sec +Min",
+            hint=_TABLE.format(""),
+        ),
+        NotYet(
+            name="a STREAM with a column of ranks",
+            known_by=r"^\W*MPI_ID +Function\b",
+            hint=_TABLE.format("-, "),
+        ),
+        NotYet(name="tinymembench", known_by=r"^\W*tinymembench\b|^ *C copy backwards\s*:"),
+        NotYet(name="sysbench", known_by=r"^\W*sysbench \d|^[\d.]+ MiB transferred \("),
+    ),
 )
 
 
