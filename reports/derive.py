@@ -71,6 +71,7 @@ class LoadedLatency:
     rows: int
     unloaded: float  # ns
     enough_idle_rows: bool  # False: `unloaded` is the row of the least load
+    idle: bool  # False: even that row moves half of the peak, so nothing is known of an idle memory
     undercut: bool  # was a row under more load faster than `unloaded`, by more than M1 lets pass? Then it is disturbed
     peak: float  # B/s
     peak_delay: int
@@ -117,6 +118,7 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
         rows=len(ordered),
         unloaded=unloaded,
         enough_idle_rows=len(idle) >= 3,
+        idle=half > 0,
         undercut=unloaded > UNDERCUT * min(r.latency for r in ordered[half:]),
         peak=peak.bandwidth,
         peak_delay=peak.delay,
@@ -140,6 +142,7 @@ def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
         rows=min(run.rows for run in runs),
         unloaded=median(lambda r: r.unloaded),
         enough_idle_rows=all(run.enough_idle_rows for run in runs),
+        idle=all(run.idle for run in runs),
         undercut=any(run.undercut for run in runs),
         peak=median(lambda r: r.peak),
         peak_delay=statistics.median_low(run.peak_delay for run in runs),

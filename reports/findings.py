@@ -35,7 +35,7 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
 
 
 def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
-    return noise <= 0.25 and not any(c.rows < 4 or c.undercut for c in curves)
+    return noise <= 0.25 and all(c.rows >= 4 and c.idle and not c.undercut for c in curves)
 
 
 def _from_to(values: Sequence[float], unit: str, rounding: str = fmt.NEAREST) -> str:

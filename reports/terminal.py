@@ -7,6 +7,7 @@ Returns texts; prints nothing.
 from __future__ import annotations
 
 import shlex
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -24,37 +25,41 @@ _MOST_LINES = 40
 
 
 def summary(results: Results, *, bars: bool = False) -> list[str]:
-    """Return a line a sweep and program, at most 80 columns: "stream  ▅▇█  best of 3: triad 23.0 GB/s at
+    """Return what each sweep and program found, in at most 80 columns: "stream  ▅▇█  highest bandwidth of 3: triad 23.0 GB/s at
     threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes."""
-    lines = []
     by_sweep = group_by(
         (r for tool in results.tools for r in results.good(tool)),
         lambda r: (r.point.sweep, naming.program_kind(r)),
     )
+    lines = []
     for (sweep, _), runs in by_sweep.items():
         cells = _ordered(runs)
         typical = _typical(cells)
-        top, chosen = _top(cells, typical)
-        said = numbers.headline(top[0].tool, *(run.parsed for run in top))
-        if len(cells) > 1:
-            at = f" at {top[0].point.describe()}" if top[0].point.labels() else ""
-            said = f"{chosen} of {len(cells)}: {said}{at}"
-        lines.append((sweep, _spark(typical) if bars else "", said))
+        lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical)))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
-    rows = [(name, *([spark] if drawn else []), text) for name, spark, text in lines]
+    room = WIDTH - max((len(name) for name, _, _ in lines), default=0) - 2 - (drawn + 2 if drawn else 0)
+    rows: list[tuple[str, ...]] = []
+    for name, spark, text in lines:
+        for i, part in enumerate(textwrap.wrap(text, max(room, 30))):
+            rows.append(("" if i else name, *([("" if i else spark)] if drawn else []), part))
     return _columns(rows, indent=0)
 
 
-def _top(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> tuple[Sequence[Run], str]:
-    """Return the cell that is spoken of, and what it is of them all: "best", "highest" where neither direction is better."""
+def _best(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> str:
+    """Return what the best cell found and by which number it is the best: of a time the lowest. Where nothing says which way is better,
+    or the cells have different units, the first one stands for the others."""
+    name, better = numbers.leader(cells[0][0])
     known = [(value, i) for i, value in enumerate(typical) if value is not None]
-    if not known:
-        return cells[0], "first"
-    low, high = min(known)[1], max(known)[1]
-    told = numbers.leading(cells[high][0].tool, cells[high][0].parsed)
-    same = (n.name for n in numbers.numbers(cells[high][0]) if told and n.name.unit == told[0])
-    better = next((name.better for name in same), "higher" if told and told[0] == "B/s" else "neither")
-    return cells[low if better == "lower" else high], "highest" if better == "neither" else "best"
+    chosen, why = 0, "first"
+    if known and better != "neither":
+        chosen = (max(known) if better == "higher" else min(known))[1]
+        why = f"{'highest' if better == 'higher' else 'lowest'} {name}"
+    best = cells[chosen]
+    said = numbers.headline(best[0].tool, *(run.parsed for run in best))
+    if len(cells) == 1:
+        return said
+    at = f" at {best[0].point.describe()}" if best[0].point.labels() else ""
+    return f"{why} of {fmt.count(len(cells))}: {said}{at}"
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -259,6 +264,4 @@ def _cut(text: str, width: int = WIDTH) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, WIDTH, subsequent_indent="    ")

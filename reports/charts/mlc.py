@@ -266,8 +266,9 @@ def _loaded_panel(
     y: scales.Axis,
     scale: fmt.Scale,
 ) -> Panel:
-    lowest = min(curves, key=lambda load: load.offers.unloaded)
-    floor, whose = lowest.offers.unloaded, f" of {_short(lowest.traffic)}" if len(curves) > 1 else ""
+    lowest = min((c for c in curves if c.offers.idle), key=lambda load: load.offers.unloaded, default=None)
+    floor = lowest.offers.unloaded if lowest else 0.0
+    whose = f" of {_short(lowest.traffic)}" if lowest and len(curves) > 1 else ""
     title = common.facet_title(of, option_value)
 
     def build(width: int) -> Spec:
@@ -306,10 +307,10 @@ def _loaded_panel(
         series = [vega.Series(name=load.name, colour=colours[load.traffic]) for load in curves]
         return vega.fill("loaded-latency", frame=frame, x=x, y=y, series=series, data=data)
 
+    floors = [f"floor {fmt.quantity(c.offers.unloaded, 'ns')}, " if c.offers.idle else "" for c in curves]
     described = " ".join(
-        f"{load.name}: floor {fmt.quantity(load.offers.unloaded, 'ns')}, peak {fmt.quantity(load.offers.peak, 'B/s')} "
-        f"at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
-        for load in curves
+        f"{load.name}: {of}peak {fmt.quantity(load.offers.peak, 'B/s')} at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
+        for load, of in zip(curves, floors, strict=True)
     )
     return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
 
@@ -436,18 +437,27 @@ def _curves_table(
 def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
-        floor = fmt.number(offers.unloaded)
-        double = scale.number(offers.at_double, rounding=fmt.NEAREST if offers.reached_double else fmt.DOWN)
         yield (
-            floor if offers.enough_idle_rows else f"{floor} *",
-            double if offers.reached_double else f"≥ {double}",
+            *(_floor_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
             scale.number(offers.peak), fmt.whole(offers.peak_delay), fmt.number(offers.latency_at_peak),
         )  # fmt: skip
 
-    starred = any(not load.offers.enough_idle_rows for curves in panels.values() for load in curves)
+    starred = any(
+        load.offers.idle and not load.offers.enough_idle_rows for curves in panels.values() for load in curves
+    )
     columns = ("Floor, ns", f"{scale.unit} within 2 × floor", f"Peak, {scale.unit}", "at delay", "ns at peak")
     caption = "What each curve offers" + (" (* fewer than three idle rows: the row of the least load)" if starred else "")  # fmt: skip
     return _curves_table(panels, columns, cells, caption)
+
+
+def _floor_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
+    """Return the floor, and the bandwidth within twice of it."""
+    floor = fmt.number(offers.unloaded)
+    double = scale.number(offers.at_double, rounding=fmt.NEAREST if offers.reached_double else fmt.DOWN)
+    return (
+        floor if offers.enough_idle_rows else f"{floor} *",
+        double if offers.reached_double else f"≥ {double}",
+    )
 
 
 def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
@@ -456,7 +466,7 @@ def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
-            scale.number(offers.at_half_more),
+            scale.number(offers.at_half_more) if offers.idle else fmt.NOTHING,
             fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),
             fmt.number(derive.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
@@ -525,10 +535,12 @@ def _idle_number(found: Sequence[Idle]) -> KeyNumber:
 
 
 def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
-    """Return the floor of each panel: of its reads, else of its lightest traffic."""
+    """Return the floor of each panel that has an idle row: of its reads, else of its lightest traffic."""
     found = []
     for of, curves in panels.items():
         load = curves[0]
+        if not load.offers.idle:
+            continue
         said = (
             "floor of the loaded latency"
             if load.offers.enough_idle_rows

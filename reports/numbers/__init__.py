@@ -12,15 +12,15 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from parsers import get_parser
-from parsers.measurement import Parsed
+from parsers.measurement import Direction, Parsed
 from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._quantiles import QUANTILES
-from reports.numbers._repeats import together
 from reports.numbers.model import Buckets, Name, Number, Part, common_step, last_digit
 
 
@@ -121,12 +121,28 @@ def headline(tool: str, *repeats: Parsed | None) -> str:
 
 
 def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
-    """Return the number that stands for the repeats of a cell where they or cells are set against one another: base unit, value."""
-    known = [parsed for parsed in repeats if parsed]
-    return _module(tool).leading(together(known)) if known else None
+    """Return the number that stands for the repeats of a cell where they or cells are set against one another: base unit, and the median
+    of what each run says."""
+    told = [one for parsed in repeats if parsed and (one := _module(tool).leading(parsed))]
+    return (told[0][0], statistics.median(value for _, value in told)) if told else None
+
+
+def leader(run: Run) -> tuple[str, Direction]:
+    """Return what the `leading` number of a run is, in words, and which way is better: ("bandwidth", "higher")."""
+    told = leading(run.tool, run.parsed)
+    known = next((n.name for n in numbers(run) if (n.name.unit, n.value) == told), None)
+    if known is not None:
+        return known.quantity.replace("_", " "), known.better
+    unit = told[0] if told and get_parser(run.tool).METRICS else ""  # of any program only what it declares
+    return _QUANTITIES.get(unit, ("", "neither"))
+
+
+_QUANTITIES: Mapping[str, tuple[str, Direction]] = {
+    "B/s": ("bandwidth", "higher"), "1/s": ("rate", "higher"), "ns": ("time", "lower"),
+}  # fmt: skip
 
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leading", "numbers",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leading", "numbers",
 ]  # fmt: skip

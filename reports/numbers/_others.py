@@ -33,7 +33,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     if not rows:
         return ""
     more = len({r.metric for r in rows}) - 1
-    first = f"{rows[0].metric} {fmt.quantity(rows[0].value, rows[0].unit)}"
+    first = f"{rows[0].metric.replace('_', ' ')} {fmt.quantity(rows[0].value, rows[0].unit)}"
     return first + (f" and {more} more" if more else "")
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from parsers.measurement import Measurement, Parsed, Table
 from reports.grouping import group_by
+
+T = TypeVar("T")
+
+
+def median(of: Callable[[T], float | None], runs: Iterable[T]) -> float | None:
+    """Return the median of what the runs say; None where none of them does."""
+    found = [value for run in runs if (value := of(run)) is not None]
+    return statistics.median(found) if found else None
 
 
 def together(repeats: Sequence[Parsed]) -> Parsed:

@@ -11,8 +11,7 @@ from reports import derive
 from reports import format as fmt
 from reports.frames import Run
 from reports.grouping import group_by
-from reports.numbers import _others
-from reports.numbers._repeats import together
+from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.readings.imb import Timing, timings
 
@@ -30,9 +29,7 @@ def numbers(run: Run) -> Iterator[Number]:
         for same in group_by(timings(run), lambda row: (row.benchmark, _part(row, "message_size"))).values()
     ]
     for row in lines:
-        first = ("time_pure",) if row.overlap is None else ()  # where an overlap is told, it is time_overlap
-        directed = (n for n, metric in imb.METRICS.items() if metric.better != "neither")
-        if name := next((n for n in (*_HEADLINES, *first, *directed) if getattr(row, n) is not None), ""):
+        if name := stands_for(row):
             metric, part = imb.METRICS[name], _part(row, "message_size")
             two = (("nprocs", 2),) if row.benchmark.startswith("Ping") else ()
             yield Number(
@@ -50,6 +47,13 @@ def numbers(run: Run) -> Iterator[Number]:
     for part, curve in group_by((row for row in lines if row.benchmark == "PingPong"), _part).items():
         if len(_times(curve)) >= 4:
             yield from _pingpong(part, curve)
+
+
+def stands_for(row: Timing) -> str:
+    """Return the figure of a line that stands for it wherever one number does: on the page, in `show`, compared and exported."""
+    first = ("time_pure",) if row.overlap is None else ()  # where an overlap is told, it is time_overlap
+    directed = (n for n, metric in imb.METRICS.items() if metric.better != "neither")
+    return next((n for n in (*_HEADLINES, *first, *directed) if getattr(row, n) is not None), "")
 
 
 def _part(row: Timing, *more: str) -> Part:
@@ -76,21 +80,52 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
         yield Number.derived("n½", "B", "neither", figures.half_size, part)
 
 
+STATISTICS: Final = {
+    "time": "", "time_max": "slowest rank", "time_avg": "mean over the ranks", "time_min": "fastest rank",
+    "time_overlap": "with computation", "time_pure": "communication alone",
+}  # fmt: skip
+"""Whose time a figure is, in words; "" of the one that a line has."""
+
+
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "0 B in 190 ns, up to 11.9 GB/s"."""
-    parsed = together(repeats)
-    zero = next((row.time for row in timings(parsed) if row.time and row.message_size == 0), None)
-    peak = _peak(parsed)
-    parts = [
-        f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
-        f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
-    ]
-    return ", ".join(filter(None, parts))
+    """Return "0 B in 190 ns, up to 11.9 GB/s"; of a collective "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
+    zero, peak = median(_zero, repeats), median(_peak, repeats)
+    if zero or peak:
+        parts = [
+            f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
+            f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
+        ]
+        return ", ".join(filter(None, parts))
+    rows = [row for row in timings(repeats[0]) if stands_for(row)]
+    first = next((row for row in rows if row.message_size), next(iter(rows), None))
+    if first is None:
+        return ""
+    name = stands_for(first)
+    value = median(
+        lambda parsed: next((getattr(r, name) for r in timings(parsed) if _same(r, first)), None), repeats
+    )
+    size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
+    of = f" ({STATISTICS[name]})" if STATISTICS.get(name) else ""
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    joint = " in " if imb.METRICS[name].unit == "ns" else " at "
+    return f"{first.benchmark}{size}{joint}{fmt.quantity(value, imb.METRICS[name].unit)}{of}{more}"
+
+
+def _same(row: Timing, other: Timing) -> bool:
+    return (row.benchmark, _part(row, "message_size")) == (other.benchmark, _part(other, "message_size"))
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    peak = _peak(parsed)
-    return ("B/s", peak) if peak else _others.leading(parsed)
+    """Return the largest bandwidth of what has a time per message, else what stands for the first line with bytes."""
+    if peak := _peak(parsed):
+        return "B/s", peak
+    rows = [row for row in timings(parsed) if stands_for(row)]
+    first = next((row for row in rows if row.message_size), next(iter(rows), None))
+    return None if first is None else (imb.METRICS[stands_for(first)].unit, getattr(first, stands_for(first)))
+
+
+def _zero(parsed: Parsed) -> float | None:
+    return next((row.time for row in timings(parsed) if row.time and row.message_size == 0), None)
 
 
 def _peak(parsed: Parsed) -> float | None:

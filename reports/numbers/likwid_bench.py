@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from parsers.measurement import Measurement, Parsed
+from reports import format as fmt
 from reports.frames import Run
 from reports.numbers import _others
+from reports.numbers._repeats import together
 from reports.numbers.model import Number
-
-headline = _others.headline
-leading = _others.leading
 
 
 def numbers(run: Run) -> Iterator[Number]:
     return (n for n in _others.numbers(run) if n.name.metric in ("bandwidth", "flop_rate"))
+
+
+def headline(repeats: Sequence[Parsed]) -> str:
+    """Return "copy 26.1 GB/s": of a text with several kernels the first."""
+    first = _bandwidth(together(repeats))
+    return f"{first.get('test') or ''} {fmt.quantity(first.value, first.unit)}".strip() if first else ""
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    first = _bandwidth(parsed)
+    return (first.unit, first.value) if first else None
+
+
+def _bandwidth(parsed: Parsed) -> Measurement | None:
+    return next((row for row in parsed.measured() if row.metric == "bandwidth"), None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from parsers import mlc
@@ -12,8 +13,7 @@ from reports import derive
 from reports import format as fmt
 from reports.derive import Load
 from reports.frames import Run
-from reports.numbers import _others
-from reports.numbers._repeats import together
+from reports.grouping import group_by
 from reports.numbers.model import Name, Number, Part
 from reports.readings.mlc import Entry, LoadRow, entries, load_rows
 
@@ -36,12 +36,9 @@ def numbers(run: Run) -> Iterator[Number]:
             step = mlc.PRINTED_LOADED_LATENCY
         name = Name(metric=row.metric, unit=metric.unit, better=metric.better, kind=kind, part=part)
         yield Number(name=name, value=row.value, step=step)
-    curves: dict[Part, list[Load]] = {}
-    for load in load_rows(run):
-        curves.setdefault(_part(load, several), []).append(Load(load.delay, load.latency, load.bandwidth))
-    for part, loads in curves.items():
-        if len(loads) >= 4:
-            yield from _offers(part, derive.loaded_latency(loads))
+    for rows in _curves(run).values():
+        if len(rows) >= 4:
+            yield from _offers(_part(rows[0], several), _offered(rows))
 
 
 def _part(row: Entry | LoadRow, several: bool, *labels: tuple[str, Cell]) -> Part:
@@ -50,28 +47,74 @@ def _part(row: Entry | LoadRow, several: bool, *labels: tuple[str, Cell]) -> Par
     return tuple((label, value) for label, value in every if value is not None)
 
 
+def _curves(of: Run | Parsed) -> dict[tuple[int | None, str | None], list[LoadRow]]:
+    """Return the rows of each loaded-latency curve of a text, by its run in the text and its traffic."""
+    return group_by(load_rows(of), lambda row: (row.turn, row.traffic))
+
+
+def _offered(rows: Sequence[LoadRow]) -> derive.LoadedLatency:
+    return derive.loaded_latency([Load(row.delay, row.latency, row.bandwidth) for row in rows])
+
+
 def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
     """What a loaded-latency curve offers, as in `derive.loaded_latency`."""
     bandwidth = mlc.PRINTED["bandwidth"]
     yield Number.derived("peak bandwidth", "B/s", "higher", offers.peak, part, bandwidth)
+    if not offers.idle:
+        return
     yield Number.derived("unloaded latency", "ns", "lower", offers.unloaded, part, mlc.PRINTED_LOADED_LATENCY)
     name = "bandwidth within 2 × unloaded latency"  # of a load that never doubles it the peak, so that all repeats have it
     yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "from 81 ns, up to 25.9 GB/s"."""
-    parsed = together(repeats)
-    rows = entries(parsed)
-    lowest = min((row.value for row in rows if row.metric == "latency"), default=None)
-    most = max((row.value for row in rows if row.metric == "bandwidth"), default=None)
-    loaded = any(row.section == "loaded_latency" for row in rows)
+    """Return "floor 81.0 ns, peak 25.9 GB/s", "idle 81.0 ns", "own memory 81.0 ns, others’ 139 ns": the first two that the texts tell."""
+    rows = [row for parsed in repeats for row in entries(parsed)]
     parts = []
-    if lowest is not None:
-        parts.append(f"{'from ' if loaded else ''}{fmt.quantity(lowest, 'ns')}")
-    if most is not None:
-        parts.append(f"up to {fmt.quantity(most, 'B/s')}")
-    return ", ".join(parts)
+    for word, metric, tells in _SAID:
+        own = group_by(
+            (row for row in rows if row.metric == metric and tells(row)),
+            lambda row: (row.section, row.traffic, row.transfer, row.source, row.target),
+        )
+        if own:
+            values = [statistics.median(row.value for row in same) for same in own.values()]
+            parts.append(f"{word} {_from_to(values, mlc.METRICS[metric].unit)}")
+    offers = group_by(
+        ((key, _offered(own)) for parsed in repeats for key, own in _curves(parsed).items()),
+        lambda pair: pair[0],
+    )
+    if offers:
+        found = [derive.over_repeats([offered for _, offered in same]) for same in offers.values()]
+        if all(one.idle for one in found):
+            parts.append(f"floor {_from_to([one.unloaded for one in found], 'ns')}")
+        parts.append(f"peak {_from_to([one.peak for one in found], 'B/s')}")
+    return ", ".join(parts[:2])
 
 
-leading = _others.leading
+_SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
+    ("idle", "latency", lambda row: row.section == "idle_latency"),
+    ("own memory", "latency", lambda row: row.section == "latency_matrix" and row.source == row.target),
+    ("others’", "latency", lambda row: row.section == "latency_matrix" and row.source != row.target),
+    ("own memory", "bandwidth", lambda row: row.section == "bandwidth_matrix" and row.source == row.target),
+    ("others’", "bandwidth", lambda row: row.section == "bandwidth_matrix" and row.source != row.target),
+    ("all cores", "bandwidth", lambda row: row.section in ("peak_injection_bandwidth", "max_bandwidth")),
+    ("another cache", "latency", lambda row: row.section == "c2c_latency"),
+    ("CPUs to nodes", "latency", lambda row: row.section == "cpu_latency_matrix"),
+)
+"""What a text tells beside loaded latencies: how it is said, the metric, which entries."""
+
+
+def _from_to(values: list[float], unit: str) -> str:
+    scale = fmt.scale_for(values, unit)
+    low, high = scale.number(min(values)), scale.number(max(values))
+    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    """Return the largest bandwidth; without one the lowest latency."""
+    rows = entries(parsed)
+    bandwidths = [row.value for row in rows if row.metric == "bandwidth"]
+    latencies = [row.value for row in rows if row.metric == "latency"]
+    if bandwidths:
+        return "B/s", max(bandwidths)
+    return ("ns", min(latencies)) if latencies else None

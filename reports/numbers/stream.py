@@ -10,7 +10,7 @@ from reports import derive
 from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._curves import lines
-from reports.numbers._repeats import together
+from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.readings.stream import rates
 
@@ -40,8 +40,7 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> 
 
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return "triad 26.1 GB/s"."""
-    parsed = together(repeats)
-    triad = _triad(parsed)
+    triad = median(_triad, repeats)
     return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
 
 

@@ -1,0 +1,37 @@
+"""OSU micro-benchmarks: every figure that has a direction, by benchmark, message size and statistic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parsers.measurement import Measurement, Parsed
+from parsers.osu import METRICS
+from reports import format as fmt
+from reports.numbers import _others
+from reports.numbers._repeats import together
+
+numbers = _others.numbers
+
+
+def headline(repeats: Sequence[Parsed]) -> str:
+    """Return "mean latency 1.20 µs at 1 B and 42 more": the first figure that has a direction, and how many more have one."""
+    rows = _directed(together(repeats))
+    if not rows:
+        return ""
+    first, size = rows[0], rows[0].get("message_size")
+    statistic = f"{of} " if (of := first.get("statistic")) else ""
+    at = f" at {fmt.size(float(size))}" if isinstance(size, int | float) else ""
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{statistic}{first.metric.replace('_', ' ')} {fmt.quantity(first.value, first.unit)}{at}{more}"
+
+
+def leading(parsed: Parsed) -> tuple[str, float] | None:
+    """Return the largest bandwidth, without one the first figure that has a direction."""
+    rows = _directed(parsed)
+    rates = [row for row in rows if row.metric == "bandwidth"]
+    found = max(rates, key=lambda row: row.value) if rates else next(iter(rows), None)
+    return None if found is None else (found.unit, found.value)
+
+
+def _directed(parsed: Parsed) -> list[Measurement]:
+    return [row for row in parsed.measured() if METRICS[row.metric].better != "neither"]

@@ -1,0 +1,81 @@
+"""`show` and the last lines of `run`: which cell is named, and by which number it was chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers import get_parser
+from reports import frames, numbers, terminal
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def lines(path: Path) -> list[str]:
+    return terminal.summary(frames.load([path]))
+
+
+@pytest.mark.parametrize(
+    ("better", "said"),
+    [
+        ("lower", "demo  lowest lat of 3: lat 2.00 µs at threads=1"),
+        ("higher", "demo  highest lat of 3: lat 20.0 µs at threads=16"),
+        ("neither", "demo  first of 3: lat 2.00 µs at threads=1"),
+    ],
+)
+def test_the_best_cell_is_the_best_by_its_own_direction(
+    better: str, said: str, make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": better}}
+    for threads, value in ((1, 2.0), (4, 8.0), (16, 20.0)):
+        options = {"command": "demo", "metrics": metrics, "threads": threads}
+        maker.add("demo", "command", options, f"lat {value}\n", axes=("threads",))
+
+    assert lines(maker.write()) == [said]
+
+
+def test_the_best_is_that_of_the_medians(make: Any, tmp_path: Path) -> None:
+    """One lucky run of three does not make a cell the best."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads, rates in ((1, (9e3, 9.1e3, 30e3)), (2, (20e3, 20.1e3, 20.2e3))):
+        for rate in rates:
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
+
+    assert lines(maker.write()) == ["s  highest bandwidth of 2: triad 20.1 GB/s at threads=2"]
+
+
+def test_one_cell_is_no_best(make: Any, tmp_path: Path) -> None:
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+
+    assert lines(path) == ["s  triad 20.0 GB/s"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "fixture", "said"),
+    [
+        ("imb", "nbc", "Ibcast 1 B in 700 ns (with computation) and 18 more"),
+        ("imb", "multi0_np4", "Multi-PingPong 1 B in 780 ns (slowest rank) and 14 more"),
+        ("osu", "latency", "mean latency 200 ns at 0 B and 23 more"),
+        ("osu", "barrier", "mean latency 350 ns"),
+        ("likwid_bench", "copy_two_threads", "copy 43.4 GB/s"),
+    ],
+)
+def test_a_headline_says_whose_time_it_is_and_leads_with_what_counts(
+    tool: str, fixture: str, said: str
+) -> None:
+    parsed = get_parser(tool).parse((FIXTURES / tool / f"{fixture}.out").read_text(), {})
+
+    assert numbers.headline(tool, parsed) == said
+
+
+def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
+    rows = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)]
+    caches = (
+        "\nMeasuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HITM latency\t44.0\n"
+    )
+    parsed = get_parser("mlc").parse(make.mlc_text(rows) + caches, {})
+
+    assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, floor 80.0 ns"
