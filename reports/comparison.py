@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -163,18 +162,46 @@ class ModeShift:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """The cells of one level of an axis, each once, however many numbers a process gives.
+
+    A cell has regressed if one of its numbers has; else it is inconclusive if one is, improved if one is, and the same if all are.
+    """
+
+    name: str  # "": the cells that the axis is not of
+    counts: Mapping[Verdict, int]
+
+    @property
+    def cells(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def rest(self) -> str:
+        """Return what became of those that did not regress: " (3 same, 1 inconclusive)"."""
+        said = ", ".join(
+            f"{n} {verdict}" for verdict, n in self.counts.items() if n and verdict != "regressed"
+        )
+        return f" ({said})" if said else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """A level of an axis that the regressed cells share: "place=remote: 24 of 24, place=local: 0 of 24"."""
+    """A level of an axis that the regressed cells share."""
 
     axis: str
-    levels: tuple[tuple[str, int, int], ...]  # level, regressed, of how many; the shared one first
+    levels: tuple[Level, ...]  # the shared one first
 
     @property
     def text(self) -> str:
+        """Return "place remote: 4 of 4 cells regressed; local: 0 of 4 (3 same, 1 inconclusive)"."""
         first, *rest = self.levels
-        others = (f"{level}: {hit} of {n}" for level, hit, n in rest[:3])
+        others = (
+            f"{level.name or f'no {self.axis}'}: {level.counts['regressed']} of {level.cells}{level.rest}"
+            for level in rest[:3]
+        )
         more = f" and {len(rest) - 3} more levels" if len(rest) > 3 else ""
-        return f"{self.axis} {first[0]}: {first[1]} of {first[2]} regressed; {', '.join(others)}{more}"
+        cells = f"{first.counts['regressed']} of {fmt.plural(first.cells, 'cell')}"
+        return f"{self.axis} {first.name}: {cells} regressed{first.rest}; {', '.join(others)}{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,16 +252,6 @@ class Comparison:
             if of.when[file, number].stepped
         }
         return tuple(wrong.values())
-
-    @property
-    def merit(self) -> float | None:
-        """The median over all cells of how B does against A: B / A where more is better, A / B where less is. Below 1 is worse."""
-        shifts = [
-            row.decision.shift
-            for row in self.rows
-            if row.decision.shift is not None and not row.derived and row.better != "neither"
-        ]
-        return math.exp(-statistics.median(shifts)) if shifts else None
 
     def fails(self, verdicts: Collection[str]) -> bool:
         """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
@@ -673,35 +690,45 @@ def worst_first(row: Row) -> tuple[object, ...]:
 
 
 def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:
-    """Return the levels that the regressed rows have in common.
+    """Return the levels that the regressed cells have in common.
 
-    A level is named where at least three rows regressed, it holds at least four fifths of them, at least half of its own rows
-    regressed, and at most a tenth of the others. Rows without the axis count as others; derived numbers and single runs do not
-    count, nor an axis with more than 40 levels.
+    A level is named where at least three cells regressed, it holds at least four fifths of them, at least half of its own
+    regressed, and at most a tenth of the others, of which at least half are decided. Cells without the axis count as others;
+    derived numbers and single runs do not count, nor an axis with more than 40 levels.
     """
     judged = [row for row in rows if not row.once and not row.derived]
-    hits = [row for row in judged if row.verdict == "regressed"]
-    if len(hits) < 3:
-        return ()
     found = []
-    for axis in dict.fromkeys(name for row in hits for name in row.labels):
-        total = Counter(row.labels.get(axis, fmt.NOTHING) for row in judged)
-        hit = Counter(row.labels.get(axis, fmt.NOTHING) for row in hits)
-        if not 1 < len(total) <= 40:
+    for axis in dict.fromkeys(name for row in judged if row.verdict == "regressed" for name in row.labels):
+        levels = _levels(judged, axis)
+        if not 1 < len(levels) <= 40:
             continue
-        level, most = hit.most_common(1)[0]
-        others, of_others = len(hits) - most, len(judged) - total[level]
+        first, *rest = sorted(levels, key=lambda level: (-level.counts["regressed"], natural(level.name)))
+        rest.sort(key=lambda level: natural(level.name))
+        hit, others = first.counts["regressed"], sum(level.counts["regressed"] for level in rest)
+        open_, of_others = (
+            sum(n) for n in zip(*((x.counts["inconclusive"], x.cells) for x in rest), strict=True)
+        )
         if (
-            level != fmt.NOTHING
-            and most >= 0.8 * len(hits)
-            and most >= 0.5 * total[level]
+            first.name
+            and hit + others >= 3
+            and hit >= 0.8 * (hit + others)
+            and hit >= 0.5 * first.cells
             and others <= 0.1 * of_others
+            and open_ <= 0.5 * of_others
         ):
-            rest = sorted((name for name in total if name != level), key=natural)
-            found.append(
-                Shared(axis=axis, levels=tuple((name, hit[name], total[name]) for name in (level, *rest)))
-            )
+            found.append(Shared(axis=axis, levels=(first, *rest)))
     return tuple(found)
+
+
+def _levels(rows: Iterable[Row], axis: str) -> list[Level]:
+    return [_level(name, own) for name, own in group_by(rows, lambda row: row.labels.get(axis, "")).items()]
+
+
+def _level(name: str, rows: Iterable[Row]) -> Level:
+    order: tuple[Verdict, ...] = ("regressed", "inconclusive", "improved", "same")
+    of_cells = group_by(rows, lambda row: row.pair.key).values()
+    counted = Counter(min((row.verdict for row in own), key=order.index) for own in of_cells)
+    return Level(name=name, counts={verdict: counted[verdict] for verdict in VERDICTS})
 
 
 # --- distributions -----------------------------------------------------------------------------------------

@@ -45,7 +45,6 @@ def as_json(comparison: Comparison) -> str:
         "clocks": list(comparison.clocks),
         "counts": {str(verdict): n for verdict, n in comparison.counts.items()}
         | {"no_verdict": len(comparison.once), "unmatched": len(comparison.unmatched)},
-        "merit": comparison.merit,
         "fingerprint": {
             "differs": [{"what": d.what, "a": d.a, "b": d.b} for d in comparison.fingerprint.differences],
             "agrees": list(comparison.fingerprint.agreed),
@@ -67,7 +66,7 @@ def as_json(comparison: Comparison) -> str:
             for m in comparison.modes
         ],
         "shared": [
-            {"axis": s.axis, "levels": [{"level": n, "regressed": hit, "of": of} for n, hit, of in s.levels]}
+            {"axis": s.axis, "levels": [{"level": x.name or None, "cells": x.cells, **x.counts} for x in s.levels]}
             for s in comparison.shared
         ],
     }  # fmt: skip
@@ -120,7 +119,7 @@ def as_markdown(comparison: Comparison) -> str:
 
     At most 100 rows: what is shown in a comment has limits.
     """
-    out = [f"**{_md(texts.sentence(comparison))}** {_md(texts.on_the_whole(comparison))}".rstrip(), ""]
+    out = [f"**{_md(texts.sentence(comparison))}**", ""]
     out += [f"- A: {_md(texts.side(comparison.a))}", f"- B: {_md(texts.side(comparison.b))}"]
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
@@ -133,12 +132,16 @@ def as_markdown(comparison: Comparison) -> str:
         *comparison.once,
     ]
     if rows:
-        out += ["", "| verdict | number | A | B | change | 95 % | runs |", "|---|---|--:|--:|--:|--:|--:|"]
+        out += [
+            "",
+            "| verdict | number | A | B | shift (typical pair) | 95 % | runs |",
+            "|---|---|--:|--:|--:|--:|--:|",
+        ]
     for row in rows[:_MOST_ROWS]:
         a, b, unit = texts.values(row)
         cells = (
             "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else row.verdict,
-            _md(row.name), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.change(row.change),
+            _md(row.name), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
             texts.interval(row.interval), f"{len(row.a)} + {len(row.b)}",
         )  # fmt: skip
         out.append(f"| {' | '.join(cells)} |")
@@ -180,7 +183,7 @@ def as_junit(comparison: Comparison) -> str:
             ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
             case = _case(suite, row.place, row.number.words)
-            said = f"{texts.from_to(row)}, {texts.change(row.change)}"
+            said = f"{texts.from_to(row)}, {texts.shift(row)}"
             if row.interval:
                 said += f" (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}"
             if row.once or row.verdict == "inconclusive":
@@ -244,10 +247,10 @@ def as_github(comparison: Comparison) -> str:
     regressed = comparison.of("regressed")
     out = [
         f"::error title={_property(f'regressed: {row.name}')}::"
-        + _data(f"{texts.from_to(row)}, {texts.change(row.change)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}")
+        + _data(f"{texts.from_to(row)}, {texts.shift(row)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}")
         for row in regressed[:_MOST_ANNOTATIONS]
     ]  # fmt: skip
-    summary = f"{texts.sentence(comparison)} {texts.on_the_whole(comparison)}".strip()
+    summary = texts.sentence(comparison)
     if len(comparison.unmatched):
         summary += f" {fmt.plural(len(comparison.unmatched), 'cell')} without a partner."
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)

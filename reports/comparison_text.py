@@ -21,10 +21,17 @@ from reports.verdicts.model import TauSource, Verdict
 
 WIDTH: Final = 80
 
+TYPICAL: Final = "Shift of the typical pair of runs"
+"""What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
+
 WORDS: Final[dict[Verdict, str]] = {
     "regressed": "worse", "improved": "better", "same": "same", "inconclusive": "unclear",
 }  # fmt: skip
 """The verdicts where there is no room for them: a column of the page."""
+
+_SAID: Final[dict[str, str]] = {
+    "regressed": "regressed", "improved": "improved", "same": "the same", "inconclusive": "inconclusive", "": "without a verdict",
+}  # fmt: skip
 
 
 # --- numbers -----------------------------------------------------------------------------------------------
@@ -54,6 +61,28 @@ def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
         return fmt.number(value * 100, 3, rounding)
     rounded = (100 * Decimal(repr(float(value)))).quantize(Decimal("0.1"), rounding)
     return f"{rounded if rounded else abs(rounded)}".replace("-", fmt.MINUS)
+
+
+def shift(row: Row) -> str:
+    """Return the change of the typical pair; where the medians go the other way, they are told: "+0.1 % (medians −0.2 %)"."""
+    said = change(row.change)
+    return f"{said} ({other})" if (other := _medians(row)) else said
+
+
+def _medians(row: Row) -> str:
+    """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed."""
+    if row.change is None or change(row.change) == change(0.0):
+        return ""
+    medians = row.median_b / row.median_a - 1
+    return f"medians {change(medians)}" if medians * row.change < 0 else ""
+
+
+def tally(rows: Sequence[Row], noun: str) -> str:
+    """Return "4 of 8 points regressed, 3 the same, 1 inconclusive": what there is of each verdict."""
+    counted = Counter("without a verdict" if row.once else _SAID[row.verdict] for row in rows)
+    (first, n), *rest = sorted(counted.items(), key=lambda item: list(_SAID.values()).index(item[0]))
+    said = [f"{n} of {fmt.plural(len(rows), noun)} {first}", *(f"{n} {word}" for word, n in rest)]
+    return ", ".join(said)
 
 
 def unit_of(row: Row) -> str:
@@ -119,21 +148,13 @@ def sentence(comparison: Comparison) -> str:
     for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
         if rows:
             first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
-            text += f" {word}: {first.name}, {change(first.change)} ({interval(first.interval)})."
+            text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)})."
             break
     return f"{text} {comparison.confirmed}".rstrip()
 
 
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
-
-
-def on_the_whole(comparison: Comparison) -> str:
-    """Return "On the whole B does 0.996 × as well as A (median of all cells).": a machine slower everywhere shows here first."""
-    merit = comparison.merit
-    if merit is None:
-        return ""
-    return f"On the whole B does {fmt.number(merit, 3)} × as well as A (median of all cells)."
 
 
 _TAU: Final[dict[TauSource, str]] = {
@@ -255,10 +276,12 @@ def table(
         out += _wrapped("", f"Different programs: {text}. Their numbers differ on one and the same machine.")
     for text in comparison.clocks:
         out += _wrapped("", f"A clock was set: {text}.")
-    out += ["", *_wrapped("", sentence(comparison)), *_wrapped("", on_the_whole(comparison))]
+    out += ["", *_wrapped("", sentence(comparison))]
     for shared in comparison.shared:
         out += _wrapped("", f"Regressed together: {shared.text}.")
     out += list(_differences(comparison))
+    if comparison.rows:
+        out += ["", *_wrapped("", f"{TYPICAL}, its 95 % interval, and the medians of A → B:")]
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )
@@ -333,7 +356,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
                 (
                     change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
                     scale.number(row.median_b, 4),
-                    " ".join(filter(None, (row.cell, row.number.row, "" if common else f"({runs(row)})"))),
+                    " ".join(filter(None, (row.cell, row.number.row, _aside(row, "" if common else runs(row))))),
                 )
                 for row in members
             ],
@@ -342,6 +365,11 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
         )  # fmt: skip
     if len(rows) > len(shown):
         yield f"    and {fmt.count(len(rows) - len(shown))} more (--all lists them)"
+
+
+def _aside(row: Row, runs: str) -> str:
+    said = ", ".join(filter(None, (_medians(row), runs)))
+    return f"({said})" if said else ""
 
 
 def _wrapped(head: str, text: str) -> list[str]:

@@ -20,7 +20,7 @@ from reports.charts._common import Curve
 from reports.comparison import Comparison, Row
 from reports.derive import Spread
 from reports.grouping import group_by
-from reports.model import Figure, Key, Panel, Table, panel
+from reports.model import Figure, Key, KeyNumber, Panel, Table, panel
 from reports.numbers import drawn
 from reports.vega import Frame, Rows, Spec
 
@@ -84,6 +84,7 @@ class Delta:
     absent: tuple[str, ...]
     matched: tuple[str, ...]
     curves: tuple[Figure, ...]
+    key_numbers: tuple[KeyNumber, ...]
 
 
 def delta(comparison: Comparison) -> Delta:
@@ -114,6 +115,7 @@ def delta(comparison: Comparison) -> Delta:
         absent=tuple(group.text for group in texts.absent(comparison.unmatched)),
         matched=comparison.matched,
         curves=tuple(curves(comparison)),
+        key_numbers=tuple(_key_numbers(comparison)),
     )
 
 
@@ -128,13 +130,12 @@ def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
         yield f"Different programs: {text}. Their numbers differ on one and the same machine."
     for text in comparison.clocks:
         yield f"A clock was set: {text}."
-    if whole := texts.on_the_whole(comparison):
-        yield whole
     for shared in comparison.shared:
         yield f"Regressed together: {shared.text}."
     ends = [text for _, text in _ticks(clip)]
     yield (
-        f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). Dot and bar: ratio and 95 % interval; "
+        f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
+        f"{texts.TYPICAL}: dot and bar, with its 95 % interval; "
         "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
@@ -171,7 +172,7 @@ def _line(row: Row, clip: float) -> Line:
         a=a,
         b=b,
         mark=None if row.once else _mark(row, clip),
-        change=texts.change(row.change),
+        change=texts.shift(row),
         interval=texts.interval(row.interval),
         verdict=verdict,
         sign={"worse": "▼", "better": "▲"}.get(verdict, ""),
@@ -201,7 +202,7 @@ def _mark(row: Row, clip: float) -> Mark | None:
     return Mark(
         filled=tuple(filled),
         stroked=((AXIS, f"M{_px(_x(0, clip))} 0V{HEIGHT}"), (colour, f"M{_px(low)} {middle}H{_px(high)}")),
-        said=f"{texts.change(row.change)}, 95 % interval {texts.interval(row.interval)} %",
+        said=f"{texts.shift(row)}, 95 % interval {texts.interval(row.interval)} %",
     )
 
 
@@ -245,11 +246,9 @@ def _rest(rows: Sequence[Row]) -> Table | None:
         a, b, unit = texts.values(row)
         word = "one run" if row.once else texts.WORDS[row.verdict]
         interval = texts.interval(row.interval)
-        lines.append(
-            (row.name, unit, a, b, texts.change(row.change), interval, f"{len(row.a)} + {len(row.b)}", word)
-        )
+        lines.append((row.name, unit, a, b, texts.shift(row), interval, f"{len(row.a)} + {len(row.b)}", word))
     return Table(
-        columns=("Number", "Unit", "A", "B", "Change", "95 % interval", "Runs", "Verdict"),
+        columns=("Number", "Unit", "A", "B", "Shift (typical pair)", "95 % interval", "Runs", "Verdict"),
         rows=tuple(lines),
         numeric=frozenset((2, 3, 4, 5, 6)),
     )
@@ -273,14 +272,36 @@ _MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
 def curves(comparison: Comparison) -> list[Figure]:
     """Return the figures of the main metrics that have a curve, A solid, B dashed in the same hue: sweeps with the worst change
     first."""
-    rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
-    sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
     found: list[Figure] = []
-    for (_, sweep), members in sorted(sweeps.items(), key=lambda s: -max(map(_worse, s[1]))):
-        by_metric = group_by(members, lambda row: (row.number.title, row.unit))
-        drawn = [_figure(sweep, rows) for rows in _main(list(by_metric.values()))]
+    for metrics in _sweeps(comparison):
+        drawn = [_figure(rows[0].sweep, rows) for rows in metrics]
         found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
     return found[:_MOST_FIGURES]
+
+
+def _sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
+    """Give of each sweep the rows of its main metrics: sweeps with the worst change first."""
+    rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
+    sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
+    for members in sorted(sweeps.values(), key=lambda own: -max(map(_worse, own))):
+        yield _main(list(group_by(members, lambda row: (row.number.title, row.unit)).values()))
+
+
+def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
+    """Give of each sweep's first metric the cell that is A's best, on both sides, with its verdict: at most six."""
+    for rank, (first, *_) in zip(range(6), _sweeps(comparison), strict=False):
+        best = (max if first[0].better == "higher" else min)(first, key=lambda row: row.median_a)
+        a, b, unit = texts.values(best)
+        verdict = "one run on a side" if best.once else best.verdict
+        moved = f" ({texts.interval(best.interval)})" if best.interval else ""
+        yield KeyNumber(
+            name=best.number.title,
+            value=f"{a} → {b}",
+            unit=unit,
+            context=", ".join(filter(None, (best.place, best.number.row))),
+            rank=rank,
+            repeats=f"{texts.shift(best)}{moved}, {verdict}",
+        )
 
 
 def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
@@ -322,8 +343,10 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     axis, metric = _axis(rows), rows[0].number.title
     if axis is None:
         return None
+    every_row = rows
     if axis in ("message_size", "delay"):
         rows = [row for row in rows if _number(row.labels[axis])]  # a 0 has no place on a log axis
+    dropped = len(every_row) - len(rows)
     varying = _telling(rows, axis)
     series = group_by(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
     if any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
@@ -344,13 +367,17 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     )
     left = len(worst) - sum(map(len, groups))
     panels = tuple(_panel(metric, axis, group, y, scale, unit) for group in groups)
-    moved = sum(row.verdict == "regressed" and not row.once for row in rows)
+    shown = [row for group in groups for members in group.values() for row in members]
     return Figure(
         id=f"compare-{sweep}-{metric}",
-        title=f"{sweep}: {metric}"
-        + (f", {fmt.plural(moved, 'point')} of {len(rows)} worse" if moved else ", no point worse"),
+        title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
         sub="Solid: A; dashed, in the same colour: B. Medians of the runs, bars from lowest to highest."
-        + (f" The {left} other curves are in the table only." if left > 0 else ""),
+        + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
+        + (
+            f" In the table only: {fmt.plural(dropped, 'point')} at {axis.replace('_', ' ')} 0, which a log axis lacks."
+            if dropped
+            else ""
+        ),
         panels=panels,
         key=(Key(name="A", colour=vega.GREY), Key(name="B", colour=vega.GREY, dashed=True)),
         half=len(panels) == 1,
@@ -421,7 +448,7 @@ def _panel(
         return vega.fill("depth", frame=frame, x=x, y=y, series=known, data=data)
 
     described = " ".join(
-        f"{a.name}: {fmt.quantity(a.points[-1][1].median, unit)} at {a.points[-1][0]:g}; {b.name}: {fmt.quantity(b.points[-1][1].median, unit)}."
+        f"{a.name}: {fmt.quantity(a.points[-1][1].median, unit)} at {a.points[-1][0]:.15g}; {b.name}: {fmt.quantity(b.points[-1][1].median, unit)}."
         for a, b in zip(lines[::2], lines[1::2], strict=True)
     )
     return panel("", f"{metric} by {axis}, both sides. {described}", build)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -102,16 +102,18 @@ class Page:
 
 
 def build(results: Results, comparison: Delta | None = None) -> Page:
-    """Return the page of some results; with a comparison, that of both sides."""
+    """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = _best(n for c in chapters.values() for n in c.key_numbers)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
+    title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
+    own = tuple(_of_hosts(n, len(hosts)) for n in numbers[:6])
     return Page(
-        title=fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results",
+        title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results, hosts),
-        key_numbers=tuple(_of_hosts(n, len(hosts)) for n in numbers[:6]),
+        key_numbers=comparison.key_numbers if comparison else own,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results), *_checks(results)),
@@ -289,7 +291,7 @@ def _findings(results: Results) -> Iterable[Check]:
             for cell, text in one.cells
         ]
         where = finding.sweep if len(sweeps) == 1 else fmt.plural(len(sweeps), "sweep")
-        where += f" on {fmt.plural(len(hosts), 'host')}" if len(hosts) > 1 else ""
+        where += f" {_where(results, hosts)}" if len(hosts) > 1 else ""
         yield Check(
             level="info" if level == "info" else "warn",
             subject=f"{key}{', cannot be true' if level == 'error' else ''}: {finding.title}.",
@@ -306,7 +308,7 @@ def _checks(results: Results) -> Iterable[Check]:
         yield Check(
             level="info",
             subject=f"Skipped: {sweep}",
-            text=f"{what} on {hosts[0] if len(hosts) == 1 else fmt.plural(len(hosts), 'host')}: {reason}",
+            text=f"{what} {_where(results, hosts)}: {reason}",
             **(_listed(distinct, "cell") if len(distinct) > 1 else {}),
         )
     for (sweep, status, reason), runs in group_by(
@@ -374,6 +376,19 @@ def _checks(results: Results) -> Iterable[Check]:
             subject="Repeats",
             text=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell: no spread can be given for these numbers.",
         )
+
+
+def _where(results: Results, places: Collection[str]) -> str:
+    """Return "on n001", "on 3 hosts", "in 2 files" of one host. `places`: as runs say where they were."""
+    if len(places) == 1:
+        return f"on {next(iter(places))}"
+    hosts = {where: m.host for m in results.machines for where in (m.host, f"{m.host}, {m.file}")}
+    distinct = {hosts.get(place, place) for place in places}
+    return (
+        f"on {fmt.plural(len(distinct), 'host')}"
+        if len(distinct) > 1
+        else f"in {fmt.plural(len(places), 'file')}"
+    )
 
 
 def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:

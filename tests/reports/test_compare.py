@@ -106,7 +106,9 @@ def test_the_worst_comes_first(slow_remote: Comparison) -> None:
 
 
 def test_the_level_that_regressed_cells_share_is_named(slow_remote: Comparison) -> None:
-    assert [s.text for s in slow_remote.shared] == ["place remote: 16 of 16 regressed; local: 0 of 16"]
+    assert [s.text for s in slow_remote.shared] == [
+        "place remote: 4 of 4 cells regressed; local: 0 of 4 (4 same)"
+    ]
 
 
 def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
@@ -590,7 +592,7 @@ def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
     assert dot < 88  # left of the middle
     figure = next(f for f in delta(slow_remote).curves if "triad" in f.title)
     assert [key.dashed for key in figure.key] == [False, True]
-    assert "4 points of 8 worse" in figure.title
+    assert "4 of 8 points regressed, 4 the same" in figure.title
 
 
 def test_a_curve_is_named_by_what_tells_it_and_by_nothing_twice(make: Any, tmp_path: Path) -> None:
