@@ -120,7 +120,9 @@ def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[R
 
 def not_drawn(panels: int, drawn: int) -> str:
     """Say how many panels a figure leaves to its table, if any."""
-    return f" {panels - drawn} more panels are in the numbers only." if panels > drawn else ""
+    left = panels - drawn
+    more = fmt.plural(left, "more panel")
+    return f" {more} {'is' if left == 1 else 'are'} in the numbers only." if left > 0 else ""
 
 
 def over(runs: Sequence[Run]) -> str:

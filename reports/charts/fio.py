@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from parsers.measurement import whole
+from parsers.units import size_bytes
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -18,7 +19,19 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
-from reports.numbers.fio import WORDS, asked, cpu_per_io, histograms, in_flight, summaries
+from reports.numbers.fio import (
+    WORDS,
+    asked,
+    cpu_per_io,
+    given,
+    histograms,
+    in_flight,
+    is_verify,
+    job_count,
+    summaries,
+    tells_options,
+    utilisation,
+)  # fmt: skip
 from reports.readings import groups
 from reports.vega import Frame, Rows, Spec
 
@@ -63,17 +76,22 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
 def cells(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the summaries (`numbers.fio`) of what did I/O, a row per run and direction, panel by panel, then by kind of access.
 
-    Beside the columns of the summaries: iodepth and numjobs (int); kind, series and label (str: "randrw", "randrw 70:30, reads",
-    "mix r"); size (str, "" if not known); cpu (ns per I/O), asked and in_flight (I/Os of the run), float; panel (a Facet), and
-    order (int), the rank of the kind.
+    Beside the columns of the summaries: iodepth and processes (Int64, NA where the text does not say); kind, series and label (str:
+    "randread", "randrw 70:30, reads", "mix r"); size (str: "4 KiB", "4 KiB and 64 KiB", "" if not known); cpu (ns per I/O), asked and
+    in_flight (I/Os of the run), busy (share of the time, of the busiest disk), float; verify (bool: reads that nobody asked for);
+    panel (a Facet), and order (int), the rank of the kind.
     """
+    import pandas as pd
+
     found = summaries.frame(runs).dropna(subset="iops")
     both = found.dropna(subset="mean")["which"].nunique() > 1
-    run = found["run"]
+    run, direction = found["run"], found["direction"]
+
     found = found.assign(
-        iodepth=run.map(_depth), numjobs=run.map(lambda r: whole(r.options.get("numjobs")) or 1),
-        size=run.map(lambda r: str(r.options.get("bs", ""))), kind=list(map(_kind, run, found["direction"])),
+        iodepth=pd.array(list(map(_depth, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
+        kind=list(map(_kind, run, direction)), verify=list(map(is_verify, run, direction)),
         cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
+        busy=run.map(utilisation).astype(float),
     )  # fmt: skip
     which = found["which"] if both else [""] * len(found)
     names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
@@ -89,22 +107,53 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
 _RANKED = ["order", "kind", "direction", "which"]
 
 
-def _depth(run: Run) -> int:
-    return whole(run.options.get("iodepth")) or 1
+def _depth(run: Run, direction: str = "") -> int | None:
+    """Return the iodepth of the jobs of a direction; None where they differ, or the text does not say."""
+    depths = given(run, "iodepth", 1, direction) or {run.options.get("iodepth", 1)}
+    return whole(depths.pop()) if len(depths) == 1 else None
+
+
+def _size(run: Run, direction: str) -> str:
+    """Return "4 KiB", "4 KiB and 64 KiB" of jobs that differ; "" where the text does not say."""
+    sizes = sorted(map(str, given(run, "bs", "4k", direction) - {None}), key=_bytes)
+    return fmt.words(dict.fromkeys(map(block, sizes)))
+
+
+def _bytes(size: str) -> int:
+    try:
+        return size_bytes(size)
+    except ValueError:  # "4k,64k": of reads and writes
+        return 0
 
 
 def _kind(run: Run, direction: str) -> str:
-    return str(run.options.get("rw") or run.options.get("readwrite") or direction)
+    """Return what was asked for: "randread"; "reads" of a text that does not say."""
+    told = (given(run, "rw", direction=direction) | given(run, "readwrite", direction=direction)) - {None}
+    if not told:
+        return "read" if tells_options(run) else f"{direction}s"
+    return fmt.words(sorted(map(str, told)))
 
 
 def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
     """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
     name, short = kind, _SHORT.get(kind, kind)
-    if kind in _MIXES:
-        given = whole(run.options.get("rwmixread"))
-        share = 50 if given is None else given
-        name, short = f"{kind} {share}:{100 - share}, {direction}s", f"{short} {direction[0]}"
+    if is_verify(run, direction):
+        name, short = f"{kind}, verify reads", "verify"
+    elif kind in _MIXES:
+        name, short = f"{kind}{_share(run)}, {direction}s", f"{short} {direction[0]}"
+    elif direction not in kind:  # jobs of several kinds
+        name = f"{kind}, {direction}s"
     return (f"{name} (clat)", f"{short} clat") if which == "clat" else (name, short)
+
+
+def _share(run: Run) -> str:
+    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ."""
+    reads, writes = ({whole(v) for v in given(run, name) - {None}} for name in ("rwmixread", "rwmixwrite"))
+    if not reads and not writes and tells_options(run):
+        return " 50:50"
+    shares = reads | {100 - share for share in writes if share is not None}
+    share = shares.pop() if len(shares) == 1 else None
+    return "" if share is None else f" {share}:{100 - share}"
 
 
 def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
@@ -122,20 +171,51 @@ def _latency(found: pd.DataFrame) -> tuple[str, str]:
 
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run]) -> Figure:
+    """Draw what was asked for at a depth that is known; the tables have the rest, too."""
+    latency, term = _latency(found)
+    asked_for = found[~found["verify"]]
+    plotted = asked_for.dropna(subset="iodepth")
+    picture = _picture(runs, plotted, lost, latency) if len(plotted) else None
+    offers = _offers(plotted, term)
+    numbers = _numbers(found, term)
+    large = [offers] if offers and len(offers.rows) > _MOST_OFFERS else []
+    small = [offers] if offers and not large else []
+    return Figure(
+        id=f"fio-{sweep}", of=sweep, sweep=runs[0].sweep_title,
+        title=picture.title if picture else "IOPS and latency",
+        sub=" ".join(filter(None, (*_ran(runs, found), *(picture.marks if picture else ())))),
+        panels=picture.panels if picture else (),
+        key=picture.key if picture else (),
+        tables=tuple(small) if picture else (*small, numbers),
+        numbers=(*large, *([numbers] if picture else [])),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """The panels of a figure, what its title may say of all of them, and what its marks mean."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    key: tuple[Key, ...]
+    marks: tuple[str, ...]
+
+
+def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], latency: str) -> _Picture:
     names = facet_names(runs, found)
     ranked = found.sort_values(_RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
     missing = group_by(lost, lambda r: common.facet(r, names))
-    depths = sorted({*found["iodepth"], *map(_depth, lost)})
-    panels = dict(groups(found, ["panel"]))
-    shown = {of: own for (of,), own in list(panels.items())[: common.MOST_PANELS // 2]}
-    latency, term = _latency(found)
+    depths = sorted({*map(int, found["iodepth"]), *(d for r in lost if (d := _depth(r)))})
+    panels = {of: own for (of,), own in groups(found, ["panel"])}
+    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
     word = f"{'median' if middle == 'p50' else 'mean'} {latency}"
+    once = max(len(same) for same in group_by(runs, common.cell).values()) == 1 and not common.pooled(runs)
     drawn = {
-        of: {what: _lines(own, known, what) for what in ("iops", middle, "p99")} for of, own in shown.items()
-    }
+        of: {what: _lines(own, known, what, samples=once) for what in ("iops", middle, "p99")} for of, own in shown.items()
+    }  # fmt: skip
     ends = [
         y for by in drawn.values() for what in (middle, "p99") for line in by[what] for _, y in line.points
     ]
@@ -155,7 +235,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
         rate = fmt.scale_to_largest(values, "IOPS")
         axis = scales.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
-        crosses = [float(_depth(run)) for run in missing.get(of, ())]
+        crosses = [float(depth) for run in missing.get(of, ()) if (depth := _depth(run))]
 
         def titled(text: str, where: str = where) -> str:
             return f"{where}, {text}" if where else _begun(text)
@@ -169,40 +249,45 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         rows["iops"].append(draw(titled("IOPS"), iops, axis, "IOPS", factor=rate.factor))
         if delays:
             rows["latency"].append(draw(titled(latency), delays, shared, "ns", () if apart else tails))
-            over = titled(f"{latency} over IOPS")
-            drawn_over = _tradeoff(over, iops, delays, colours, axis, rate.factor, waits, scale.factor)
-            rows["tradeoff"].append(drawn_over)
+            if any(len(line.points) > 1 for line in delays):
+                over = titled(f"{latency} over IOPS")
+                drawn_over = _tradeoff(over, iops, delays, colours, axis, rate.factor, waits, scale.factor)
+                rows["tradeoff"].append(drawn_over)
         if apart and tails:
             y99 = shared.titled(f"p99 {latency}, {scale.unit} (log scale)")
             rows["p99"].append(draw(titled(f"{latency}, p99"), tails, y99, "ns"))
     titles = {_finding(own, known, middle) for own in panels.values()}
-    sub = _ran(runs, found)
+    every = [line for by in drawn.values() for of_kind in by.values() for line in of_kind]
+    marks = list(_bars(runs, every))
     if any(common.saturates(line) for by in drawn.values() for line in by["iops"]):
-        sub.append("Ring: 95 % of that curve’s maximum.")
-    if middle == "p50" and not apart:
-        sub.append(f"{_begun(latency)}: the median; thin line: p99.")
-    sub.append(
-        f"{_begun(latency)} over IOPS: one point per iodepth; a curve that goes straight up only waits."
-    )
-    if any("," in name for name, _ in known):
-        sub.append("Dashed: a mix, split into its reads and writes.")
+        marks.append("Ring: 95 % of that curve’s maximum.")
+    if rows["latency"]:
+        thin = "; thin line: p99" if not apart and any(by["p99"] for by in drawn.values()) else ""
+        kind = "clat" if latency == WORDS["clat"] else "lat"
+        marks.append(
+            f"{_begun(latency)} ({kind}): the {'median' if middle == 'p50' else 'mean'} of a run{thin}."
+        )
+    if rows["tradeoff"]:
+        marks.append(
+            f"{_begun(latency)} over IOPS: one point per iodepth; a curve that goes straight up only waits."
+        )
+    if any(line.dashed for line in every):
+        marks.append("Dashed: a mix, split into its reads and writes.")
     if lost:
-        sub.append("Cross on the axis: a cell that failed.")
-    if len({p.title for p in rows["iops"]}) > 1:
-        sub.append("The IOPS axes differ.")
-    if len(panels) > len(shown):
-        sub.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
-    offers = _offers(found, term)
-    return Figure(
-        id=f"fio-{sweep}",
-        of=sweep, sweep=runs[0].sweep_title,
+        marks.append("Cross on the axis: a cell that failed.")
+    if len({p.wide["encoding"]["y"]["title"] for p in rows["iops"]}) > 1:
+        marks.append("The IOPS axes differ.")
+    marks.append(common.not_drawn(len(panels), len(shown)).strip())
+    return _Picture(
         title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
-        sub=" ".join(sub),
         panels=tuple(p for of_row in rows.values() for p in of_row),
-        key=tuple(Key(name=name, colour=colours[name], dashed="," in name) for name, _ in known) if len(known) > 1 else (),
-        tables=(offers,) if offers and len(offers.rows) <= _MOST_OFFERS else (),
-        numbers=(*([offers] if offers and len(offers.rows) > _MOST_OFFERS else []), _numbers(found, term)),
+        key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
+        marks=tuple(marks),
     )  # fmt: skip
+
+
+def _is_mix(series: str) -> bool:
+    return "," in series
 
 
 def _finding(own: pd.DataFrame, known: Sequence[tuple[str, str]], middle: str) -> str:
@@ -218,19 +303,39 @@ def _begun(text: str) -> str:
 
 
 def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
-    """Say what ran, and what the bars are."""
-    jobs = set(found["numjobs"])
-    direct = {str(run.options.get("direct")) for run in runs}
-    engine = {str(run.options["ioengine"]) for run in runs if "ioengine" in run.options}
-    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False", "None"}}
-    cache = [way for way, values in ways.items() if direct <= values]
-    many = fmt.plural(int(max(jobs)), "job") if len(jobs) == 1 else "several jobs"
-    once = found.groupby(["point_id", "file", "direction"]).size().max() == 1 and not common.pooled(runs)
-    bars = "lowest and highest IOPS sample of the run" if once else f"lowest to highest {common.over(runs)}"
-    return [
-        f"{common.ran(runs, program_name)}; {', '.join([*sorted(engine), *cache, many])}.",
-        f"Bars: {bars}.",
-    ]
+    """Say what ran: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size."""
+    engines = {str(value) for run in runs for value in given(run, "ioengine") - {None}}
+    direct = {str(value) for run in runs for value in given(run, "direct", 0)}
+    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False"}}
+    cache = [way for way, values in ways.items() if direct and direct <= values]
+    jobs = found["processes"]
+    low, high = jobs.min(), jobs.max()
+    many = (
+        "number of jobs not said" if jobs.isna().any()
+        else fmt.plural(int(high), "job") if low == high else f"{low} to {fmt.plural(int(high), 'job')}"
+    )  # fmt: skip
+    said = [f"{common.ran(runs, program_name)}; {', '.join([*sorted(engines), *cache, many])}."]
+    if mixed := sorted(size for size in set(found["size"]) if " and " in size):
+        said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
+    elif (found.groupby("panel")["size"].nunique() > 1).any():
+        sizes = dict.fromkeys(zip(found["series"], found["size"], strict=True))
+        told = (f"{name} {size or 'not said'}" for name, size in sizes)
+        said.append(f"Blocks differ: {fmt.words(told)}.")
+    if found["iodepth"].isna().any():
+        said.append("Where no iodepth stands, the text does not say it, or its jobs differ in it.")
+    if any(not _share(run) for run, kind in zip(found["run"], found["kind"], strict=True) if kind in _MIXES):
+        said.append("The share of reads in the mix is not said.")
+    if found["verify"].any():
+        said.append("Reads with which a write verifies what it wrote are in the numbers only.")
+    return said
+
+
+def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
+    """Say what the bars are, if there are any."""
+    if any(high > low for line in lines for _, low, high in line.ranges or ()):
+        yield "Bars: lowest and highest IOPS sample of the run."
+    if any(y.high > y.low for line in lines for _, y in line.points):
+        yield f"Bars: lowest to highest {common.over(runs)}."
 
 
 LIMITS = (100e3, 1e6, 10e6)
@@ -239,7 +344,7 @@ LIMITS = (100e3, 1e6, 10e6)
 
 def _offers(found: pd.DataFrame, term: str) -> Table | None:
     """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths."""
-    series = list(groups(found, ["panel", "series", "numjobs"]))
+    series = list(groups(found, ["panel", "series", "processes"]))
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
@@ -278,39 +383,44 @@ _MOST_OFFERS = 12
 
 def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figure | None:
     """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
+    found = found[~found["verify"]]
     bins = {(run, dict(name.part)["direction"]): own for run in runs for name, own in histograms(run)}
     binned = found[[key in bins for key in zip(found["run"], found["direction"], strict=True)]]
     if not len(binned):
         return None
     every: list[tuple[common.Facet, str, int, str, Distribution]] = []
     for (of, series, label, depth, _, direction), own in groups(
-        binned, ["panel", "series", "label", "iodepth", "numjobs", "direction"]
+        binned, ["panel", "series", "label", "iodepth", "processes", "direction"]
     ):
-        told = [{"mean": mean} if mean == mean else {} for mean in own["mean"]]
+        told = [
+            {name: value for name, value in (("mean", mean), ("max", largest)) if value == value}
+            for mean, largest in zip(own["mean"], own["largest"], strict=True)
+        ]
         members = [(run, bins[run, direction], of_run) for run, of_run in zip(own["run"], told, strict=True)]
-        drawn = _tails.pooled(f"{label}, depth {depth}", "", members)
+        at = _known(depth)
+        words = f"depth {at}" if at else "depth not said"
+        drawn = _tails.pooled(f"{label}, {words}", "", members)
         where = common.facet_title(of, option_value)
-        listed = f"{series}, depth {depth}{', ' + where if where else ''}"
-        every.append((of, series, depth, listed, drawn))
+        listed = f"{series}, {words}{', ' + where if where else ''}"
+        every.append((of, series, at or 0, listed, drawn))
     first = every[0][0]
     by_series = group_by((d for d in every if d[0] == first), lambda d: d[1]).values()
     ends = [(same, {min(d[2] for d in same), max(d[2] for d in same)}) for same in by_series]
     chosen = [d[-1] for same, at in ends for d in same if d[2] in at][: _tails.MOST_CURVES]
     subject = chosen[0]
-    name, where, latency = _begun(subject.name), common.facet_title(first, option_value), _latency(binned)[0]
+    name = _begun(next(listed for *_, listed, d in every if d is subject))
+    where, latency = common.facet_title(first, option_value), _latency(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     title = findings.modes(name, subject.steady_modes) or findings.tail(
         name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, noun="I/O",
     )  # fmt: skip
-    counts = sorted(d.n for d in chosen)
     left = len(every) - len(chosen)
-    together = ", the repeats together" if any(len(d.runs) > 1 for d in chosen) else ""
     return Figure(
         id=f"fio-tail-{sweep}",
         of=sweep, sweep=runs[0].sweep_title,
         title=title,
-        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; {latency} of {fmt.count(counts[0])} to "
-        f"{fmt.count(counts[-1])} I/Os a curve{together}, from fio’s own bins. Dashed: a normal distribution with the mean and "
+        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
+        f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
         panels=(
             _tails.tail_panel(chosen, subject, noun=noun),
@@ -320,16 +430,19 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     )  # fmt: skip
 
 
-def _lines(own: pd.DataFrame, known: Sequence[tuple[str, str]], what: str) -> list[Curve]:
-    """Return one curve per series of the panel over iodepth: "iops", or in ns "mean", "p50", "p99"."""
+def _lines(
+    own: pd.DataFrame, known: Sequence[tuple[str, str]], what: str, *, samples: bool = False
+) -> list[Curve]:
+    """Return one curve per series of the panel over iodepth: "iops", or in ns "mean", "p50", "p99". samples: the IOPS of single
+    processes have the range of fio's samples."""
     lines = []
     for name, short in known:
         of = own[own["series"] == name].dropna(subset=what)
         line = common.curve(
-            name, zip(of["iodepth"].astype(float), of[what], strict=True), label=short, dashed="," in name
+            name, zip(of["iodepth"].astype(float), of[what], strict=True), label=short, dashed=_is_mix(name)
         )
-        if what == "iops" and all(y.n == 1 for _, y in line.points):
-            one = of[of["numjobs"] == 1].dropna(subset=["iops_min", "iops_max"])
+        if what == "iops" and samples:
+            one = of[of["processes"] == 1].dropna(subset=["iops_min", "iops_max"])
             ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)
             line = replace(line, ranges=tuple(ranges))
         lines.append(line)
@@ -434,66 +547,110 @@ def _tradeoff(
 
 
 def _numbers(found: pd.DataFrame, term: str) -> Table:
-    """Every series at every depth: medians over the repeats, of IOPS and the mean latency with their range."""
-    scale = fmt.scale_for(found["mean"].dropna(), "ns")
-    named, costed = any(found["panel"]), found["cpu"].notna().any()
+    """Every series at every depth: medians over the repeats, of IOPS and the mean latency with their range; of IOPS samples the
+    lowest and the highest, which fio gives of single processes only."""
+    scale, moved = (
+        fmt.scale_for(found["mean"].dropna(), "ns"),
+        fmt.scale_for(found["bandwidth"].dropna(), "B/s"),
+    )
+    found = found.assign(
+        filled=found["in_flight"] / found["asked"],
+        iops_min=found["iops_min"].where(found["processes"] == 1).astype(float),
+        iops_max=found["iops_max"].where(found["processes"] == 1).astype(float),
+    )
+    has = {of: found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")}
+    named = any(found["panel"])
     rows = []
     for (of, name, depth, *_), own in groups(
-        found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "numjobs", "direction"]
+        found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
     ):  # fmt: skip
-        middle = own.assign(filled=own["in_flight"] / own["asked"])[["p50", "p99", "filled", "cpu"]].median()
+        middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median()
         means = own["mean"].dropna()
         rows.append(
             (
-                name, *([common.facet_title(of, option_value)] if named else []), fmt.whole(depth),
+                name, *([common.facet_title(of, option_value)] if named else []), fmt.whole(_known(depth)),
                 common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4),
+                *([fmt.number(own["iops_min"].min(), 4), fmt.number(own["iops_max"].max(), 4)] if has["iops_min"] else []),
+                *([moved.number(middle["bandwidth"])] if has["bandwidth"] else []),
                 common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
-                *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
+                *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if has["busy"] else []),
+                *([fmt.quantity(middle["cpu"], "ns")] if has["cpu"] else []),
             )
         )  # fmt: skip
-    first = 2 if named else 1
+    columns = (
+        "Access", *(["Panel"] if named else []), "iodepth", "IOPS", *(["IOPS min", "IOPS max"] if has["iops_min"] else []),
+        *([f"Bandwidth, {moved.unit}"] if has["bandwidth"] else []), *(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")),
+        "in flight ÷ asked", *(["Utilisation"] if has["busy"] else []), *(["CPU per I/O"] if has["cpu"] else []),
+    )  # fmt: skip
     return Table(
-        columns=(
-            "Access", *(["Panel"] if named else []), "iodepth", "IOPS", *(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")),
-            "in flight ÷ asked", *(["CPU per I/O"] if costed else []),
-        ),
-        rows=tuple(rows),
-        numeric=frozenset(range(first, first + 7)),
+        columns=columns, rows=tuple(rows), numeric=frozenset(range(2 if named else 1, len(columns))), caption=" ".join(_columns(has))
     )  # fmt: skip
 
 
+def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
+    """Return a whole number; None of one that is missing."""
+    import pandas as pd
+
+    return None if pd.isna(value) else int(value)
+
+
+def _columns(has: Mapping[str, object]) -> Iterator[str]:
+    """Say what the columns are that do not say it themselves."""
+    if has["iops_min"]:
+        yield "IOPS min and max: the lowest and the highest of fio’s samples."
+    if has["busy"]:
+        yield (
+            "Utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe "
+            "device can do no more."
+        )
+
+
 def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
+    found = found[~found["verify"]]
+    if not len(found):
+        return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
     by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
     _, same = max(groups(own, by), key=lambda g: g[1]["iops"].median())
     best = same.iloc[0]
-    name = f"Storage, {block(best['size']) if best['size'] else ''} {best['direction']}s".replace("  ", " ")
-    context = f"iodepth {best['iodepth']}"
+    name = " ".join(filter(None, ("Storage,", best["size"], f"{best['direction']}s")))
+    depth, jobs = _known(best["iodepth"]), _known(best["processes"])
+    context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
+    context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     if len(means := same["mean"].dropna()):
-        context += f", mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}"
-    return [common.key_number(name, derive.spread(list(same["iops"])), "IOPS", context, 14)]
+        context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
+    return [common.key_number(name, derive.spread(list(same["iops"])), "IOPS", ", ".join(context), 14)]
 
 
 def _access_times(found: pd.DataFrame) -> list[AccessTime]:
-    """The median time of one I/O with nothing else in flight; the mean, by that name, where no median is told."""
-    alone = found[(found["asked"] == 1) & ~found["kind"].isin(_MIXES)]
-    alone = alone.assign(short=[_SHORT.get(kind, kind) for kind in alone["kind"]])
+    """The median time of one I/O with nothing else in flight; the mean, by that name, where no median is told. A row per cell."""
+    alone = found[(found["asked"] == 1) & ~found["kind"].isin(_MIXES) & ~found["verify"]]
+    by = (
+        ["point_id", "direction", "which"]
+        if common.pooled(found["run"])
+        else ["file", "point_id", "direction", "which"]
+    )
+    cells = [same for _, same in groups(alone.sort_values(_RANKED, kind="stable"), by)]
+    names = common.names_apart([(_access(same), same["run"].iloc[0]) for same in cells])
     times = []
-    for (kind, which, size), same in groups(
-        alone.sort_values(_RANKED, kind="stable"), ["short", "which", "size"]
-    ):
+    for name, same in zip(names, cells, strict=True):
         statistic = "p50" if same["p50"].notna().all() else "mean"
         if same[statistic].notna().all():
             of = derive.spread(list(same[statistic]))
-            source = program_name(same["run"].iloc[0])
-            words = (size and block(size), kind, which == "clat" and "clat", statistic == "mean" and "mean")
-            name = f"{' '.join(word for word in words if word)}, iodepth 1"
-            told = "median" if statistic == "p50" else "mean"
             times.append(
                 AccessTime(
-                    name=name, group="storage", median=of.median, repeats=of, source=source, statistic=told
+                    name=name, group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
+                    statistic="median" if statistic == "p50" else "mean",
                 )
-            )
+            )  # fmt: skip
     return times
+
+
+def _access(same: pd.DataFrame) -> str:
+    """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth."""
+    one = same.iloc[0]
+    words = (one["size"], _SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
+    depth = "iodepth 1" if one["iodepth"] == 1 else "one in flight"
+    return f"{' '.join(word for word in words if word)}, {depth}"

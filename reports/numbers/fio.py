@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.measurement import Parsed, whole
@@ -25,7 +26,7 @@ from reports.numbers._curves import lines
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
-from reports.readings.fio import Job, buckets, jobs
+from reports.readings.fio import Job, buckets, disks, jobs
 
 CURVE_AXIS = "iodepth"
 WORDS: Final = {"lat": "latency", "clat": "completion latency"}
@@ -45,6 +46,7 @@ class Summary(NamedTuple):
     mean: float | None  # ns
     p50: float | None
     p99: float | None
+    largest: float | None  # ns, as fio prints it; None where an entry does not tell
     latencies: tuple[Number, ...]  # all that are given: mean, p50, p95, p99, p99.9
 
 
@@ -62,7 +64,8 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
             direction=direction, which=which,
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
             iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
-            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"), latencies=latencies,
+            mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"),
+            largest=_largest(own, which), latencies=latencies,
         )  # fmt: skip
 
 
@@ -111,6 +114,12 @@ def _mean(own: Sequence[Job], which: str) -> float | None:
     return sum(mean * weight for mean, weight in known) / sum(weight for _, weight in known)
 
 
+def _largest(own: Sequence[Job], which: str) -> float | None:
+    told = [job.lat_max if which == "lat" else job.clat_max for job in own]
+    known = [value for value in told if value is not None]
+    return max(known) if known and len(known) == len(told) else None
+
+
 def _joined(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
     counts: dict[str, dict[tuple[float, float], int]] = {}
@@ -139,13 +148,18 @@ def bin_width(value: float, bins: int = 64) -> float:
 
 def numbers(run: Run) -> Iterator[Number]:
     for of in summaries(run):
-        part: Part = (("direction", of.direction),)
+        part = _part(run, of.direction)
         if of.iops:
             yield Number(name=Name(metric="IOPS", unit="1/s", better="higher", part=part), value=of.iops)
-            yield from of.latencies
+            yield from (replace(number, name=replace(number.name, part=part)) for number in of.latencies)
         elif of.bandwidth:
             name = Name(metric="bandwidth", unit="B/s", better="higher", part=part)
             yield Number(name=name, value=of.bandwidth)
+
+
+def _part(run: Run, direction: str) -> Part:
+    """Return the label of a direction: reads of a verify phase are not those that somebody asks for."""
+    return (("direction", f"verify {direction}" if is_verify(run, direction) else direction),)
 
 
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
@@ -154,7 +168,7 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
         return []
     which = _which(jobs(run))
     found = _joined(run.parsed, which).items()
-    return [(latency((("direction", d),), metric=WORDS[which]), own) for d, own in found]
+    return [(latency(_part(run, d), metric=WORDS[which]), own) for d, own in found]
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
@@ -228,6 +242,28 @@ def tells_options(run: Run) -> bool:
     return not run.captured or (form.startswith("json") and any(job.options for job in jobs(run)))
 
 
+def given(run: Run, name: str, default: Any = None, direction: str = "") -> set[Any]:  # noqa: ANN401
+    """Return the values of an option over the entries that did I/O (in this direction); None among them: the text does not say.
+
+    default: fio's own, of what a text that tells all its options leaves out.
+    """
+    own = {(j.document, j.job): j for j in jobs(run) if j.iops and direction in ("", j.direction)}.values()
+    otherwise = default if tells_options(run) else None
+    return {options(run, job).get(name, otherwise) for job in own}
+
+
+def is_verify(run: Run, direction: str) -> bool:
+    """Are these the reads with which a job that only writes verifies what it wrote?"""
+    told = {kind for name in ("rw", "readwrite") for kind in given(run, name, direction=direction) - {None}}
+    kinds = {str(kind).split(":")[0] for kind in told}
+    return direction == "read" and bool(kinds) and kinds <= {"write", "randwrite"}
+
+
+def utilisation(run: Run) -> float | None:
+    """Return the share of the time in which the busiest disk had an I/O."""
+    return max((disk.utilisation for disk in disks(run)), default=None)
+
+
 def engine(run: Run, job: Job) -> str:
     """Return the ioengine, fio's own psync where none is asked for; "" where nothing tells it."""
     return str(options(run, job).get("ioengine", "psync" if tells_options(run) else "")).split(":")[0]
@@ -236,7 +272,15 @@ def engine(run: Run, job: Job) -> str:
 def processes(run: Run, job: Job) -> int | None:
     """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known."""
     alike = {(j.document, j.job) for j in jobs(run) if j.name == job.name}
-    return job.processes or (whole(options(run, job).get("numjobs", 1)) if len(alike) == 1 else 1)
+    numjobs = options(run, job).get("numjobs", 1 if tells_options(run) else None)
+    return job.processes or (whole(numjobs) if len(alike) == 1 else 1)
+
+
+def job_count(run: Run) -> int | None:
+    """Return how many processes did the I/O; None where the text does not say."""
+    entries = {(job.document, job.job): job for job in jobs(run) if job.iops}
+    counts = [processes(run, job) for job in entries.values()]
+    return None if None in counts else sum(n or 0 for n in counts)
 
 
 def asked(run: Run) -> int | None:

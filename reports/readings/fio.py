@@ -13,7 +13,7 @@ _FIELDS = {
     ("iops", "total"): "iops", ("iops", "min"): "iops_min", ("iops", "max"): "iops_max", ("iops", "mean"): "iops_mean",
     ("iops", "sd"): "iops_sd", ("bandwidth", "total"): "bandwidth", ("total_ios", "total"): "ios",
     ("runtime", "total"): "runtime", ("slat", "mean"): "slat", ("clat", "mean"): "clat", ("lat", "mean"): "lat",
-    ("lat", "sd"): "lat_sd",
+    ("lat", "sd"): "lat_sd", ("clat", "max"): "clat_max", ("lat", "max"): "lat_max",
 }  # fmt: skip
 _OF_JOB = ("usr_cpu", "sys_cpu", "job_runtime")
 
@@ -37,6 +37,8 @@ class Job(NamedTuple):
     clat: float | None  # completion,
     lat: float | None  # both
     lat_sd: float | None  # ns, their standard deviation
+    clat_max: float | None  # ns, the longest
+    lat_max: float | None
     clat_percentiles: Mapping[str, float]  # "p99" → ns, as printed
     lat_percentiles: Mapping[str, float]
     usr_cpu: float | None  # shares of job_runtime; like all that follows of the job, whatever the direction
@@ -47,6 +49,15 @@ class Job(NamedTuple):
         int, float
     ]  # queue depth → share of the I/Os that were submitted at it, up to the next depth
     options: Mapping[str, str]  # as printed
+
+
+class Disk(NamedTuple):
+    """A disk below the files, from the report's end."""
+
+    name: str
+    utilisation: (
+        float  # share of the time in which it had an I/O; of a dm or md device not that of its members
+    )
 
 
 class Bucket(NamedTuple):
@@ -99,6 +110,14 @@ def jobs(parsed: Parsed) -> Iterator[Job]:
                     for (metric, statistic), share in of_job.items() if metric == "iodepth_level"
                 },
             )  # fmt: skip
+
+
+@reading(Disk)
+def disks(parsed: Parsed) -> Iterator[Disk]:
+    """The disks, in the order of the text."""
+    for m in parsed.measured():
+        if m.metric == "disk_util" and m.get("statistic") != "members":
+            yield Disk(str(m.get("name")), m.value)
 
 
 def _percentiles(values: _Values, which: str) -> dict[str, float]:

@@ -121,7 +121,7 @@ def test_the_page_draws_and_lists_it(walk: tuple[Expected, Path]) -> None:
     assert cell(listed.columns, row, "Mean") == f"{want.mean / 1e3:.1f} µs"
     assert f"; {want.words} of " in tails.sub
     (key,) = page.build(frames.load([folder / "a.db"])).key_numbers
-    assert key.context == f"iodepth 1, mean {want.term} {want.mean / 1e3:.1f} µs"
+    assert key.context == f"randread, iodepth 1, 2 jobs, mean {want.term} {want.mean / 1e3:.1f} µs"
 
 
 def test_compare_takes_it(walk: tuple[Expected, Path]) -> None:

@@ -6,8 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import format as fmt
 from reports import frames, page, terminal
 from reports.model import Figure, Table
+from reports.numbers import numbers
 
 
 def figures(path: Path, tool: str) -> list[Figure]:
@@ -189,3 +195,195 @@ def test_the_last_line_of_a_run_names_the_best_cell(make: Any, tmp_path: Path) -
     assert tails.split("  ", 1)[1].strip().startswith("best of 2: median 60.0 ns at bytes=")
     assert lat.endswith("best of 2: lat 5.00 µs at threads=1")
     assert pages.endswith("highest of 2: pages 20.0 at threads=16")
+
+
+# --- fio ---------------------------------------------------------------------------------------------------
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "fio"
+TEXTS = {path.stem: path for path in sorted(FIXTURES.glob("*.out")) if not path.stem.startswith("err_")}
+
+
+def taken(path: Path, tmp_path: Path) -> Path:
+    result = CliRunner().invoke(cli, ["parse", str(path), "-o", str(tmp_path / "a.db")])
+    assert result.exit_code == 0, result.output
+    return tmp_path / "a.db"
+
+
+def fio(make: Any, path: Path, cells: Any, repeats: int = 1, **edits: Any) -> Path:
+    """Cells of random reads: (options beside rw, text of fio_text). edits: of the options that the text tells."""
+    maker = make.Maker(path)
+    for options, text in cells:
+        for _ in range(repeats):
+            document = json.loads(text)
+            document["jobs"][0]["job options"] |= edits
+            maker.add("s", "fio", options, json.dumps(document), axes=tuple(options))
+    return maker.write()
+
+
+def drawn_bars(figure: Figure) -> list[Any]:
+    return [row for panel in figure.panels for row in panel.wide["datasets"].get("ranges", ())]
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_a_caption_says_of_bars_what_is_drawn(case: str, tmp_path: Path) -> None:
+    figure, *_ = figures(taken(TEXTS[case], tmp_path), "fio")
+
+    assert ("Bars: " in figure.sub) == bool(drawn_bars(figure))
+    assert ("Dashed: " in figure.sub) == any(
+        r["dashed"] for p in figure.panels for r in p.wide["datasets"]["points"]
+    )
+    assert "over iodepth" not in figure.title
+    assert "over IOPS" not in f"{figure.sub}{[p.title for p in figure.panels]}"  # of one depth
+
+
+def test_bars_of_several_processes_are_not_those_of_their_group(make: Any, tmp_path: Path) -> None:
+    """group_reporting sums the processes' own lowest samples."""
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, numjobs=4)
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", [({"rw": "randread", "numjobs": 4}, text)]), "fio")
+
+    assert "4 jobs" in figure.sub
+    assert "Bars" not in figure.sub
+    assert not drawn_bars(figure)
+    assert not {"IOPS min", "IOPS max"} & set(figure.numbers[0].columns)
+
+
+def test_a_table_has_samples_bandwidth_and_utilisation(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    document["disk_util"] = [{"name": "nvme0n1", "read_ios": 1, "write_ios": 0, "read_ticks": 1, "write_ticks": 0, "in_queue": 1, "util": 99.98}]  # fmt: skip
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", [({"rw": "randread"}, json.dumps(document))]), "fio")
+
+    (table,) = figure.numbers
+    of = {name: column(table, name)[0] for name in table.columns}
+    assert (of["IOPS min"], of["IOPS max"], of["Bandwidth, MB/s"]) == ("9\u2009700", "10\u2009200", "41.0")
+    assert of["Utilisation"] == "100 %"
+    assert "100 % at depth 1 does not say that an NVMe device can do no more" in table.caption
+
+
+def test_the_longest_is_what_fio_says(tmp_path: Path) -> None:
+    path = taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)
+    longest = max(job["read"]["lat_ns"]["max"] for job in json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())["jobs"])  # fmt: skip
+
+    _, tails = figures(path, "fio")
+
+    assert column(tails.numbers[0], "Longest") == [fmt.quantity(longest, "ns")]
+
+
+def test_what_a_text_does_not_tell_is_not_said(tmp_path: Path) -> None:
+    built = page.build(frames.load([taken(TEXTS["terse_v3"], tmp_path)]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+    assert "number of jobs not said" in figure.sub
+    assert figure.panels == ()  # there is no depth to draw it at
+    (table,) = figure.tables
+    assert (table.rows[0][0], column(table, "iodepth")) == ("reads", [fmt.NOTHING])
+    assert not any("iodepth 1" in k.context or "50:50" in k.context or "1 job" in k.context for k in built.key_numbers)  # fmt: skip
+
+
+def test_a_mix_that_a_text_does_not_tell_is_not_one_half(tmp_path: Path) -> None:
+    figure, *_ = figures(taken(TEXTS["normal_randrw"], tmp_path), "fio")
+
+    assert [key.name for key in figure.key] == ["randrw, reads", "randrw, writes"]
+    assert "The share of reads in the mix is not said." in figure.sub
+
+
+def test_mixes_that_rwmixwrite_tells_apart_are_two(make: Any, tmp_path: Path) -> None:
+    cells = []
+    for share in (10, 90):
+        text = make.fio_text({"read": (1e3, 90.0), "write": (1e3, 9.0)}, bs="4k", rw="randrw", iodepth=1)
+        cells.append(({"rw": "randrw", "rwmixwrite": share}, text))
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", cells), "fio")
+
+    assert {key.name for key in figure.key} == {
+        f"randrw {mix}, {way}" for mix in ("10:90", "90:10") for way in ("reads", "writes")
+    }
+
+
+def test_jobs_of_other_blocks_in_one_figure_are_said(tmp_path: Path) -> None:
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    writer = document["jobs"][1]
+    writer["read"], writer["write"] = writer["write"], writer["read"]
+    writer["job options"]["rw"] = "randwrite"
+    (tmp_path / "two.out").write_text(json.dumps(document))
+
+    figure, *_ = figures(taken(tmp_path / "two.out", tmp_path), "fio")
+
+    assert "Blocks differ: randread 4 KiB and randwrite 64 KiB." in figure.sub
+
+
+def test_two_jobs_and_their_unequal_blocks_are_said(tmp_path: Path) -> None:
+    built = page.build(frames.load([taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)]))
+
+    figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
+    assert ", 2 jobs. " in figure.sub
+    assert "Jobs of 4 KiB and 64 KiB blocks ran together" in figure.sub
+    (key,) = built.key_numbers
+    assert key.name == "Storage, 4 KiB and 64 KiB reads"
+
+
+def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> None:
+    parts = {"write": (1e3, 500.0), "read": (9e3, 50.0)}
+    cells = [
+        ({"rw": "randwrite", "verify": "crc32c", "iodepth": depth}, make.fio_text(parts, bs="4k", rw="randwrite", iodepth=depth))
+        for depth in (1, 4, 16)
+    ]  # fmt: skip
+    path = fio(make, tmp_path / "f.db", cells)
+
+    built = page.build(frames.load([path]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+    assert {row["series"] for p in figure.panels for row in p.wide["datasets"]["points"]} == {"randwrite"}
+    assert set(column(figure.numbers[0], "Access")) == {"randwrite", "randwrite, verify reads"}
+    assert "verifies what it wrote" in figure.sub
+    (key,) = built.key_numbers
+    assert (key.name, key.value) == ("Storage, 4 KiB writes", "1.00")
+    (run, *_) = frames.load([path]).good("fio")
+    assert {n.name.title for n in numbers(run) if n.name.metric == "IOPS"} == {
+        "write IOPS",
+        "verify read IOPS",
+    }
+
+
+def test_cells_of_one_io_in_flight_are_rows_of_their_own(make: Any, tmp_path: Path) -> None:
+    """Through the page cache and past it were one row, with the median of both."""
+    cells = []
+    for direct, latency in ((False, 1.0), (True, 90.0)):
+        text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=1)
+        cells.append(({"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text))
+
+    built = page.build(frames.load([fio(make, tmp_path / "f.db", cells)]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert list(zip(*(column(overview.numbers[0], of) for of in ("Access", "Time")), strict=True)) == [
+        ("4 KiB read, iodepth 1, direct False", "950 ns"), ("4 KiB read, iodepth 1, direct True", "85.5 µs"),
+    ]  # fmt: skip
+
+
+def test_a_title_over_panels_holds_for_each(make: Any, tmp_path: Path) -> None:
+    """4 KiB saturate at 8, 64 KiB rise to the end."""
+    cells = []
+    for bs, most in (("4k", 8), ("64k", 1000)):
+        for depth in (1, 4, 8, 32):
+            iops = 1e4 * min(depth, most)
+            text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs=bs, rw="randread", iodepth=depth)
+            cells.append(({"rw": "randread", "bs": bs, "iodepth": depth}, text))
+
+    (both,) = figures(fio(make, tmp_path / "f.db", cells), "fio")
+    (one,) = figures(fio(make, tmp_path / "g.db", cells[:4]), "fio")
+
+    assert one.title == "Past depth 8 the storage gives hardly more reads, only more waiting"
+    assert both.title == "IOPS and latency over iodepth"
+
+
+def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=8, numjobs=4)
+    cells = [({"rw": "randread", "bs": "4k", "iodepth": 8, "numjobs": 4}, text)]
+
+    (key,) = page.build(frames.load([fio(make, tmp_path / "f.db", cells)])).key_numbers
+
+    assert (key.name, key.context) == (
+        "Storage, 4 KiB reads",
+        "randread, iodepth 8, 4 jobs, mean latency 90.0 µs",
+    )
