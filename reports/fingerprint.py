@@ -28,6 +28,7 @@ class Fingerprint:
     differences: tuple[Difference, ...]
     agreed: tuple[str, ...]  # what both sides recorded, and is the same
     unknown: tuple[str, ...]  # what a side did not record: nobody can say whether it differs
+    one_sided: tuple[str, ...] = ()  # of these, what the other side did record
 
 
 def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
@@ -72,6 +73,7 @@ def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
         unknown=tuple(
             what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)
         ),
+        one_sided=tuple(what for what, values in table.items() if not all(values) and any(values)),
     )
 
 

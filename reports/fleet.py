@@ -22,7 +22,7 @@ from reports.hardware import Hardware
 from reports.nodes import folded
 from reports.rules import Rule, limits
 from reports.series import Key, Series
-from reports.sessions import SessionKey, clock_warnings, timeline
+from reports.sessions import SessionKey, clock_warnings, of_hosts, timeline
 from reports.verdicts.fleet import (
     LEAST_NODES,
     Everywhere,
@@ -214,13 +214,14 @@ class _Nodes:
     """Which session is which node: a host's, or one's of several kinds of hardware that have the host's name."""
 
     def __init__(self, results: Results, baseline: Results | None) -> None:
-        past = baseline.machines if baseline else ()
-        kinds = hardware.kinds(m.session for m in (*results.machines, *past))
-        self.kinds = {_key(m): kind for m, kind in zip(past, kinds[len(results.machines) :], strict=True)}
-        self.when = timeline(results.machines)
-        of = {_key(m): (m, kind) for m, kind in zip(results.machines, kinds, strict=False)}
+        machines, left_out = of_hosts(results)
+        past = of_hosts(baseline)[0] if baseline else ()
+        kinds = hardware.kinds(m.session for m in (*machines, *past))
+        self.kinds = {_key(m): kind for m, kind in zip(past, kinds[len(machines) :], strict=True)}
+        self.when = timeline(machines)
+        of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
         of = {key: of[key] for key in self.when}  # the earliest first
-        self.warnings = clock_warnings(results.machines, self.when)
+        self.warnings = [*left_out, *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
         groups: dict[Hardware, list[str]] = {}
         for host, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
@@ -242,7 +243,7 @@ class _Nodes:
 
     def of(self, one: Series, members: Sequence[str]) -> Series:
         """Return what the nodes of a group say of a number."""
-        return replace(one, values=tuple(v for v in one.values if self.names[v.session] in members))
+        return replace(one, values=tuple(v for v in one.values if self.names.get(v.session) in members))
 
     def values(self, one: Series) -> dict[str, list[float]]:
         """Return node → the median of each of its sessions; what is one piece of evidence is one session."""
@@ -272,7 +273,12 @@ def _past(
 ) -> dict[tuple[Hashable, ...], list[float]]:
     """Return (hardware, number, way) → the median of each session of a baseline."""
     when = timeline(baseline.machines)
-    values = [(nodes.kinds[v.session], one.key, ways.way(v.run), v) for one in collected for v in one.values]
+    values = [
+        (nodes.kinds[v.session], one.key, ways.way(v.run), v)
+        for one in collected
+        for v in one.values
+        if v.session in nodes.kinds
+    ]
     hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
     medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]
     return {made: [value for _, value in own] for made, own in group_by(medians, lambda m: m[0]).items()}

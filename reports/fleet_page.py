@@ -89,16 +89,10 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
         sentence=sentence(report),
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
-        not_recorded=(),
         checks=tuple(_checks(report)),
         sections=(page.Section(title="Nodes", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
-        places=(),
         methods=tuple(_methods(report)),
-        runs=(),
-        started=0,
         several_hosts=True,
-        several_files=True,
-        about="",
         version=max((s.pinsweep_version for s in sessions), default=""),
         listed=False,
     )  # fmt: skip
@@ -210,7 +204,7 @@ def _methods(report: Report) -> Iterable[str]:
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median and what the last printed digit makes; "
         f"z is the distance in such spreads, above 0 worse. Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three "
         f"sessions. Slow: z above 3 and {least} worse, and {least} worse in each of three sessions or more; broken: 10 %. Slightly slow everywhere: the mean z over all "
-        "numbers lies 3.5 robust standard deviations above that of the other nodes."
+        f"numbers lies 3.5 robust standard deviations above that of the other nodes, and they are {report.threshold * 100 / 3:.3g} % worse on average."
     )
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from orchestrator.store import Session
-from reports import fingerprint, series
-from reports.fingerprint import Difference
-from reports.frames import Results, Run
+from reports import fingerprint, series, ways
+from reports.fingerprint import Difference, Fingerprint
+from reports.frames import Machine, Results, Run
+from reports.grouping import group_by
 from reports.series import Series
-from reports.sessions import SessionKey
-from reports.verdicts.history import MATTERS, Change, changes
+from reports.sessions import SessionKey, When, clock_warnings, of_hosts, timeline
+from reports.verdicts.history import MATTERS, Change, changes, is_worse
 
 LEAST = 10
 """Sessions that it takes to tell a step from an odd day: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
@@ -26,15 +27,22 @@ always, 4 and 4 never (the penalty outweighs them); of 10 and 3, nine in ten (40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One session on one host, in time."""
+    """One session on one host, in time; what one boot did within an hour is one."""
 
-    key: SessionKey
-    session: Session
+    key: SessionKey  # the first
+    at: float  # s since 1970
+    stepped: str  # why its own clock is not to be believed; "" if it is
+    sessions: tuple[Session, ...]
     runs: tuple[Run, ...]
 
     @property
+    def minute(self) -> str:
+        """Return "2026-09-27 03:00", UTC."""
+        return f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M}"
+
+    @property
     def date(self) -> str:
-        return self.session.started_utc[:10]
+        return self.minute[:10]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +54,14 @@ class History:
     moments: tuple[Moment, ...]  # the sessions that have it, oldest first
     medians: tuple[float, ...]  # of each session, in the number's base unit
     runs: tuple[int, ...]
-    changes: tuple[Change, ...]  # of these, a step is news only if its word is not "changed"
+    changes: tuple[
+        Change, ...
+    ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
+    regressed: bool  # it did, and is still worse than before that
+
+    @property
+    def judged(self) -> bool:
+        return len(self.moments) >= LEAST
 
     @property
     def news(self) -> tuple[Change, ...]:
@@ -59,9 +74,12 @@ class Step:
 
     host: str
     moment: Moment
-    before: Moment
+    before: Moment  # the last session before it that has these numbers
     changed: tuple[tuple[History, Change], ...]  # the largest first
     differences: tuple[Difference, ...]
+    one_sided: tuple[
+        str, ...
+    ]  # what only one of the two sessions recorded: nobody can say whether it changed
     off_by: int  # sessions between the step and the differences: 0, or one to either side
 
     @property
@@ -79,49 +97,65 @@ class Report:
     steps: tuple[Step, ...]  # by host, oldest first
     moments: Mapping[str, tuple[Moment, ...]]  # host → its sessions
     short: Mapping[str, int]  # host → its sessions, where they are too few
+    warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
+    threshold: float  # relative: smaller steps are no news
 
     @property
     def regressed(self) -> tuple[History, ...]:
-        """Histories whose last news is a regression: it is still there."""
-        return tuple(h for h in self.histories if h.news and h.news[-1].word == "regressed")
+        """Histories that regressed and have not come back."""
+        return tuple(h for h in self.histories if h.regressed)
+
+    def of(self, host: str) -> tuple[History, ...]:
+        return tuple(h for h in self.histories if h.host == host)
 
 
 def build(results: Results, *, threshold: float = MATTERS) -> Report:
     """Follow every number of every host over its sessions. Raises UserError where ruptures is not installed."""
-    moments = _moments(results)
-    place = {moment.key: (host, i) for host, own in moments.items() for i, moment in enumerate(own)}
-    histories = [
-        history
-        for one in series.collect_some(results)
-        for history in _histories(one, moments, place, threshold)
-    ]
+    collected = series.collect_some(results)
+    machines, left_out = of_hosts(results)
+    when = timeline(machines)
+    moments = _moments(results, machines, when)
+    place = {key: (host, i) for host, own in moments.items() for i, m in enumerate(own) for key in _keys(m)}
+    histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
     return Report(
         histories=tuple(histories),
         steps=tuple(_steps(histories, moments, place)),
         moments=moments,
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
+        warnings=(*left_out, *clock_warnings(machines, when)),
+        threshold=threshold,
     )
 
 
-def _moments(results: Results) -> dict[str, tuple[Moment, ...]]:
-    """Return host → its sessions with good runs, in the order in which they began."""
-    runs: dict[SessionKey, list[Run]] = {}
-    for tool in results.tools:
-        for run in results.good(tool):
-            runs.setdefault((run.file, run.session.session), []).append(run)
-    found: dict[str, list[Moment]] = {}
-    for machine in results.machines:
-        key = machine.file, machine.session.session
-        if key in runs:
-            found.setdefault(machine.host, []).append(Moment(key=key, session=machine.session, runs=tuple(runs[key])))  # fmt: skip
-    return {host: tuple(sorted(own, key=lambda m: _time(m.session.started_utc))) for host, own in found.items()}  # fmt: skip
+def _moments(
+    results: Results, machines: Iterable[Machine], when: Mapping[SessionKey, When]
+) -> dict[str, tuple[Moment, ...]]:
+    """Return host → its sessions with good runs, in the order in which they were."""
+    runs = group_by((run for tool in results.tools for run in results.good(tool)), _session)
+    sessions = {(m.file, m.session.session): m.session for m in machines}
+    hours = group_by(
+        (key for key in when if key in runs), lambda key: (sessions[key].host, when[key].evidence)
+    )
+    found = [
+        (
+            host,
+            Moment(
+                key=keys[0], at=when[keys[0]].at, stepped=next(filter(None, (when[key].stepped for key in keys)), ""),
+                sessions=tuple(sessions[key] for key in keys), runs=tuple(run for key in keys for run in runs[key]),
+            ),
+        )
+        for (host, _), keys in hours.items()
+    ]  # fmt: skip
+    by_host = sorted(group_by(found, lambda row: row[0]).items())
+    return {host: tuple(moment for _, moment in own) for host, own in by_host}
 
 
-def _time(started_utc: str) -> tuple[float, str]:
-    try:
-        return datetime.fromisoformat(started_utc).timestamp(), started_utc
-    except ValueError:
-        return 0.0, started_utc
+def _session(run: Run) -> SessionKey:
+    return run.file, run.session.session
+
+
+def _keys(moment: Moment) -> Iterable[SessionKey]:
+    return dict.fromkeys(map(_session, moment.runs))
 
 
 def _histories(
@@ -130,20 +164,22 @@ def _histories(
     place: Mapping[SessionKey, tuple[str, int]],
     threshold: float,
 ) -> Iterable[History]:
-    by_host: dict[str, dict[int, tuple[float, ...]]] = {}
-    for session, runs in one.sessions().items():
-        host, i = place[session]
-        by_host.setdefault(host, {})[i] = runs
-    for host, sessions in by_host.items():
-        order = sorted(sessions)
-        medians = tuple(statistics.median(sessions[i]) for i in order)
+    at = group_by((v for v in one.values if v.session in place), lambda value: place[value.session])
+    for host, indexes in group_by(sorted(at), lambda where: where[0]).items():
+        values = [[value.value for value in at[where]] for where in indexes]
+        medians = tuple(map(statistics.median, values))
+        found = changes(medians, one.better, threshold=threshold) if len(medians) >= LEAST else ()
         yield History(
             host=host,
             series=one,
-            moments=tuple(moments[host][i] for i in order),
+            moments=tuple(moments[host][i] for _, i in indexes),
             medians=medians,
-            runs=tuple(len(sessions[i]) for i in order),
-            changes=changes(medians, one.better, threshold=threshold),
+            runs=tuple(map(len, values)),
+            changes=found,
+            regressed=any(
+                c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, threshold)
+                for c in found
+            ),
         )
 
 
@@ -152,36 +188,52 @@ def _steps(
     moments: Mapping[str, Sequence[Moment]],
     place: Mapping[SessionKey, tuple[str, int]],
 ) -> Iterable[Step]:
-    at: dict[tuple[str, int], list[tuple[History, Change]]] = {}
-    for history in histories:
-        for change in history.news:
-            at.setdefault(place[history.moments[change.index].key], []).append((history, change))
-    for host, own in moments.items():
-        for i in sorted(index for name, index in at if name == host):
-            differences, off_by = _what_changed(own, i)
-            yield Step(
-                host=host,
-                moment=own[i],
-                before=own[i - 1],
-                changed=tuple(sorted(at[host, i], key=lambda c: -abs(c[1].ratio - 1))),
-                differences=differences,
-                off_by=off_by,
-            )
+    rows = [
+        ((h.host, place[h.moments[c.index].key][1], place[h.moments[c.index - 1].key][1]), (h, c))
+        for h in histories
+        for c in h.news
+    ]
+    at = group_by(rows, lambda row: row[0])
+    for host, i, before in sorted(at):
+        own = moments[host]
+        found, off_by = _what_changed(own, before, i)
+        yield Step(
+            host=host,
+            moment=own[i],
+            before=own[before],
+            changed=tuple(sorted((c for _, c in at[host, i, before]), key=lambda c: -abs(c[1].ratio - 1))),
+            differences=found.differences,
+            one_sided=found.one_sided,
+            off_by=off_by,
+        )
 
 
-def _what_changed(own: Sequence[Moment], i: int) -> tuple[tuple[Difference, ...], int]:
+def _what_changed(own: Sequence[Moment], before: int, i: int) -> tuple[Fingerprint, int]:
     """Return what differs from one session to the next at a step; if nothing does, one session to either side of it.
 
     A step is found to the session or so: noise moves its place.
     """
-    for off in (0, -1, 1):
-        if 0 < i + off < len(own) and (found := between(own[i + off - 1], own[i + off])):
+    here = between(own[before], own[i])
+    for off, a, b in ((0, before, i), (-1, before - 1, before), (1, i, i + 1)):
+        if a >= 0 and b < len(own) and (found := between(own[a], own[b])).differences:
             return found, off
-    return (), 0
+    return here, 0
 
 
-def between(before: Moment, after: Moment) -> tuple[Difference, ...]:
-    """Return what two sessions say differently of the machine and its programs, of what both recorded."""
-    table = fingerprint.fingerprint([before.session], [after.session])
-    table |= fingerprint.programs(before.runs, after.runs)
-    return fingerprint.compared(table).differences
+def between(before: Moment, after: Moment) -> Fingerprint:
+    """Return what two sessions say differently of the machine, its programs and where these ran."""
+    table = fingerprint.fingerprint(before.sessions, after.sessions)
+    table |= fingerprint.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
+    return fingerprint.compared(table)
+
+
+def _placements(before: Iterable[Run], after: Iterable[Run]) -> dict[str, tuple[str, str]]:
+    """Return "PUs of scaling" → ("0-31", "0-15"), and so memory nodes and threads, of the cells that both have."""
+    left, right = (
+        group_by(runs, lambda run: (run.point.sweep, run.record.point_id)) for runs in (before, after)
+    )
+    table: dict[str, tuple[str, str]] = {}
+    for (sweep, point), runs in left.items():
+        a, b = (ways.way(own[0]).words for own in (runs, right.get((sweep, point), runs)))
+        table |= {f"{what} of {sweep}": (a[what], b[what]) for what in a if a[what] != b[what]}
+    return table

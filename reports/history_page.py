@@ -10,16 +10,9 @@ from reports import page, render
 from reports.charts import _history
 from reports.files import write_whole
 from reports.history import LEAST, Report
-from reports.history_text import counts_text, difference_text
+from reports.history_text import counts_text, difference_text, few_text, nothing_text
 from reports.model import KeyNumber
 from reports.nodes import folded
-
-_METHOD = (
-    "A number's value in a session is the median of its repeats. Changes are found by kernel change-point detection on these "
-    "medians (radial basis kernel, at least three sessions between changes, penalty 3); a step is news from 3 % on, or what "
-    "--threshold says. What changed on the machine is what its sessions recorded differently right before and after the step, "
-    "else one session to either side of it: when two things change together, the history cannot tell which one it was."
-)
 
 
 def render_history(report: Report, out: Path, *, title: str, static: bool = False) -> Path:
@@ -35,22 +28,16 @@ def build(report: Report, *, title: str) -> page.Page:
         if (figure := _history.figure(host, report, number))
     ]
     block = page.Block(tool="history", figures=tuple(figures), stand_in="")
-    sessions = [moment.session for own in report.moments.values() for moment in own]
+    sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]
     return page.Page(
         title=title,
         sentence=sentence(report),
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
-        not_recorded=(),
         checks=tuple(_checks(report)),
         sections=(page.Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
-        places=(),
-        methods=(_METHOD,),
-        runs=(),
-        started=0,
+        methods=(_method(report),),
         several_hosts=len(report.moments) > 1,
-        several_files=True,
-        about="",
         version=max((s.pinsweep_version for s in sessions), default=""),
         listed=False,
     )
@@ -58,17 +45,27 @@ def build(report: Report, *, title: str) -> page.Page:
 
 def sentence(report: Report) -> str:
     """Return the verdict in one sentence."""
+    judged = [h for h in report.histories if h.judged]
+    if not judged:
+        return f"Too few sessions: it takes {LEAST} to tell a change from an odd day."
     if not report.steps:
-        judged = len(report.moments) - len(report.short)
-        return (
-            "No number changed."
-            if judged
-            else f"Too few sessions: it takes {LEAST} to tell a change from an odd day."
-        )
-    last = max(report.steps, key=lambda s: s.moment.session.started_utc)
+        found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
+        return "; ".join(filter(None, [found, few_text(report.histories)])) + "."
+    last = max(report.steps, key=lambda s: s.moment.at)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
     changes = fmt.plural(len(report.steps), "change")
     return f"{changes}; the last{where} on {last.moment.date}, {counts_text(last)}: {difference_text(last)}."
+
+
+def _method(report: Report) -> str:
+    return (
+        "A number's value in a session is the median of its repeats; what one boot did within an hour is one session. Changes are found "
+        "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3), of "
+        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on. What changed on the machine is "
+        "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
+        "when two things change together, the history cannot tell which one it was. A number that regressed has come back when it is "
+        "no longer worse by as much than it was before."
+    )
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
@@ -76,9 +73,9 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     for rank, (name, value, context) in enumerate(
         (
             ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
-            ("Numbers", len(report.histories), "followed"),
+            ("Numbers", len(report.histories), few_text(report.histories) or "followed"),
             ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
-            ("Regressed", len(report.regressed), "and not come back"),
+            ("Regressed", len(report.regressed), "and still worse than before"),
         )
     ):  # fmt: skip
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
@@ -89,7 +86,7 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     days = sorted(moment.date for own in report.moments.values() for moment in own)
     if days:
         yield "Measured", f"{days[0]} to {days[-1]}"
-    models = sorted({str(m.session.facts.get("cpu_model") or "") for own in report.moments.values() for m in own} - {""})  # fmt: skip
+    models = sorted({str(s.facts.get("cpu_model") or "") for own in report.moments.values() for m in own for s in m.sessions} - {""})  # fmt: skip
     if models:
         yield (
             "Processor",
@@ -98,6 +95,8 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 
 
 def _checks(report: Report) -> Iterable[page.Check]:
+    for text in report.warnings:
+        yield page.Check(level="warn", subject="Look at this first.", text=text)
     for host, sessions in report.short.items():
         yield page.Check(
             level="info",

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports import format as fmt
 from reports.columns import columns, printable
-from reports.history import LEAST, History, Report, Step
+from reports.history import LEAST, History, Moment, Report, Step
 
 _NUMBERS = 8
 
@@ -24,16 +24,37 @@ def as_text(report: Report, *, everything: bool = False) -> str:
                 )
             )
             continue
-        numbers = sum(h.host == host for h in report.histories)
+        own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
-        head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(numbers, 'number')}"
-        blocks.append(printable(f"{head}: {'no change' if not steps else fmt.plural(len(steps), 'change')}"))
+        head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
+        found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
+        blocks.append(printable(f"{head}: {'; '.join(filter(None, [found, few_text(own)]))}"))
         blocks += [_step(step, everything) for step in steps]
-    return "\n\n".join(blocks)
+    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    return "\n\n".join(filter(None, blocks))
+
+
+def nothing_text(report: Report, own: Iterable[History]) -> str:
+    """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged."""
+    judged = [h for h in own if h.judged]
+    small = any(h.changes for h in judged)
+    return (
+        "" if not judged else f"no change of {report.threshold * 100:.3g} % or more" if small else "no change"
+    )
+
+
+def few_text(own: Iterable[History]) -> str:
+    """Say of how many numbers nothing can be said; "" of none."""
+    few = sum(not h.judged for h in own)
+    return f"{fmt.plural(few, 'number')} in fewer than {LEAST} sessions, too few to tell" if few else ""
 
 
 def difference_text(step: Step) -> str:
     """Return "kernel 6.1 → 6.8; microcode 0xf0 → 0xf4", or that nothing recorded did."""
+    if not step.differences and step.one_sided:
+        return (
+            f"nothing that both sessions recorded changed then; only one recorded {fmt.words(step.one_sided)}"
+        )
     if not step.differences:
         return "nothing that was recorded changed then"
     told = "; ".join(f"{d.what} {d.a} → {d.b}" for d in step.differences)
@@ -47,8 +68,7 @@ def counts_text(step: Step) -> str:
 
 
 def _step(step: Step, everything: bool) -> str:
-    when = step.moment.session.started_utc[:16].replace("T", " ")
-    lines = [printable(f"{when}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
+    lines = [printable(f"{step.moment.minute}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
     shown = step.changed if everything else step.changed[:_NUMBERS]
     rows = [
         (
@@ -64,36 +84,43 @@ def _step(step: Step, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}]}; base units."""
+    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}], warnings}; base units.
+
+    `started_utc` is as the session recorded it; `clock` says why it is not to be believed.
+    """
     document = {
         "hosts": [
             {
                 "host": host, "judged": host not in report.short,
-                "sessions": [{"started_utc": m.session.started_utc, "file": m.key[0], "session": m.key[1]} for m in own],
+                "sessions": [
+                    {"started_utc": _started(m), "file": m.key[0], "session": m.key[1], "clock": m.stepped or None} for m in own
+                ],
             }
             for host, own in report.moments.items()
         ],
         "steps": [_step_json(step) for step in report.steps],
         "series": [_series_json(history) for history in report.histories],
+        "warnings": list(report.warnings),
     }  # fmt: skip
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def _step_json(step: Step) -> dict[str, Any]:
     return {
-        "host": step.host, "started_utc": step.moment.session.started_utc, "regressed": step.regressed,
+        "host": step.host, "started_utc": _started(step.moment), "regressed": step.regressed,
         "improved": step.improved, "off_by_sessions": step.off_by,
-        "differences": [{"what": d.what, "before": d.a, "after": d.b} for d in step.differences],
+        "differences": [{"what": d.what, "before": d.a, "after": d.b} for d in step.differences], "one_sided": list(step.one_sided),
         "numbers": [{"number": h.series.name, "word": c.word, "ratio": c.ratio} for h, c in step.changed],
     }  # fmt: skip
 
 
 def _series_json(history: History) -> dict[str, Any]:
     return {
-        "host": history.host, **history.series.fields(), "sessions": list(_sessions_json(history)),
+        "host": history.host, **history.series.fields(), "judged": history.judged, "regressed": history.regressed,
+        "sessions": list(_sessions_json(history)),
         "changes": [
             {
-                "started_utc": history.moments[c.index].session.started_utc, "session": c.index, "word": c.word,
+                "started_utc": _started(history.moments[c.index]), "session": c.index, "word": c.word,
                 "before": c.before, "after": c.after, "ratio": c.ratio if c.ratio == c.ratio else None,
             }
             for c in history.changes
@@ -103,4 +130,8 @@ def _series_json(history: History) -> dict[str, Any]:
 
 def _sessions_json(history: History) -> Iterable[dict[str, Any]]:
     for moment, value, runs in zip(history.moments, history.medians, history.runs, strict=True):
-        yield {"started_utc": moment.session.started_utc, "value": value, "runs": runs}
+        yield {"started_utc": _started(moment), "value": value, "runs": runs}
+
+
+def _started(moment: Moment) -> str:
+    return moment.sessions[0].started_utc

@@ -86,17 +86,17 @@ class Page:
     sentence: str
     key_numbers: tuple[KeyNumber, ...]
     provenance: tuple[tuple[str, str], ...]
-    not_recorded: tuple[str, ...]
     checks: tuple[Check, ...]
     sections: tuple[Section, ...]
-    places: tuple[places.HostPlaces, ...]
     methods: tuple[str, ...]
-    runs: tuple[RunRow, ...]
-    started: int  # runs in all; more than rows where these are of cells
     several_hosts: bool
-    several_files: bool
-    about: str
     version: str
+    several_files: bool = True
+    not_recorded: tuple[str, ...] = ()
+    places: tuple[places.HostPlaces, ...] = ()
+    runs: tuple[RunRow, ...] = ()
+    started: int = 0  # runs in all; more than rows where these are of cells
+    about: str = ""
     comparison: Delta | None = None  # its verdict is then the page's sentence
     listed: bool = True  # False: the page is about more runs than could be listed (a fleet, a history)
 

@@ -14,8 +14,9 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.store import Session
+from parsers.errors import UserError
 from reports import format as fmt
-from reports.frames import Machine
+from reports.frames import Machine, Results
 from reports.grouping import group_by
 
 SessionKey = tuple[str, int]
@@ -49,6 +50,24 @@ def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
                 first = key
             found[key] = When(at=at[key][0], evidence=first, stepped=at[key][1])
     return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+
+
+def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
+    """Return the sessions whose host and time are known, and what to say of the others: captured texts tell neither.
+
+    Raises UserError where there are captured texts only.
+    """
+    texts = group_by(
+        (run for run in results.runs if run.captured), lambda run: (run.file, run.session.session)
+    )
+    known = tuple(machine for machine in results.machines if _key(machine) not in texts)
+    if not texts:
+        return known, []
+    said = f"{fmt.plural(sum(map(len, texts.values())), 'captured text')}: hosts and times unknown"
+    if not known:
+        files = ", ".join(dict.fromkeys(file for file, _ in texts))
+        raise UserError(files, f"{said}, nothing to compare", "give result files of `pinsweep run`")
+    return known, [f"{said}, left out"]
 
 
 def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:

@@ -64,7 +64,9 @@ def told_apart(collected: Iterable[Series]) -> list[Series]:
     every = [
         replace(one, values=tuple(own))
         for one in collected
-        for own in group_by(one.values, lambda value: way(value.run)).values()
+        for _, own in sorted(
+            group_by(one.values, lambda value: way(value.run)).items(), key=lambda w: repr(w[0])
+        )
     ]
     out = []
     for alike in group_by(every, lambda one: one.name).values():

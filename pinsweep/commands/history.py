@@ -47,7 +47,7 @@ def command(
     """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
 
     The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
-    whole sessions, not odd days. Needs the extra `history`.
+    whole sessions, not odd days. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
     """
     from reports import frames, history, history_text
     from reports.files import refuse_output

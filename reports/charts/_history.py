@@ -20,7 +20,7 @@ MOST_PANELS = 12
 def figure(host: str, report: Report, number: int) -> Figure | None:
     """Draw the numbers of a host that changed; None where none did."""
     steps = [step for step in report.steps if step.host == host]
-    changed = [h for h in report.histories if h.host == host and h.news]
+    changed = [h for h in report.of(host) if h.news]
     if not changed:
         return None
     changed.sort(key=lambda h: -max(abs(c.ratio - 1) for c in h.news))
@@ -42,7 +42,7 @@ def figure(host: str, report: Report, number: int) -> Figure | None:
 
 
 def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
-    total = sum(h.host == host for h in report.histories)
+    total = len(report.of(host))
     worst = max(steps, key=lambda s: (s.regressed, s.improved))
     return f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}" + (
         f", and {fmt.plural(len(steps) - 1, 'other change')}" if len(steps) > 1 else ""
@@ -56,7 +56,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
     y = scales.around(values, ", ".join(filter(None, (scale.unit, better))))
     cuts = [0, *(c.index for c in history.changes), len(values)]
-    at = {step.moment.key: step for step in steps}
+    at = {(step.moment.key, step.before.key): step for step in steps}
 
     def build(width: int) -> Spec:
         x = _sessions(history, 5 if width > 400 else 3)
@@ -64,21 +64,23 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
             width=width, height=common.height(width, 250, 230), left=common.left_margin(y), right=20
         )
         plot = common.Plot(frame=frame, x=x, y=y)
-        levels = [before / scale.factor for before in _levels(history)]
+        levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {
             "points": [
                 {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.unit, 4)} · {fmt.plural(n, 'run')}"}
                 for i, (v, m, n) in enumerate(zip(values, history.moments, history.runs, strict=True))
             ],
             "levels": [
-                {"series": "median", "x": a + 0.5, "x2": b + 0.5, "y": level}
+                {"series": "median", "x": a + 0.5, "x2": b + 0.5, "y": level / scale.factor}
                 for a, b, level in zip(cuts, cuts[1:], levels, strict=False)
             ],
             "changes": [{"series": "change", "x": c.index + 0.5, "y": y.low, "y2": y.high} for c in history.news],
             "notes": [],
         }  # fmt: skip
         for c in history.news:
-            data["notes"].append(_note(c, at[history.moments[c.index].key], plot))
+            data["notes"].append(
+                _note(c, at[history.moments[c.index].key, history.moments[c.index - 1].key], plot)
+            )
         series = [
             vega.Series(name="median", colour=vega.SERIES[0]),
             vega.Series(name="change", colour=vega.SERIES[1]),
@@ -89,13 +91,6 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         f"{c.word}, {fmt.change(c.ratio - 1)}, on {history.moments[c.index].date}" for c in history.news
     )
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
-
-
-def _levels(history: History) -> list[float]:
-    """Return the level of each stretch between changes."""
-    if not history.changes:
-        return [sorted(history.medians)[len(history.medians) // 2]]
-    return [history.changes[0].before, *(c.after for c in history.changes)]
 
 
 def _note(change: Change, step: Step, plot: common.Plot) -> dict[str, object]:
@@ -132,10 +127,7 @@ def _sessions(history: History, most: int) -> scales.Axis:
 def _steps(steps: Sequence[Step]) -> Table:
     return Table(
         columns=("From", "Numbers", "What changed on the machine"),
-        rows=tuple(
-            (step.moment.session.started_utc[:16].replace("T", " "), counts_text(step), difference_text(step))
-            for step in steps
-        ),
+        rows=tuple((step.moment.minute, counts_text(step), difference_text(step)) for step in steps),
     )
 
 

@@ -72,9 +72,22 @@ def _kernel_cpd() -> type:
 
 
 def _change(index: int, before: float, after: float, better: Direction, threshold: float) -> Change:
-    ratio = after / before if before else math.nan
-    small = not before or (ratio > 0 and abs(math.log(ratio)) < math.log1p(threshold))
     word: Literal["regressed", "improved", "changed"] = "changed"
-    if not small and better != "neither":
-        word = "improved" if (after > before) == (better == "higher") else "regressed"
-    return Change(index=index, before=before, after=after, ratio=ratio, word=word)
+    if is_worse(before, after, better, threshold):
+        word = "regressed"
+    elif (
+        is_worse(before, after, "lower" if better == "higher" else "higher", threshold)
+        and better != "neither"
+    ):
+        word = "improved"
+    return Change(
+        index=index, before=before, after=after, ratio=after / before if before else math.nan, word=word
+    )
+
+
+def is_worse(before: float, after: float, better: Direction, threshold: float) -> bool:
+    """Is a level worse than another by the threshold? Never where neither direction is better, or nothing was before."""
+    if better == "neither" or not before:
+        return False
+    moved = (after - before) / abs(before)
+    return (-moved if better == "higher" else moved) >= threshold

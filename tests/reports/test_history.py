@@ -11,8 +11,16 @@ from typing import Any
 
 import pytest
 
+from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.model import Group
 from parsers.errors import UserError
-from reports import frames, history, history_page, history_text, render
+from reports import fleet, frames, history, history_page, history_text, render
+from reports.verdicts.history import changes
+
+
+def night(i: int, hour: str = "03:00") -> str:
+    return f"2026-{1 + i // 28:02}-{1 + i % 28:02}T{hour}:00+00:00"
+
 
 OLD, NEW = {"kernel": "6.1.0"}, {"kernel": "6.8.0", "microcode": "0xf4"}
 
@@ -25,7 +33,13 @@ class Nightly:
         self.chance = random.Random(4)
 
     def add(
-        self, rates: Sequence[float], facts: Sequence[Mapping[str, Any]], host: str = "node07"
+        self,
+        rates: Sequence[float],
+        facts: Sequence[Mapping[str, Any]],
+        host: str = "node07",
+        started: Sequence[str] = (),
+        sweeps: Sequence[str] = (),
+        cpus: Sequence[int] = (),
     ) -> Nightly:
         order = list(range(len(rates)))
         self.chance.shuffle(order)
@@ -33,12 +47,17 @@ class Nightly:
             path = self.folder / f"{host}-{self.chance.randrange(10**6)}.db"
             maker = self.make.Maker(path, host=host)
             maker.facts = {**self.make.FACTS, **facts[i]}
+            if cpus:
+                maker.groups = {"here": (Group(cpus=tuple(range(cpus[i]))),)}
             for _ in range(2):
                 rate = rates[i] * (1 + self.chance.gauss(0, 0.005))
-                maker.add("s", "stream", {"threads": 4}, self.make.stream_text(rate, 4))
+                text = self.make.stream_text(rate, 4)
+                maker.add(
+                    sweeps[i] if sweeps else "s", "stream", {"threads": 4}, text, place="here" if cpus else ""
+                )
             self.files.append(maker.write())
             with sqlite3.connect(path) as db:
-                db.execute("UPDATE session SET started_utc = ?", (f"2026-{1 + i // 28:02}-{1 + i % 28:02}T03:00:00+00:00",))  # fmt: skip
+                db.execute("UPDATE session SET started_utc = ?", (started[i] if started else night(i),))
         return self
 
     def report(self, **more: Any) -> history.Report:
@@ -101,6 +120,84 @@ def test_the_threshold_decides_what_is_news(nightly: Nightly) -> None:
     assert nightly.report(threshold=0.01).steps[0].regressed >= 3
 
 
+def test_a_number_that_came_back_in_part_is_still_down(nightly: Nightly) -> None:
+    """Down by 10 %, up by 4 %: its last change is an improvement, and it is 6 % worse than before."""
+    report = nightly.add([20e3] * 8 + [18e3] * 8 + [18.75e3] * 8, [OLD] * 24).report()
+    assert [(s.regressed, s.improved) for s in report.steps] == [(4, 0), (0, 4)]
+    assert len(report.regressed) == 4
+    assert all(row["regressed"] for row in json.loads(history_text.as_json(report))["series"])
+    (still,) = (n for n in history_page.build(report, title="t").key_numbers if n.name == "Regressed")
+    assert (still.value, still.context) == ("4", "and still worse than before")
+
+
+def test_a_step_below_the_threshold_is_no_news_and_not_told_as_no_change(nightly: Nightly) -> None:
+    """−2.95 % is less than 3 %; a step all the same."""
+    report = nightly.add([20e3] * 12 + [20e3 * 0.985] * 12, [OLD] * 24).report()
+    assert report.steps == ()
+    assert any(h.changes for h in report.histories)
+    assert history_text.as_text(report).endswith("4 numbers: no change of 3 % or more")
+    assert history_page.sentence(report) == "No change of 3 % or more in 4 numbers."
+    assert changes([100.0] * 12 + [97.05] * 12, "higher")[0].word == "changed"
+    assert changes([100.0] * 12 + [97.0] * 12, "higher")[0].word == "regressed"
+
+
+def test_what_changed_is_asked_between_the_sessions_that_have_the_number(nightly: Nightly) -> None:
+    """Two sweeps in turns: the kernel changed before a session of the other one."""
+    sweeps = ["s", "t"] * 12
+    rates = [20e3 if i < 12 or sweeps[i] == "t" else 18e3 for i in range(24)]
+    report = nightly.add(rates, [OLD] * 11 + [NEW] * 13, sweeps=sweeps).report()
+    (step,) = report.steps
+    assert (step.before.date, step.moment.date, step.off_by) == ("2026-01-11", "2026-01-13", 0)
+    assert {d.what for d in step.differences} == {"kernel", "microcode"}
+
+
+def test_other_pus_are_something_that_changed(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 6 + [10e3] * 6, [OLD] * 12, cpus=[8] * 6 + [4] * 6).report()
+    assert history_text.difference_text(report.steps[0]) == "PUs of s 0-7 → 0-3"
+
+
+def test_what_only_one_session_recorded_is_not_said_to_be_the_same(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 6 + [18e3] * 6, [OLD] * 6 + [{**OLD, "libc": "glibc 2.36"}] * 6).report()
+    text = history_text.difference_text(report.steps[0])
+    assert text == "nothing that both sessions recorded changed then; only one recorded C library"
+
+
+def test_few_sessions_of_a_number_are_no_verdict_anywhere(nightly: Nightly) -> None:
+    """Eight sessions of each sweep: text, JSON, page and what --fail-on looks at say the same."""
+    sweeps = ["s", "t"] * 8
+    report = nightly.add([20e3] * 8 + [15e3] * 8, [OLD] * 16, sweeps=sweeps).report()
+    assert report.steps == report.regressed == ()
+    assert history_text.as_text(report).endswith(": 8 numbers in fewer than 10 sessions, too few to tell")
+    assert history_page.sentence(report).startswith("Too few sessions")
+    assert not any(row["judged"] for row in json.loads(history_text.as_json(report))["series"])
+
+
+def test_what_one_boot_did_within_an_hour_is_one_session(nightly: Nightly) -> None:
+    started = [night(0, f"03:{i:02}") for i in range(12)]
+    report = nightly.add([20e3] * 6 + [15e3] * 6, [{"boot_id": "b"}] * 12, started=started).report()
+    assert [len(own) for own in report.moments.values()] == [1]
+    assert report.steps == ()
+    assert "1 session; it takes 10" in history_text.as_text(report)
+
+
+def test_a_session_with_a_wrong_clock_is_named_and_stands_in_its_place(nightly: Nightly) -> None:
+    """It began before the clock was set, on the tenth day of the year before: among the first by its own clock."""
+    day = 86400.0
+    boots = [{**OLD, "boot_id": "a", "uptime_s": 600 + i * day} for i in range(12)]
+    boots += [{**NEW, "boot_id": "b", "uptime_s": 60 + i * day} for i in range(12)]
+    started = [night(i) for i in range(24)]
+    started[12] = "2025-01-10T03:00:00+00:00"
+    report = nightly.add([20e3] * 12 + [18e3] * 12, boots, started=started).report()
+    (step,) = report.steps
+    assert (step.moment.date, step.off_by) == ("2026-01-13", 0)
+    (warning,) = report.warnings
+    assert warning.startswith("node07, the session of 2025-01-10 03:00 (")
+    assert f"warning: {warning}" in history_text.as_text(report)
+    assert warning in render.html(history_page.build(report, title="t"))
+    document = json.loads(history_text.as_json(report))
+    assert [bool(s["clock"]) for s in document["hosts"][0]["sessions"]] == [i == 12 for i in range(24)]
+
+
 def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
     report = nightly.add([20e3, 18e3, 16e3], [OLD] * 3).report()
     assert report.steps == ()
@@ -156,3 +253,30 @@ def test_without_ruptures_it_says_what_to_install(nightly: Nightly, monkeypatch:
     with pytest.raises(UserError, match="need the package ruptures") as caught:
         nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 10).report()
     assert "pinsweep[history]" in caught.value.hint
+
+
+def test_captured_texts_have_no_history_and_are_of_no_known_host(make: Any, nightly: Nightly) -> None:
+    """They were taken in in the same minute, and may come from as many machines."""
+    captured = taken(
+        nightly.folder / "texts.db",
+        {f"{i}.txt": make.stream_text(2e4 - 500 * i, 4) for i in range(12)},
+        nightly.folder,
+    )
+    for build in (history.build, fleet.build):
+        with pytest.raises(UserError, match="12 captured texts: hosts and times unknown, nothing to compare"):
+            build(frames.load([captured]))
+    nightly.add([20e3] * 10, [OLD] * 10)
+    report = history.build(frames.load([captured, *nightly.files]))
+    assert report.warnings == ("12 captured texts: hosts and times unknown, left out",)
+    assert list(report.moments) == ["node07"]
+    assert list(fleet.build(frames.load([captured, *nightly.files])).statuses) == ["node07"]
+
+
+def taken(path: Path, texts: Mapping[str, str], folder: Path) -> Path:
+    """Keep captured STREAM outputs in a result file, as `pinsweep parse -o` does."""
+    wishes = wishes_from("stream", (), (), "", "")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    items = read([str(folder / name) for name in texts], wishes)
+    store([item for item in items if isinstance(item, Captured)], path, wishes, version="test")
+    return path
