@@ -228,12 +228,28 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alias:
+    """A cell that is another one on this machine: its place stands for the same PUs and memory."""
+
+    sweep: str
+    point: Mapping[str, Any]  # the labels
+    of: Mapping[str, Any]  # the labels of the cell that is measured
+
+    @property
+    def reason(self) -> str:
+        others = {k: v for k, v in self.of.items() if self.point.get(k) != v}
+        named = " ".join(f"{k}={v}" for k, v in (others or self.of).items())
+        return f"the same CPUs and memory here as {named}: one cell, measured under that name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything `run` would do: the runs in the order in which they would start, and what is left out."""
 
     runs: tuple[PlannedRun, ...]
     points: tuple[Point, ...]  # the cells of the runs, in the files' order
     skipped: tuple[Skipped, ...]
+    aliases: tuple[Alias, ...] = ()
     seed: int
 
 

@@ -61,7 +61,7 @@ class Selector:
     def __str__(self) -> str:
         if self.device:
             return f"{self.kind} {self.device}"
-        return f"{self.kind} {listed(self.numbers)}" if self.numbers else self.kind
+        return f"{self.kind} {_listed(self.numbers)}" if self.numbers else self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ def _numbers(text: str, kind: str) -> tuple[int, ...]:
         raise ValueError(f"`{kind} {text}`: {error}") from error
     twice = sorted(n for n, count in Counter(numbers).items() if count > 1)
     if twice:
-        raise ValueError(f"`{kind} {text}` names {listed(twice)} twice")
+        raise ValueError(f"`{kind} {text}` names {_listed(twice)} twice")
     if kind == "pair of packages" and len(numbers) != 2:
         raise ValueError(f"`{kind} {text}`: a pair has two packages")
     return numbers
@@ -483,7 +483,9 @@ def _other_package(selector: Selector, cores: Sequence[Core], topology: Topology
     if selector.kind == "pair of packages":
         missing = [n for n in selector.numbers if n not in first]
         if missing:
-            raise Unplaceable(f"{selector}: package {listed(missing)} cannot be used; {_inventory(topology)}")
+            raise Unplaceable(
+                f"{selector}: package {_listed(missing)} cannot be used; {_inventory(topology)}"
+            )
         return [first[n] for n in selector.numbers]
     if len(first) < 2:
         raise Unplaceable(f"other package: there is only one that may be used; {_inventory(topology)}")
@@ -517,7 +519,7 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
         case "local":
             if not nodes <= usable:
                 raise Unplaceable(
-                    f"local memory: numa_node {listed(sorted(nodes - usable))} may not be used here; "
+                    f"local memory: numa_node {_listed(sorted(nodes - usable))} may not be used here; "
                     f"allowed: {format_cpulist(usable)}"
                 )
             own = all(home == node for home, node in local.items())
@@ -577,7 +579,17 @@ def numactl(group: Group, numactl: str) -> tuple[str, ...]:
     return (*words, "--")
 
 
-def listed(numbers: Iterable[int]) -> str:
+def where(placement: Placement | None) -> str:
+    """Return "CPUs 0-1", "CPUs 0 and 7, memory of node 1"."""
+    if placement is None:
+        return "no CPU in particular"
+    cpus = " and ".join(dict.fromkeys(_listed(group.cpus) for group in placement.groups))
+    nodes = sorted({node for group in placement.groups for node in (*group.membind, *group.interleave)})
+    memory = f", memory of node {_listed(nodes)}" if nodes else ""
+    return f"CPU{'' if len(placement.cpus) == 1 else 's'} {cpus}{memory}"
+
+
+def _listed(numbers: Iterable[int]) -> str:
     """Return numbers as text in their own order, runs of three and more as ranges: (7, 0, 1, 2) gives `7,0-2`."""
     runs: list[list[int]] = []
     for n in numbers:

@@ -7,12 +7,23 @@ printed is what is started.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.expand import expand, rounds
-from orchestrator.model import Experiment, Place, Placement, Plan, PlannedRun, Point, Skipped, Sweep
+from orchestrator.model import (
+    Alias,
+    Experiment,
+    Place,
+    Placement,
+    Plan,
+    PlannedRun,
+    Point,
+    Skipped,
+    Sweep,
+    canonical_json,
+)
 from orchestrator.place import Unplaceable, expand_each, resolve
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool
 from parsers.errors import UserError
@@ -98,6 +109,7 @@ def make_plan(
             f"{_labels(first.point)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
+    cells, aliases = _merged(cells.values(), machine.site.scratch)
     runs = []
     for point, repeat in rounds([cell.point for cell in cells.values()], sweeps, seed):
         cell = cells[point.point_id]
@@ -129,8 +141,26 @@ def make_plan(
         runs=tuple(runs),
         points=tuple(cell.point for cell in cells.values()),
         skipped=tuple(skipped),
+        aliases=aliases,
         seed=seed,
     )
+
+
+def _merged(cells: Iterable[_Cell], scratch: str) -> tuple[dict[str, _Cell], tuple[Alias, ...]]:
+    """Return the cells by point_id, of several that are one on this machine the first; and the others as its aliases."""
+    kept: dict[str, _Cell] = {}
+    first: dict[object, _Cell] = {}
+    aliases = []
+    for cell in cells:
+        point = cell.point
+        words = tuple("" if word.startswith(scratch) else word for word in cell.command.argv)
+        start = words, tuple(cell.command.env.items()), cell.placement.groups if cell.placement else None
+        same = first.setdefault((point.sweep, canonical_json(dict(point.options)), start), cell)
+        if same is cell or cell.placement is None:
+            kept[point.point_id] = cell
+        else:
+            aliases.append(Alias(sweep=point.sweep, point=point.labels(), of=same.point.labels()))
+    return kept, tuple(aliases)
 
 
 def _cells(point: Point, machine: Machine, only: Collection[str] | None) -> list[_Cell | Skipped]:
@@ -209,6 +239,10 @@ def as_json(plan: Plan) -> dict[str, Any]:
             }
             for run in plan.runs
         ],
+        "aliases": [
+            {"sweep": a.sweep, "point": dict(a.point), "of": dict(a.of), "reason": a.reason}
+            for a in plan.aliases
+        ],
         "skipped": [{"sweep": s.sweep, "point": dict(s.point), "reason": s.reason} for s in plan.skipped],
     }
 
@@ -229,6 +263,7 @@ def as_shell(plan: Plan, scratch: str) -> str:
         f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.point)}: {skipped.reason}')}"
         for skipped in plan.skipped
     ]
+    lines += [f"# {_one_line(f'{a.sweep} {_labels(a.point)}: {a.reason}')}" for a in plan.aliases]
     if any(run.scratch or run.cwd for run in plan.runs):
         lines += [f"mkdir -p {shlex.quote(scratch)}"]
     for number, run in enumerate(plan.runs, 1):

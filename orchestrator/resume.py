@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from orchestrator import facts
 from orchestrator.model import AS_NEW, Placement, Plan, PlannedRun, Point
-from orchestrator.place import listed
+from orchestrator.place import where
 from orchestrator.store import Conditions, Session
 from parsers.errors import UserError
 
@@ -115,7 +115,7 @@ def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]
     cell = run.point.describe()
     for conditions in before:
         if _groups(conditions.placement) != now:
-            here, there = _where(run.placement), _where(conditions.placement)
+            here, there = where(run.placement), where(conditions.placement)
             said = f"{run.sweep} {cell} ran on {there}, and would run on {here} now"
             found.append(Difference(said=said, label=here))
             continue
@@ -129,16 +129,6 @@ def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]
 
 def _groups(placement: Placement | None) -> tuple[object, ...]:
     return placement.groups if placement else ()
-
-
-def _where(placement: Placement | None) -> str:
-    """Return "CPUs 0-1", "CPUs 0 and 7, memory of node 1"."""
-    if placement is None:
-        return "no CPU in particular"
-    cpus = " and ".join(dict.fromkeys(listed(group.cpus) for group in placement.groups))
-    nodes = sorted({node for group in placement.groups for node in (*group.membind, *group.interleave)})
-    memory = f", memory of node {listed(nodes)}" if nodes else ""
-    return f"CPU{'' if len(placement.cpus) == 1 else 's'} {cpus}{memory}"
 
 
 def _with(words: str, others: str) -> str:

@@ -206,6 +206,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
                 for point in points
             ],
             [skipped for skipped in prepared.plan.skipped if skipped.sweep in sweeps],
+            [alias for alias in prepared.plan.aliases if alias.sweep in sweeps],
         )
 
 

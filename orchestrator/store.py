@@ -8,6 +8,7 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
     run         one row per started process that ended, its attempts kept
     output      stdout and stderr of a run, compressed, never rewritten
     skipped     cells that this machine could not host
+    alias       cells that are others on this machine, under another name
     parsed      cache of the parsed tables, per parser version; may be emptied at any time
 
 `datasette` and `pandas.read_sql` open it as it is.
@@ -29,7 +30,7 @@ from typing import Any, Self
 
 from orchestrator import lockfile
 from orchestrator.facts import MemoryModule, memory_modules
-from orchestrator.model import Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
+from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.tools import text_to_parse
 from orchestrator.topology import Topology, topology_from_text
 from parsers import get_parser
@@ -92,6 +93,12 @@ CREATE TABLE parsed (
 ) STRICT;
 CREATE INDEX run_by_point ON run (point_id, repeat);
 """
+
+
+_ALIAS = (
+    "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
+)
+"""Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +278,7 @@ class ResultFile:
         experiment: StoredExperiment,
         points: Iterable[StoredPoint],
         skipped: Iterable[Skipped],
+        aliases: Iterable[Alias] = (),
     ) -> None:
         """Record what is to be run. What is there already stays; cells skipped before and possible now are no longer skipped."""
         with self._transaction() as db:
@@ -301,6 +309,12 @@ class ResultFile:
                 )  # fmt: skip
             sweeps = {(item.sweep,) for item in skipped} | {(stored.point.sweep,) for stored in points}
             db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))
+            db.execute(_ALIAS)
+            db.executemany("DELETE FROM alias WHERE sweep = ?", sorted(sweeps))
+            db.executemany(
+                "INSERT INTO alias (sweep, point, of) VALUES (?,?,?)",
+                [(item.sweep, _json(dict(item.point)), _json(dict(item.of))) for item in aliases],
+            )
             db.executemany(
                 "INSERT OR REPLACE INTO skipped (sweep, point, reason, session) VALUES (?,?,?,?)",
                 [(item.sweep, _json(dict(item.point)), item.reason, session) for item in skipped],
@@ -418,6 +432,13 @@ class ResultFile:
     def skipped(self) -> tuple[Skipped, ...]:
         rows = self._rows("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
         return tuple(Skipped(sweep=row[0], point=json.loads(row[1]), reason=row[2]) for row in rows)
+
+    def aliases(self) -> tuple[Alias, ...]:
+        """Return the cells that were others under another name; of files of before 0.2 none are known."""
+        if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
+            return ()
+        rows = self._rows("SELECT sweep, point, of FROM alias ORDER BY rowid")
+        return tuple(Alias(sweep=row[0], point=json.loads(row[1]), of=json.loads(row[2])) for row in rows)
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started."""

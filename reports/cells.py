@@ -7,12 +7,15 @@ them apart then, and what differs besides does. And it may hold, of earlier vers
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import AS_NEW, Place, Point, canonical_json
+from orchestrator.model import AS_NEW, Alias, Place, Point, canonical_json
 from orchestrator.store import StoredPoint
 from reports.grouping import group_by
+
+if TYPE_CHECKING:
+    from reports.frames import Run
 
 
 def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
@@ -31,9 +34,9 @@ def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
         for point in same:
             own = flat[point.point_id]
             new = [n for n in differing if n not in point.axes and _tells(n, point, flat.values())]
-            apart = {name: own[name] for name in new if "." in name and name in own}
-            if AS_NEW in new and AS_NEW not in own:
-                apart[AS_NEW] = "no"
+            apart = {name: own[name] for name in new if name in own and name != "place"}
+            if AS_NEW in new:
+                apart.setdefault(AS_NEW, "no")
             found[point.point_id] = dataclasses.replace(point, axes=(*point.axes, *new), apart=apart)
     return found
 
@@ -61,3 +64,49 @@ def _tells(name: str, point: Point, flat: Iterable[Mapping[str, Any]]) -> bool:
     if not name.startswith("place.") or point.place is None:
         return True
     return len({own.get(name) for own in flat if own.get("place") == point.place.name}) > 1
+
+
+def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[Alias]]:
+    """Return the runs of a file with those of one cell under one name, and the names that went.
+
+    Places with other selectors may have been the same PUs and memory; of two such cells the first in `order` (point_ids) keeps its name,
+    and the other's runs are its further repeats. A cell whose own runs were in several placements is left as it is.
+    """
+    placed = [run for run in runs if run.record.placement and run.point.place]
+    by_cell = group_by(placed, lambda run: run.record.point_id)
+    fixed = [own for own in by_cell.values() if len({run.placed for run in own}) == 1]
+    rank = {point_id: n for n, point_id in enumerate(order)}
+    fixed.sort(key=lambda own: rank[own[0].record.point_id])
+    found: dict[int, Run] = {}
+    aliases = []
+    for first, *others in group_by(fixed, lambda own: _start(own[0])).values():
+        repeats = max(run.record.repeat for run in first)
+        for own in others:
+            point, placement = first[0].point, first[0].record.placement
+            if (
+                own[0].point.place is None
+                or point.place is None
+                or _selectors(own[0].point.place) == _selectors(point.place)
+            ):
+                continue
+            aliases.append(Alias(sweep=point.sweep, point=own[0].point.labels(), of=point.labels()))
+            for run in own:
+                record = dataclasses.replace(
+                    run.record,
+                    point_id=point.point_id,
+                    repeat=repeats + run.record.repeat,
+                    placement=placement,
+                )
+                found[id(run)] = dataclasses.replace(run, point=point, record=record)
+            repeats += max(run.record.repeat for run in own)
+    return [found.get(id(run), run) for run in runs], aliases
+
+
+def _start(run: Run) -> object:
+    """The same for what was started in one way: a tool with its options, in one place under whatever name."""
+    words = tuple(word for word in run.record.argv if "/" not in word)
+    return run.point.sweep, run.point.tool, canonical_json(dict(run.point.options)), run.placed, words
+
+
+def _selectors(place: Place) -> tuple[str, str, str]:
+    return place.cpus, place.memory, place.spread

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Group, Point, RunRecord, Skipped
+from orchestrator.model import Alias, Group, Point, RunRecord, Skipped
 from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -149,6 +149,7 @@ class Results:
     experiments: tuple[StoredExperiment, ...]
     runs: tuple[Run, ...]  # every attempt, in order
     skipped: tuple[tuple[str, Skipped], ...]  # where (as of a Run), cell
+    aliases: tuple[tuple[str, Alias], ...]  # where, cell that is another one there
     missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
@@ -256,6 +257,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     experiments: dict[str, StoredExperiment] = {}
     runs: list[Run] = []
     skipped: list[tuple[str, str, Skipped]] = []  # host, file, …
+    aliases: list[tuple[str, str, Alias]] = []
     missing: list[tuple[str, str, Point, int]] = []
     planned = 0
     planned_points: list[StoredPoint] = []
@@ -273,7 +275,9 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
             skipped += [(host, file, item) for item in result.skipped()]
+            aliases += [(host, file, item) for item in result.aliases()]
             records = result.runs()
+            before = len(runs)
             superseded = result.superseded()
             wanted = {
                 (key, r): stored
@@ -309,6 +313,8 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                     )
                 )  # fmt: skip
             missing += [(host, file, stored.point, repeat) for (_, repeat), stored in wanted.items()]
+            runs[before:], merged = cells.merged(runs[before:], points)
+            aliases += [(host, file, item) for item in merged]
     files = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
 
     def where(host: str, file: str) -> str:
@@ -331,6 +337,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
         experiments=tuple(experiments.values()),
         runs=tuple(runs),
         skipped=tuple((where(host, file), item) for host, file, item in skipped),
+        aliases=tuple((where(host, file), item) for host, file, item in aliases),
         missing=tuple((where(host, file), point, repeat) for host, file, point, repeat in missing),
         planned=planned,
         paths=dict(zip(short_names(listed), listed, strict=True)),

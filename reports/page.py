@@ -301,6 +301,12 @@ def _findings(results: Results) -> Iterable[Check]:
 
 
 def _checks(results: Results) -> Iterable[Check]:
+    for where, alias in results.aliases:
+        yield Check(
+            level="info",
+            subject=f"One cell, two names: {alias.sweep}",
+            text=f"{_labels(alias.point)} on {where}: {alias.reason}",
+        )
     for (sweep, reason), cells in group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
         hosts = list(dict.fromkeys(where for where, _ in cells))
         distinct = list(dict.fromkeys(_labels(cell.point) for _, cell in cells))

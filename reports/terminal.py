@@ -180,6 +180,9 @@ def _trouble(results: Results) -> Iterable[str]:
                 f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
             )
         yield ""
+    for _, alias in results.aliases:
+        labels = " ".join(f"{k}={v}" for k, v in alias.point.items())
+        yield from _wrapped(f"{alias.sweep}  {labels}: {alias.reason}.")
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
         reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+
+if TYPE_CHECKING:
+    from orchestrator.model import Plan
 
 
 class _Name(click.Path):
@@ -48,6 +51,14 @@ as_new: Decorator = click.option(
 only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )
+
+
+def left_out(plan: Plan) -> None:
+    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here."""
+    for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
+        for item in items:
+            labels = " ".join(f"{key}={value}" for key, value in item.point.items())
+            click.secho(f"{word}  {item.sweep}  {labels}: {item.reason}", fg="yellow", err=True)
 
 
 def percent(text: str) -> float:

@@ -106,9 +106,7 @@ def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
     import datetime
 
-    for skipped in plan.skipped:
-        labels = " ".join(f"{k}={v}" for k, v in skipped.point.items())
-        click.secho(f"skipped  {skipped.sweep}  {labels}: {skipped.reason}", fg="yellow", err=True)
+    _options.left_out(plan)
     writes = {write.path: write for run in plan.runs for write in run.writes}
     for write in writes.values():
         if write.kind == "device":

@@ -73,9 +73,7 @@ def command(
 
 
 def _begin(path: Path, prepared: Prepared) -> None:
-    for skipped in prepared.plan.skipped:
-        labels = " ".join(f"{key}={value}" for key, value in skipped.point.items())
-        click.secho(f"skipped  {skipped.sweep}  {labels}: {skipped.reason}", fg="yellow", err=True)
+    _options.left_out(prepared.plan)
     devices = sorted(
         {write.path for run in prepared.plan.runs for write in run.writes if write.kind == "device"}
     )

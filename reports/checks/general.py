@@ -8,6 +8,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from orchestrator import captured
+from orchestrator.facts import changed, short
+from orchestrator.place import where
 from parsers.measurement import Measurement, whole
 from reports import format as fmt
 from reports.checks import Fault, Level, check, has_part, part, parts
@@ -50,7 +52,9 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         cells = list(by_cell(results.good(tool)).values())
         yield from _copies(cells)
-        for name in dict.fromkeys(axis for runs in cells for axis in runs[0].point.axes):
+        for name in dict.fromkeys(
+            axis for runs in cells for axis in runs[0].point.axes if axis not in runs[0].point.apart
+        ):
             swept = _swept(cells, name)
             if swept and all(_alike(members) for members in swept):
                 first, values = swept[0][0][0], [runs[0].point.options[name] for runs in swept[0]]
@@ -321,3 +325,29 @@ def another_machine(results: Results) -> Iterator[Fault]:
             there = {node.os_index for node in machine.numa_nodes}
             if nodes - there:
                 yield Fault(level="warn", run=run, text=f"NUMA nodes {fmt.words(map(str, sorted(nodes)))} in the matrix, the recorded machine has {fmt.words(map(str, sorted(there)))}")  # fmt: skip
+
+
+@check("G9", "warn")
+def another_place(results: Results) -> Iterator[Fault]:
+    """repeats of one cell that were measured in different ways
+
+    Repeats of a cell that ran on other PUs or memory nodes than others of them, or while the machine was another one: its
+    processor, memory, firmware, kernel, clocks or paging had changed between two sessions. Their median is of nothing that can
+    be measured again. pinsweep refuses to continue a file so; files of before may hold such cells.
+
+    Do: measure again into another file, or apart from what is there (`run --as-new`).
+    """
+    for runs in (runs for tool in results.tools for runs in by_cell(results.good(tool)).values()):
+        placed = group_by(runs, lambda run: run.placed)
+        if len(placed) > 1:
+            texts = [
+                f"{fmt.plural(len(own), 'run')} on {where(own[0].record.placement)}"
+                for own in placed.values()
+            ]
+            yield Fault(level="warn", run=runs[0], text=fmt.words(texts))
+        sessions = group_by(runs, lambda run: run.session.session)
+        first, *others = (own[0].session.facts for own in sessions.values())
+        changes = dict.fromkeys(change for other in others for change in changed(first, other))
+        if changes:
+            texts = [f"the {fact.words} was {short(then)} and {short(now)}" for fact, then, now in changes]
+            yield Fault(level="warn", run=runs[0], text=fmt.words(texts))

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import machine
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -26,6 +28,20 @@ fixed:
   metrics: {reply: {regex: "value ([0-9.]+)", unit: ms, better: lower}}
   place: {name: here, cpus: all, memory: any}
 repeats: 1
+"""
+
+TWO_NAMES = f"""\
+schema: 1
+title: Two names
+tool: command
+fixed:
+  command: echo value 7
+  metrics: {{reply: {{regex: "value ([0-9.]+)", unit: ms, better: lower}}}}
+matrix:
+  place:
+    - {{name: by number, cpus: "pu {CPUS[0]}", memory: any}}
+    - {{name: by core, cpus: core 0, memory: any}}
+repeats: 2
 """
 
 POKE = """\
@@ -279,3 +295,52 @@ def test_whatever_was_edited_tells_the_cells_apart(
         line.rpartition(" ")[0] for line in metrics.splitlines() if line.startswith("pinsweep_command_reply")
     ]
     assert len(set(samples)) == len(samples) == 2, metrics
+
+
+@pytest.fixture
+def one_pu_core() -> None:
+    if machine.read_topology().cores[0].cpus != (CPUS[0],):
+        pytest.skip("the first core has several PUs")
+
+
+def test_two_places_of_the_same_cpus_are_one_cell(
+    one_pu_core: None, pinsweep: Cli, called: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "t.yaml").write_text(TWO_NAMES)
+    said = "place=by core: the same CPUs and memory here as place=by number"
+
+    planned = called("plan", "t.yaml")
+    listed = json.loads(called("plan", "t.yaml", "--format", "json").stdout)
+    ran = pinsweep("run", "t.yaml", "-o", "t.db", "--strict")
+    called("report", "t.db", "-o", "t.html", "--static")
+
+    assert {run["point"]["place"] for run in listed["runs"]} == {"by number"}
+    assert [alias["point"] for alias in listed["aliases"]] == [{"place": "by core"}]
+    assert ran.returncode == 0
+    assert "2 ok" in ran.stderr
+    for text in (
+        planned.stderr,
+        ran.stderr,
+        called("show", "t.db").stdout,
+        (tmp_path / "t.html").read_text(),
+    ):
+        assert said.partition(": ")[2] in " ".join(text.split())
+        assert "place=by core" in text
+
+
+def test_a_file_with_both_names_has_one_cell_on_the_page(
+    one_pu_core: None, pinsweep: Cli, called: Cli, tmp_path: Path
+) -> None:
+    """As files of earlier versions have them: each name its own point, with runs of its own."""
+    for name in ("by number", "by core"):
+        kept = [line for line in TWO_NAMES.splitlines() if "name: by" not in line or f"name: {name}" in line]
+        (tmp_path / "t.yaml").write_text("\n".join(kept) + "\n")
+        assert pinsweep("run", "t.yaml", "-o", "t.db").returncode == 0
+
+    shown = called("show", "t.db").stdout
+    called("report", "t.db", "-o", "t.html", "--static")
+    exported = json.loads(called("export", "t.db", "--format", "json").stdout)
+
+    assert "4 runs a cell" in shown
+    assert "place=by core: the same CPUs and memory here as place=by number" in " ".join(shown.split())
+    assert {(row["place"], row["repeat"]) for row in exported} == {("by number", n) for n in (1, 2, 3, 4)}

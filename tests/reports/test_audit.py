@@ -500,6 +500,31 @@ def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
     assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
 
 
+@pytest.mark.parametrize(
+    ("cpus", "facts", "texts"),
+    [
+        ((0, 1, 2, 3), {}, []),
+        ((0,), {}, ["1 run on CPUs 0-3, memory of node 0 and 1 run on CPU 0, memory of node 0"]),
+        ((0, 1, 2, 3), {"kernel": "5.10"}, ["the kernel was 6.1 and 5.10"]),
+        ((0, 1, 2, 3), {"memory_bytes": 101 << 30}, []),  # a kernel keeps more or less of it for itself
+        ((0, 1, 2, 3), {"memory_bytes": 90 << 30}, ["the memory was 100 GiB and 90 GiB"]),
+    ],
+)
+def test_repeats_that_are_none(
+    make: Any, tmp_path: Path, cpus: tuple[int, ...], facts: dict[str, Any], texts: list[str]
+) -> None:
+    for repeat, of, more in ((1, (0, 1, 2, 3), {}), (2, cpus, facts)):
+        maker = make.Maker(tmp_path / "a.db")
+        maker.facts = {"kernel": "6.1", "memory_bytes": 100 << 30, **more}
+        maker.groups["here"] = (Group(cpus=of, membind=(0,)),)
+        maker.add(
+            "triad", "stream", {"threads": 1}, make.stream_text(12000.0, 1), place="here", repeat=repeat
+        )
+        maker.write()
+
+    assert [text for _, text in found(findings(tmp_path / "a.db"), "G9", "warn")] == texts
+
+
 # --- what is printed ---------------------------------------------------------------------------------------
 
 
