@@ -31,7 +31,7 @@ schema: 1
 title: Two sweeps
 sweeps:
   - {{name: stream, tool: stream, repeats: 1, fixed: {{threads: 1}},
-     matrix: {{place: [{{name: x, cpus: pu 0, memory: any}}, {{name: y, cpus: pu 0, memory: any}}]}}}}
+     matrix: {{place: [{{name: x, cpus: pu 0, memory: any}}, {{name: y, cpus: pu 0, memory: local}}]}}}}
   - name: told
     tool: command
     fixed: {{command: "{folder}/say {{n}}", seconds: 0.05, metrics: {{x: {{regex: "([0-9]+)", unit: "1"}}}}}}
