@@ -97,6 +97,7 @@ class AccessTime:
     p999: float | None = None
     source: str = ""
     repeats: Spread | None = None  # of the median, over the repeats (ns)
+    bound: bool = False  # more than half of it is the timer: the access itself takes less
     statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
 
 

@@ -73,8 +73,9 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     tails = any(t.p999 for t in shown)
     return Figure(
         id="overview",
-        title=findings.overview([(t.name, t.median) for t in known if t.group != "timer"]),
-        sub="Time for one access, each row from the tool that measures it best."
+        title=findings.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound]),
+        sub="Time for one access, by the tool that the table names."
+        + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
         + (" Line to the tick: 99.9 % are faster." if tails else ""),
@@ -85,7 +86,7 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
                 rows=tuple(
                     (
                         t.name,
-                        fmt.quantity(t.median, "ns"),
+                        f"{'≤ ' if t.bound else ''}{fmt.quantity(t.median, 'ns')}",
                         t.statistic,
                         _repeats(t),
                         fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
@@ -122,7 +123,7 @@ def _unsteady(time: AccessTime) -> bool:
 
 
 def _median(time: AccessTime) -> str:
-    return f"{'≈ ' if _unsteady(time) else ''}{fmt.quantity(time.median, 'ns')}"
+    return f"{'≤ ' if time.bound else '≈ ' if _unsteady(time) else ''}{fmt.quantity(time.median, 'ns')}"
 
 
 def _tip(time: AccessTime) -> str:

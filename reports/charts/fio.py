@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,9 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     )  # fmt: skip
     which = found["which"] if both else [""] * len(found)
     names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
-    found["series"], found["label"] = ([name[i] for name in names] for i in (0, 1))
+    alike = Counter(short for _, short in set(names))
+    found["series"] = [name for name, _ in names]
+    found["label"] = [short if alike[short] == 1 else name for name, short in names]
     found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
     facets = facet_names(runs, found)
     found["panel"] = run.map(lambda r: common.facet(r, facets))
@@ -554,7 +557,7 @@ def _numbers(found: pd.DataFrame, term: str) -> Table:
         fmt.scale_for(found["bandwidth"].dropna(), "B/s"),
     )
     found = found.assign(
-        filled=found["in_flight"] / found["asked"],
+        filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
         iops_min=found["iops_min"].where(found["processes"] == 1).astype(float),
         iops_max=found["iops_max"].where(found["processes"] == 1).astype(float),
     )

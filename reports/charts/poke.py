@@ -144,7 +144,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
         f"{common.ran(runs, program_name)}; {_tails.counted(found)} {many} a curve{_tails.together(found)}, each timed, the timer’s "
-        f"own cost in it. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        f"own cost in it{_clock(runs)}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
@@ -162,6 +162,16 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         panels=tuple(panels),
         numbers=(_tails.numbers(found, noun=noun),),
     )
+
+
+def _clock(runs: Sequence[Run]) -> str:
+    """Say what the timer takes and how fine it is: " (15.4 ns, in steps of 0.769 ns)"; of several clocks the worst."""
+    costs, steps = (
+        [t for run in runs if (t := first(run, metric))] for metric in ("timer_overhead", "timer_resolution")
+    )
+    if not costs or not steps:
+        return ""
+    return f" ({fmt.quantity(max(costs), 'ns')}, in steps of {fmt.quantity(max(steps), 'ns')})"
 
 
 def _moved(runs: Sequence[Run]) -> str:
@@ -260,7 +270,13 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             name = _begun(d.name.replace("empty access", "timer alone"))
             out.append(
                 AccessTime(
-                    name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median, statistic="median",
+                    name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
+                    statistic="median", bound=d.target != "null" and _is_coarse(d, median.median),
                 )
             )  # fmt: skip
     return out
+
+
+def _is_coarse(d: Distribution, median: float) -> bool:
+    """Is more than half of the median what the timer itself takes?"""
+    return any((first(run, "timer_overhead") or 0.0) > median / 2 for run in d.runs)

@@ -299,8 +299,13 @@ def _iodepth(run: Run, job: Job) -> int | None:
 
 
 def in_flight(run: Run) -> float | None:
-    """Return Σ IOPS · lat of a run, by Little's law; completion stands in for what has no lat. None where neither was timed."""
-    parts = [(job.iops, job.lat or job.clat) for own in directions(run).values() for job in own]
+    """Return Σ IOPS · lat of a run, by Little's law; completion stands in for what has no lat. None where neither was timed. Reads that
+    verify a write come after it."""
+    parts = [
+        (job.iops, job.lat or job.clat)
+        for direction, own in directions(run).items() if not is_verify(run, direction)
+        for job in own
+    ]  # fmt: skip
     known = [(iops, time) for iops, time in parts if iops and time]
     return derive.in_flight(known) if known and len(known) == len(parts) else None
 

@@ -177,26 +177,6 @@ def test_show_tells_cells_apart_by_an_edited_option(make: Any, tmp_path: Path) -
     ]  # fmt: skip
 
 
-def test_the_last_line_of_a_run_names_the_best_cell(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "f.db")
-    for size, median in ((2**20, 60), (2**30, 270)):
-        maker.add("tails", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(2000, median)), axes=("bytes",))  # fmt: skip
-    metrics = {"lat": {"regex": r"lat ([\d.]+) us", "unit": "us", "better": "lower"}}
-    for threads, lat in ((1, 5.0), (16, 20.0)):
-        options = {"command": "x", "metrics": metrics, "threads": threads}
-        maker.add("c2", "command", options, f"lat {lat} us\n", axes=("threads",))
-    metrics = {"pages": {"regex": r"pages (\d+)", "better": "neither"}}
-    for threads, pages in ((1, 5), (16, 20)):
-        options = {"command": "x", "metrics": metrics, "threads": threads}
-        maker.add("c3", "command", options, f"pages {pages}\n", axes=("threads",))
-
-    tails, lat, pages = terminal.summary(frames.load([maker.write()]))
-
-    assert tails.split("  ", 1)[1].strip().startswith("best of 2: median 60.0 ns at bytes=")
-    assert lat.endswith("best of 2: lat 5.00 µs at threads=1")
-    assert pages.endswith("highest of 2: pages 20.0 at threads=16")
-
-
 # --- fio ---------------------------------------------------------------------------------------------------
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "fio"
@@ -387,3 +367,32 @@ def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
         "Storage, 4 KiB reads",
         "randread, iodepth 8, 4 jobs, mean latency 90.0 µs",
     )
+
+
+def test_reads_in_order_and_at_random_have_names_of_their_own(make: Any, tmp_path: Path) -> None:
+    """Both were "read" beside the tails, and one curve took the other's place."""
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    cells = []
+    for rw in ("read", "randread"):
+        for job in document["jobs"]:
+            job["job options"]["rw"] = rw
+        cells.append(({"rw": rw, "iodepth": 1}, json.dumps(document)))
+
+    _, tails = figures(fio(make, tmp_path / "f.db", cells), "fio")
+
+    points = tails.panels[0].wide["datasets"]["points"]
+    assert {row["series"] for row in points} == {"read, depth 1", "randread, depth 1"}
+
+
+def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) -> None:
+    """The timer takes 20 ns: a median of 39 ns is not resolved, one of 42 ns is."""
+    maker = make.Maker(tmp_path / "f.db")
+    for size, median in ((1000, 39.0), (2**20, 42.0), (2**30, 270.4)):
+        maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
+
+    built = page.build(frames.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
+    assert drawn["overview"].title == "One access: 42.0 ns to 270 ns"
+    assert "the timer’s own cost in it (20.0 ns, in steps of 0.500 ns)" in drawn["tail-memory"].sub
