@@ -10,7 +10,7 @@ A row is one number of one good run, in long form:
     program               what made the number: "fio", "mlc", or the stand-in "memlat"
     program_version       as its output says it, else as the session knows it
     program_sha256        of the file that was started
-    <options>             one column per option of the tool that varies between its cells
+    <options>             one column per option of the tool that varies between its cells; "host_" of one called as a column above or below
     <labels>              the parser's label columns; where an option has the same name, what the text says wins
     metric, unit, value   base units: ns, B, B/s, 1/s
 
@@ -196,7 +196,9 @@ class Results:
         import pandas as pd
 
         runs = self.good(tool)
-        varying = _varying(runs)
+        varying = {  # a user's option may be called "host"
+            f"{name}_" if name in (*_KEYS, *_TAIL) else name: name for name in _varying(runs)
+        }
         rows = []
         for run in runs:
             head = {
@@ -212,7 +214,7 @@ class Results:
                 "program": run.record.program,
                 "program_version": run.version or None,
                 "program_sha256": run.program.get("sha256") or None,
-                **{name: run.options.get(name) for name in varying},
+                **{column: run.options.get(name) for column, name in varying.items()},
             }
             rows += [
                 {**head, **row.labels, "metric": row.metric, "unit": row.unit, "value": row.value}
@@ -225,11 +227,13 @@ class Results:
     def wide(self, tool: str) -> pd.DataFrame:
         """Return one row per number's labels, one column per metric and unit, in base units.
 
-        A metric of several units is called with each: "rate [B/s]", "rate [1/s]". `units` in the frame's attrs has the others'.
+        A metric of several units, or of a label's name, is called with each: "rate [B/s]", "rate [1/s]". `units` in the frame's attrs
+        has the others'.
         """
         frame = self.tidy(tool)
         keys = [c for c in frame.columns if c not in _TAIL and frame[c].notna().any()]
         one = frame.groupby("metric")["unit"].transform("nunique") == 1
+        one &= ~frame["metric"].isin(list(frame.columns))  # a user's metric may be called "host"
         units = dict(zip(frame["metric"][one], frame["unit"][one], strict=True))
         frame["metric"] = frame["metric"].where(one, frame["metric"] + " [" + frame["unit"] + "]")
         if frame.empty:

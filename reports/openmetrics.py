@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -29,6 +29,7 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.numbers import Name
 from reports.series import Series
+from reports.sessions import timeline
 
 _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "ns": ("seconds", 1e-9), "B": ("bytes", 1.0), "B/s": ("bytes_per_second", 1.0), "1/s": ("per_second", 1.0),
@@ -79,9 +80,9 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
             lambda value: value.run.host,
         ).values()
     ]
-    out = []
-    for name, found in group_by(every, lambda of: _named(of[0])[0]).items():
-        _, unit, factor, text = _named(found[0][0])
+    out: list[Family] = []
+    for found in group_by(every, lambda of: (_named(of[0])[0], of[0].unit)).values():
+        name, unit, factor, text = _named(found[0][0], taken={family.name for family in out})
         samples: dict[Labels, float] = {}
         for one, values in found:
             own = _merged(_cell_labels(values[0].run), _own_labels(one, unit))
@@ -103,12 +104,16 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
 
 def _newest(results: Results) -> dict[tuple[str, str, str], str]:
     """Return (host, program, cell) → the file with the run of it that started last."""
-    last: dict[tuple[str, str, str], tuple[str, str]] = {}
-    for tool in results.tools:
-        for run in results.good(tool):
-            key = run.host, naming.program_kind(run), run.record.point_id
-            last[key] = max(last.get(key, ("", "")), (run.record.started_utc, run.file))
-    return {key: file for key, (_, file) in last.items()}
+    when = timeline(results.machines)
+    cells = group_by(
+        (run for tool in results.tools for run in results.good(tool)),
+        lambda run: (run.host, naming.program_kind(run), run.record.point_id),
+    )
+
+    def began(run: Run) -> tuple[float, str, str]:
+        return when[run.file, run.session.session].at, run.record.started_utc, run.file
+
+    return {cell: max(runs, key=began).file for cell, runs in cells.items()}
 
 
 def _about(results: Results) -> Iterable[Family]:
@@ -148,10 +153,15 @@ def _seconds(started_utc: str) -> float | None:
 # --- names and labels --------------------------------------------------------------------------------------
 
 
-def _named(one: Series) -> tuple[str, str, float, str]:
-    """Return (name, unit, factor to it, help) of a number's family."""
+def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, str]:
+    """Return (name, unit, factor to it, help) of a number's family.
+
+    A user may call a plain number "a_seconds", and another "a" with the unit s: of a name that is taken "value_a_seconds" is made.
+    """
     unit, factor = _UNITS.get(one.unit, (_fit(one.unit).strip("_").lower(), 1.0))
-    name = "_".join(filter(None, ("pinsweep", _fit(one.key.tool), _stem(one.key.name, unit), unit)))
+    stem = _stem(one.key.name, unit)
+    while (name := "_".join(filter(None, ("pinsweep", _fit(one.key.tool), stem, unit)))) in taken:
+        stem = f"value_{stem}".rstrip("_")
     text = f"{naming.tool_name(one.key.tool)}: {one.key.name.metric}, the median over the repeats of a cell."
     return name, unit, factor, text
 
@@ -199,7 +209,7 @@ def _merged(cell: Labels, own: Labels) -> Labels:
 
 def _distinct(labels: Labels, point_id: str, there: Mapping[Labels, float]) -> Labels:
     """Tell a cell by its identity, where an edited experiment left another one that looks the same."""
-    return (*labels, ("cell", point_id)) if labels in there else labels
+    return tuple({**dict(labels), "cell": point_id}.items()) if labels in there else labels
 
 
 def _fit(name: str) -> str:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as prometheus_families
 
 from reports import frames, openmetrics
+from reports.export import export
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
@@ -173,3 +177,107 @@ def test_of_two_files_of_a_host_the_later_one_counts(
     got = read(openmetrics.text(frames.load(paths)))
     name = "pinsweep_stream_bandwidth_bytes_per_second"
     assert found(got, name, kernel="triad") == pytest.approx(25e9)
+
+
+def strict(text: str) -> Samples:
+    """Read a text by the letter of OpenMetrics 1.0: one block a family, TYPE and UNIT once, whole label sets, EOF at the end."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    name = r"[a-zA-Z_][a-zA-Z0-9_]*"
+    label = rf'{name}="(?:[^"\\\n]|\\[\\n"])*"'
+    out: Samples = {}
+    families: list[str] = []
+    for line in lines[:-2]:
+        if head := re.fullmatch(rf"# (HELP|TYPE|UNIT) ({name}) (.+)", line):
+            kind, family, told = head.groups()
+            if kind == "HELP":
+                assert family not in families
+                families.append(family)
+            assert family == families[-1]
+            assert kind != "TYPE" or told == "gauge"
+            assert kind != "UNIT" or family.endswith(f"_{told}")
+            continue
+        sample = re.fullmatch(rf"({name})\{{((?:{label})(?:,{label})*)\}} (\S+)", line)
+        assert sample, line
+        assert sample[1] == families[-1]
+        pairs = re.findall(rf'({name})="((?:[^"\\\n]|\\[\\n"])*)"', sample[2])
+        assert len({key for key, _ in pairs}) == len(pairs)
+        labels = tuple(sorted(pairs))
+        assert labels not in out.setdefault(sample[1], {})
+        out[sample[1]][labels] = float(sample[3])
+    return out
+
+
+def test_the_letter_of_the_format_is_kept(text: str) -> None:
+    assert strict(text).keys() == read(text).keys()
+
+
+WORD = st.one_of(
+    st.from_regex(r"[A-Za-z_][\w.-]{0,8}", fullmatch=True),
+    st.sampled_from(["repeats", "value_repeats", "a_seconds", "a", "a_b", "b_c", "runs", "a_ratio", "iops", "le", "A", "a.b", "a-b"]),
+)  # fmt: skip
+UNIT = st.sampled_from(["", "s", "ms", "1", "1/s", "B/s", "seconds", "repeats", "c", "b_c", "°C", "%"])
+AXES = ("host", "sweep", "cell", "metric", "kind", "statistic", "program", "point_id", "index", "job", "__x")
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(
+    metrics=st.dictionaries(WORD, st.tuples(UNIT, st.sampled_from(["higher", "lower", "neither"])), min_size=1, max_size=7),
+    axes=st.sets(st.sampled_from(AXES), max_size=3),
+)  # fmt: skip
+def test_whatever_a_user_calls_his_numbers(
+    make: Any, tmp_path_factory: pytest.TempPathFactory, metrics: dict[str, tuple[str, str]], axes: set[str]
+) -> None:
+    """No family twice, no sample twice, no number lost or scaled by another one's unit."""
+    names = [name for name in metrics if name not in ("index", "metric", "unit", "value")]
+    specs = {
+        name: {"regex": rf"<{i}> (\d+)", "unit": metrics[name][0], "better": metrics[name][1]}
+        for i, name in enumerate(names)
+    }
+    if not specs:
+        return
+    printed = "".join(f"<{i}> {i + 2}\n" for i in range(len(names)))
+    maker = make.Maker(tmp_path_factory.mktemp("user") / "a.db")
+    for level in ("p", "q"):
+        options = {"command": "x", "metrics": specs, **dict.fromkeys(axes, level)}
+        maker.add("s", "command", options, printed, axes=tuple(sorted(axes)))
+        if not axes:
+            break
+    path = maker.write()
+    text = openmetrics.text(frames.load([path]))
+
+    samples = strict(text)
+    assert samples.keys() == read(text).keys()
+    values = Counter(
+        f"{value:.6g}"
+        for name, found in samples.items()
+        if name.startswith("pinsweep_command") and name != "pinsweep_command_repeats"
+        for value in found.values()
+    )
+    base = {"s": 1, "ms": 1e-3}
+    expected = Counter(
+        f"{(i + 2) * base.get(metrics[name][0], 1.0):.6g}"
+        for i, name in enumerate(names)
+        for _ in range(2 if axes else 1)
+        if metrics[name][1] != "neither"  # a number that cannot be better is a fact of its run
+    )
+    assert values == expected
+
+    wide = export([path], "csv", "wide")
+    columns = str(wide).split("\n", 1)[0].split(",")
+    assert len(set(columns)) == len(columns)
+    assert sum(" [" in column for column in columns) == len(names)
+
+
+def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tmp_path: Path) -> None:
+    """The first session of the boot began five hours ahead, before the clock was set."""
+    paths = []
+    for name, triad, hour, up in (("first", 20000.0, 15, 600.0), ("last", 25000.0, 11, 4200.0)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.started, maker.ended = f"2026-11-21T{hour}:00:00+00:00", f"2026-11-21T{hour}:10:00+00:00"
+        maker.facts = {**make.FACTS, "boot_id": "x", "uptime_s": up}
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        paths.append(maker.write())
+    for order in (paths, paths[::-1]):
+        got = read(openmetrics.text(frames.load(order)))
+        assert found(got, "pinsweep_stream_bandwidth_bytes_per_second", kernel="triad") == pytest.approx(25e9)
