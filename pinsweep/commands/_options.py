@@ -21,7 +21,22 @@ class _Name(click.Path):
         return super().convert(value, param, ctx)
 
 
+class _Output(_Name):
+    """A file to be written. Every command makes the folders that are missing; a mistyped one is seen before."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
+        path = super().convert(value, param, ctx)
+        if not (ctx and ctx.resilient_parsing) and not Path(path).parent.exists():
+            from reports.columns import printable
+
+            click.echo(
+                f"note     {printable(str(Path(path).parent))} is not there: it will be made", err=True
+            )
+        return path
+
+
 FILE = _Name(path_type=Path)
+OUTPUT = _Output(path_type=Path)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -48,7 +48,7 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="A name that ends in .html: write the report page of both sides, with the comparison. Else: write the text there.",
 )

@@ -106,8 +106,12 @@ def _describe(topology: Topology) -> list[str]:
 def _capture(folder: Path, topology: str, facts: object) -> None:
     import json
 
+    from parsers.errors import UserError
     from reports.files import write_whole
 
-    write_whole(folder / "topology.json", topology)
-    write_whole(folder / "facts.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+    hint = "name another folder with --capture"
+    if folder.exists() and not folder.is_dir():
+        raise UserError(str(folder), "is not a directory", hint)
+    write_whole(folder / "topology.json", topology, hint=hint)
+    write_whole(folder / "facts.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n", hint=hint)
     click.echo(f"wrote  {folder}; elsewhere: pinsweep plan EXPERIMENT --topology {folder}", err=True)

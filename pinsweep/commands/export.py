@@ -34,14 +34,14 @@ from pinsweep.commands import _options
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="[default: standard output, except for parquet]",
 )
 @click.option(
     "--copy",
     "copy",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="Copy the one RESULT to FILE instead, whole, even while `pinsweep run` writes into it.",
 )
@@ -79,7 +79,7 @@ def command(
 def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
     from click.core import ParameterSource
 
-    from reports.files import copy_result, refuse_output
+    from reports.files import ANOTHER_COPY, copy_result, refuse_output
 
     given = [
         name
@@ -92,6 +92,6 @@ def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
         raise click.UsageError(f"--copy copies the whole file: leave --{option} out")
     if len(paths) != 1:
         raise click.UsageError(f"--copy copies one RESULT, {len(paths)} given")
-    refuse_output(target, paths)
+    refuse_output(target, paths, hint=ANOTHER_COPY)
     copy_result(paths[0], target)
     click.echo(f"wrote  {target}", err=True)

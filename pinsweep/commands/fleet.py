@@ -22,7 +22,7 @@ _LEAST = 0.03
 @_options.results
 @_options.table_or_json
 @click.option(
-    "-o", "--output", type=_options.FILE, metavar="FILE", help="Also write a page: a strip per number."
+    "-o", "--output", type=_options.OUTPUT, metavar="FILE", help="Also write a page: a strip per number."
 )
 @click.option(
     "--rules", type=_options.FILE, metavar="YAML", help="Floors and tolerances of your own: docs/fleet.md."

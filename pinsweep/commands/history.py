@@ -15,7 +15,7 @@ from pinsweep.commands import _options
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="Also write a page: a chart per number that changed.",
 )

@@ -15,7 +15,7 @@ from pinsweep.commands import _options
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="Write it here; a file that is there is never overwritten. [default: standard output]",
 )
@@ -29,6 +29,7 @@ def command(tool: str, output: Path | None) -> None:
         click.echo(text, nl=False)
         return
     try:
+        output.parent.mkdir(parents=True, exist_ok=True)
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:

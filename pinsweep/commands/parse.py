@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="RESULT",
     help="Keep the texts in this result file, as runs.",
 )

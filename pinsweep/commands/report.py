@@ -14,7 +14,7 @@ from pinsweep.commands import _options
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
+    type=_options.OUTPUT,
     metavar="FILE",
     help="The page. [default: the first result's name with .html]",
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
 @_options.experiments
 @click.option(
-    "-o", "--output", type=_options.FILE, metavar="FILE",
+    "-o", "--output", type=_options.OUTPUT, metavar="FILE",
     help="The result file; one that is there is continued. [default: EXPERIMENT@HOST-UTC.db]",
 )  # fmt: skip
 @click.option(

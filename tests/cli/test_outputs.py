@@ -226,3 +226,28 @@ def test_what_cannot_be_copied_is_refused(called: Cli, here: Path, words: str, s
     assert says in done.stderr
     assert not (here / "c.db").exists()
     assert not list(here.glob(".c.db*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("init", "fio", "-o"), ("export", "a.db", "-o"), ("export", "a.db", "--copy"), ("compare", "a.db", "b.db", "-o"),
+        ("fleet", "a.db", "-o"), ("history", "a.db", "-o"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("here")
+def test_a_missing_folder_is_made_and_named_by_every_command(
+    called: Cli, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    done = called(*words, "no/such/x")
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stderr.splitlines()[0] == "note     no/such is not there: it will be made"
+    assert (tmp_path / "no/such/x").is_file()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_refusal_names_the_option_that_the_command_has(called: Cli) -> None:
+    done = called("doctor", "--capture", "a.db")
+    assert done.returncode == 2
+    assert done.stderr == "error: a.db: is not a directory\nhint: name another folder with --capture\n"
+    assert "hint: name another file with --copy" in called("export", "a.db", "--copy", "a.db").stderr
