@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports import format as fmt
-from reports.checks import LEVELS, Check, Fault, Level, checks
-from reports.checks._cells import cell_key
-from reports.frames import Results
+from reports import naming
+from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
+from reports.checks._cells import Cell, cell_key
+from reports.frames import Results, Run
 from reports.grouping import group_by
 
 WIDTH = 80
@@ -25,15 +26,17 @@ class Finding:
 
     id: str
     level: Level
-    title: str  # what is wrong, in a few words
+    title: str  # the finding itself, with its figures: of the first cell
+    check: str  # what kind of fault, in a few words
     sweep: str
-    where: str  # host, and file where there are several
+    where: str  # the host, and file where there are several
     cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
     todo: str
+    about: frozenset[Cell]  # the cells, by `_cells.cell_key`
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "id": self.id, "level": self.level, "title": self.title, "sweep": self.sweep, "where": self.where,
+            "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where,
             "cells": [{"cell": cell, "arithmetic": text} for cell, text in self.cells], "todo": self.todo,
         }  # fmt: skip
 
@@ -41,25 +44,98 @@ class Finding:
 def audit(results: Results) -> tuple[Finding, ...]:
     """Return what all checks find, the gravest first. Of the claims in the text around captured tables
     (G4) those are seen that `frames.load` keeps: the first and last CAPTURED ÷ 2 characters."""
-    repeats = Counter(cell_key(run) for tool in results.tools for run in results.good(tool))
+    good = [run for tool in results.tools for run in results.good(tool)]
+    repeats = Counter(map(cell_key, good))
+    told_apart = {sweep: _varying(runs) for sweep, runs in group_by(good, _sweep).items()}
     found = [
-        finding for check in checks() for finding in _findings(check, list(check.find(results)), repeats)
+        finding
+        for check in checks()
+        for finding in _findings(check, list(check.find(results)), repeats, told_apart)
     ]
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 
 
+def _sweep(run: Run) -> Cell:
+    return run.file, run.point.sweep
+
+
+def _varying(runs: Sequence[Run]) -> frozenset[str]:
+    """Return the axes that tell a sweep's cells apart."""
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run.point.labels().items():
+            values.setdefault(name, set()).add(str(value))
+    return frozenset(name for name, own in values.items() if len(own) > 1)
+
+
+def convicted(findings: Iterable[Finding]) -> dict[Cell, str]:
+    """Return the cells of which an error or a warning speaks, with the ids of their checks: "F1, F7"."""
+    said = [(cell, f.id) for f in findings if f.level != "info" for cell in f.about]
+    return {
+        cell: ", ".join(dict.fromkeys(key for _, key in same))
+        for cell, same in group_by(said, lambda s: s[0]).items()
+    }
+
+
+def doubts(convicted: Mapping[Cell, str], runs: Iterable[Run]) -> str:
+    """Return the ids of the checks that speak of some runs' cells; "" if none does."""
+    found = (key for run in runs if (ids := convicted.get(cell_key(run))) for key in ids.split(", "))
+    return ", ".join(dict.fromkeys(found))
+
+
+def coverage(results: Results) -> str:
+    """Say how many checks were applied, and what they could not judge for want of what was not recorded."""
+    applied = [check for check in checks() if not check.tool or check.tool in results.tools]
+    runs = {tool: results.good(tool) for tool in results.tools}
+    every = [run for own in runs.values() for run in own]
+    blind: dict[str, list[str]] = {}
+    for check in applied:
+        if check.needs and not all(map(NEEDS[check.needs][1], runs.get(check.tool, every))):
+            blind.setdefault(NEEDS[check.needs][0], []).append(check.id)
+    said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
+    lacking = [
+        f"without {what} {fmt.words(ids)} could not judge all that they do" for what, ids in blind.items()
+    ]
+    return "; ".join([said, *lacking])
+
+
 def _findings(
-    check: Check, faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]
+    check: Check,
+    faults: Sequence[Fault],
+    repeats: Mapping[Cell, int],
+    told_apart: Mapping[Cell, frozenset[str]],
 ) -> Iterable[Finding]:
     alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
     for (level, _, where, sweep), members in alike.items():
+        first = members[0]
         yield Finding(
-            id=check.id, level=level, title=check.title, sweep=sweep, where=where,
-            cells=tuple(_cells(members, repeats)), todo=check.todo,
+            id=check.id, level=level, title=_title(first, told_apart.get(_sweep(first.run), frozenset())), check=check.title,
+            sweep=sweep, where=where, cells=tuple(_cells(members, repeats)), todo=check.todo,
+            about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
         )  # fmt: skip
 
 
-def _cells(faults: Sequence[Fault], repeats: Mapping[tuple[object, ...], int]) -> Iterable[tuple[str, str]]:
+def _title(fault: Fault, told_apart: frozenset[str]) -> str:
+    """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
+    labels = fault.run.point.labels()
+    named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
+    cell = fault.cell or ", ".join(_words(name, value) for name, value in named.items())
+    said = ": ".join(filter(None, (cell, fault.title or fault.text)))
+    return said[:1].upper() + said[1:]
+
+
+_ALWAYS = ("place", "mode", "target", "rw", "benchmark", "test")
+"""Options that a finding names in any case."""
+
+_PLAIN = (*_ALWAYS, "source", "op", "ioengine")
+"""Options whose value says what it is."""
+
+
+def _words(name: str, value: Any) -> str:  # noqa: ANN401
+    return str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value)
+
+
+def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
@@ -91,7 +167,7 @@ def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST) -> str:
     """Return the findings for a terminal of 80 columns; "" if there is none."""
     blocks = []
     for finding in findings:
-        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.title}  [{finding.sweep}, {finding.where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
+        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {finding.where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
         for cell, text in finding.cells[:most_cells]:
             lines += textwrap.wrap(
                 f"{cell}: {text}", WIDTH, initial_indent="      ", subsequent_indent="        "
@@ -113,7 +189,7 @@ def summary_line(findings: Sequence[Finding]) -> str:
 
 
 def as_json(findings: Sequence[Finding]) -> str:
-    """Return {"findings": [{id, level, title, sweep, where, cells: [{cell, arithmetic}], todo}]}."""
+    """Return {"findings": [{id, level, title, check, sweep, where, cells: [{cell, arithmetic}], todo}]}."""
     return json.dumps({"findings": [f.as_json() for f in findings]}, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -122,7 +198,7 @@ def brief(findings: Sequence[Finding], most: int = 5) -> list[str]:
     grave = [f for f in findings if f.level != "info"]
     lines = [
         textwrap.shorten(
-            f"{f.level:5} {f.id}  {f.title}: {f.cells[0][0]}: {f.cells[0][1]}" + (f", and {len(f.cells) - 1} more" if len(f.cells) > 1 else ""),
+            f"{f.level:5} {f.id}  {f.title}" + (f"; and {len(f.cells) - 1} more" if len(f.cells) > 1 else ""),
             2 * WIDTH, placeholder=" …",
         )
         for f in grave[:most]

@@ -17,9 +17,10 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Placement, RunRecord
 from reports import format as fmt
 from reports import naming, places
-from reports.audit import audit
+from reports.audit import Finding, audit
 from reports.charts import _common as common
 from reports.charts import _hosts, _overview, chart_module
+from reports.checks import checks
 from reports.delta import Delta
 from reports.frames import Results, Run, excerpt
 from reports.grouping import group_by
@@ -51,9 +52,11 @@ class Section:
 class Check:
     """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
 
-    level: str  # "warn" | "info" | "ok"
-    subject: str
+    level: str  # "error" | "warn" | "info" | "ok"
+    subject: str  # what was found, in a sentence
     text: str
+    id: str = ""  # of the audit's check
+    explained: str = ""  # what that check looks for
     items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
     counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
 
@@ -104,6 +107,7 @@ class Page:
 def build(results: Results, comparison: Delta | None = None) -> Page:
     """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
+    found = audit(results)
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = _best(n for c in chapters.values() for n in c.key_numbers)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
@@ -116,7 +120,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         key_numbers=comparison.key_numbers if comparison else own,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
-        checks=(*_findings(results), *_checks(results)),
+        checks=(*_findings(results, found), *_checks(results, found)),
         sections=tuple(_sections(results, chapters)),
         places=places.of_hosts(results),
         methods=tuple(_methods(results)),
@@ -280,27 +284,38 @@ def _time(text: str) -> str:
 # --- what to know before the charts ------------------------------------------------------------------------
 
 
-def _findings(results: Results) -> Iterable[Check]:
+def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
-    for (key, level), found in group_by(audit(results), lambda f: (f.id, f.level)).items():
-        finding = found[0]
-        hosts, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
+    for (key, level), found in group_by(findings, lambda f: (f.id, f.level)).items():
+        first = found[0]
+        wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
         cells = [
-            f"{f'{one.where}, ' if len(hosts) > 1 else ''}{f'{one.sweep}, ' if len(sweeps) > 1 else ''}{cell}: {text}"
+            f"{f'{one.where}, ' if len(wheres) > 1 else ''}{f'{one.sweep}, ' if len(sweeps) > 1 else ''}{cell}: {text}"
             for one in found
             for cell, text in one.cells
         ]
-        where = finding.sweep if len(sweeps) == 1 else fmt.plural(len(sweeps), "sweep")
-        where += f" {_where(results, hosts)}" if len(hosts) > 1 else ""
+        more = f"; and {len(cells) - 1} more" if len(cells) > 1 else ""
+        if more and len(sweeps) > 1:
+            more += f", in {len(sweeps)} sweeps"
+        if more and len(wheres) > 1:
+            more += f", {_where(results, wheres)}"
+        arithmetic = first.cells[0][1]
+        told = len(cells) > 1 or first.title.lower().endswith(arithmetic.lower())
         yield Check(
-            level="info" if level == "info" else "warn",
-            subject=f"{key}{', cannot be true' if level == 'error' else ''}: {finding.title}.",
-            text=f"{where}, {cells[0] if len(cells) == 1 else fmt.plural(len(cells), 'cell')}. {finding.todo[:1].upper()}{finding.todo[1:]}",
+            level=level,
+            subject=f"{first.title}{more}.",
+            text=" ".join(
+                f"{said[:1].upper()}{said[1:]}"
+                for said in ("" if told else f"{arithmetic}.", first.todo)
+                if said
+            ),
+            id=key,
+            explained=first.check,
             **(_listed(cells, "cell") if len(cells) > 1 else {}),
         )
 
 
-def _checks(results: Results) -> Iterable[Check]:
+def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     for where, alias in results.aliases:
         yield Check(
             level="info",
@@ -310,21 +325,22 @@ def _checks(results: Results) -> Iterable[Check]:
     for (sweep, reason), cells in group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
         hosts = list(dict.fromkeys(where for where, _ in cells))
         distinct = list(dict.fromkeys(_labels(cell.point) for _, cell in cells))
-        what = distinct[0] if len(distinct) == 1 else fmt.plural(len(distinct), "cell")
         yield Check(
             level="info",
-            subject=f"Skipped: {sweep}",
-            text=f"{what} {_where(results, hosts)}: {reason}",
-            **(_listed(distinct, "cell") if len(distinct) > 1 else {}),
+            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} skipped {_where(results, hosts)}.",
+            text=_sentence_of(reason),
+            **_listed(distinct, "cell"),
         )
     for (sweep, status, reason), runs in group_by(
         results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
     ).items():
         what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
+        names = list(dict.fromkeys(r.point.describe() for r in runs))
+        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if len(names) == 1 else ""
         yield Check(
             level="warn",
-            subject=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}",
-            text=reason,
+            subject=_sentence_of(reason or what),
+            text=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}{all_of}.",
             **_listed(
                 (f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
                 "run",
@@ -344,17 +360,17 @@ def _checks(results: Results) -> Iterable[Check]:
     ).items():
         yield Check(
             level="warn",
-            subject=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed",
-            text=f"{reason or 'Something else used the machine'}. Their numbers are left out.",
+            subject=_sentence_of(reason or "something else used the machine"),
+            text=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed, and their numbers are left out.",
             **_listed((f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs), "run"),
         )
-    for tool in results.tools:
-        if note := _stand_in_note(results, tool):
-            yield Check(
-                level="info",
-                subject=f"Stand-in for {naming.tool_name(tool)}",
-                text=f"{note} The options and the output are the tool’s own; the numbers are not to be quoted as its results.",
-            )
+    if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:
+        yield Check(
+            level="info",
+            subject=f"{'; '.join(notes)}.",
+            text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
+        )
+    spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}
     flags: Counter[tuple[str, str, str]] = Counter()
     for tool in results.tools:
         for run in results.good(tool):
@@ -365,11 +381,11 @@ def _checks(results: Results) -> Iterable[Check]:
                 }
             )
     for (program, flag_id, text), n in sorted(flags.items()):
-        if flag_id != "stand_in":
+        if flag_id != "stand_in" and flag_id not in spoken_of:
             yield Check(
-                level="info",
-                subject=f"{program}: {flag_id.replace('_', ' ')}",
-                text=f"{text} ({fmt.plural(n, 'run')})",
+                level="warn" if flag_id in _INCOMPLETE else "info",
+                subject=_sentence_of(text),
+                text=f"{program}, {fmt.plural(n, 'run')}.",
             )
     once = [
         tool
@@ -379,8 +395,8 @@ def _checks(results: Results) -> Iterable[Check]:
     if once:
         yield Check(
             level="info",
-            subject="Repeats",
-            text=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell: no spread can be given for these numbers.",
+            subject=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell.",
+            text="No spread can be given for these numbers.",
         )
 
 
@@ -395,6 +411,23 @@ def _where(results: Results, places: Collection[str]) -> str:
         if len(distinct) > 1
         else f"in {fmt.plural(len(places), 'file')}"
     )
+
+
+_INCOMPLETE = (
+    "truncated",
+    "unread",
+    "non_finite",
+    "not_finite",
+    "kernels_missing",
+    "job_error",
+    "interrupted",
+)
+"""Remarks of parsers that say that figures are missing or were left out."""
+
+
+def _sentence_of(text: str) -> str:
+    """Return a text with a full stop at its end; as it is told otherwise, so that it can be searched for."""
+    return text.rstrip(".") + "."
 
 
 def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:

@@ -42,7 +42,9 @@ class Fault:
     level: Level
     run: Run  # one run of the cell
     text: str  # the arithmetic with this cell's numbers
+    title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
+    runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class Check:
     id: str
     levels: tuple[Level, ...]
     find: Callable[[Results], Iterable[Fault]]
+    flags: tuple[str, ...] = ()  # of the parsers' remarks, those that it speaks of
+    needs: str = ""  # a key of NEEDS: without it, it cannot judge all of what it does
 
     @property
     def family(self) -> tuple[int, str]:
@@ -62,7 +66,14 @@ class Check:
 
     @property
     def title(self) -> str:
+        """What kind of fault it looks for."""
         return _doc(self.find)[0]
+
+    @property
+    def tool(self) -> str:
+        """Whose numbers it judges; "" of any tool's."""
+        name = self.find.__module__.rpartition(".")[2]
+        return "" if name == "general" else name
 
     @property
     def text(self) -> str:
@@ -84,15 +95,22 @@ def _doc(function: Callable[..., object]) -> list[str]:
 _CHECKS: dict[str, Check] = {}
 
 
+NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
+    "modules": ("the memory modules (root reads them)", lambda run: run.session.memory_modules),
+    "topology": ("the machine’s topology", lambda run: run.session.topology_text),
+}
+"""What a session may not have recorded: in words, and how a run tells whether its own has."""
+
+
 def check(
-    key: str, *levels: Level
+    key: str, *levels: Level, flags: tuple[str, ...] = (), needs: str = ""
 ) -> Callable[[Callable[[Results], Iterator[Fault]]], Callable[[Results], Iterator[Fault]]]:
     """Register a check under its id, with the levels that its faults may have, the gravest first."""
 
     def register(function: Callable[[Results], Iterator[Fault]]) -> Callable[[Results], Iterator[Fault]]:
         if key in _CHECKS:
             raise ValueError(f"two checks are called {key}")
-        _CHECKS[key] = Check(id=key, levels=levels, find=function)
+        _CHECKS[key] = Check(id=key, levels=levels, find=function, flags=flags, needs=needs)
         return function
 
     return register

@@ -141,15 +141,16 @@ def little(results: Results) -> Iterator[Fault]:
         text = (
             f"{_said(own)} = {fmt.number(least)} in flight, {wanted} asked for: {fmt.number(least / wanted)}"
         )
+        title = f"{fmt.number(least)} I/Os in flight, {wanted} asked for"
         if least / wanted > 1.03:
             bound = ""
             if len(own) == 1:
                 bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4)} are possible"
-            yield Fault(level="error", run=run, text=text + bound)
+            yield Fault(level="error", run=run, text=text + bound, title=title)
         elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
             lost = (wanted - most) / iops * 1e9
             if lost > (20e3 if any(fio.engine(run, job) in fio.SYNC for job in own) else 3e3):
-                yield Fault(level="warn", run=run, text=text)
+                yield Fault(level="warn", run=run, text=text, title=title)
 
 
 _PROGRESS = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
@@ -200,7 +201,8 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
         middle = statistics.median(jobs for _, jobs in members)
         right = min((said, held), key=lambda n: abs(math.log(middle / n)))
         yield Fault(
-            level="error", run=members[0][0], cell=fmt.plural(len(members), "row"),
+            level="error", run=members[0][0], cell=fmt.plural(len(members), "row"), runs=tuple(run for run, _ in members),
+            title=f"the command says numjobs={said}, the rows {held}: {right} jobs ran",
             text=f"the command says numjobs={said}, the rows {held}; L ÷ iodepth has median {fmt.number(middle, 2)}: {right} jobs ran",
         )  # fmt: skip
 
@@ -240,6 +242,7 @@ def block_size(results: Results) -> Iterator[Fault]:
                         level="error", run=run,
                         text=f"{direction}: {fmt.quantity(job.bandwidth, 'B/s', 4)} ÷ {fmt.quantity(job.iops, 'IOPS', 4)} "
                         f"= {fmt.size(round(job.bandwidth / job.iops))}, stated {fmt.size(stated)}",
+                        title=f"a {direction} moves {fmt.size(round(job.bandwidth / job.iops))}, stated {fmt.size(stated)}",
                     )  # fmt: skip
     for (machine, sweep, a, b), members in typed_wrong.items():
         rw = str(members[0].options.get("rw"))
@@ -253,7 +256,8 @@ def block_size(results: Results) -> Iterator[Fault]:
         plateau = max(others)
         right = min((a, b), key=lambda size: abs(math.log(iops * size / plateau)))
         yield Fault(
-            level="error" if own_cells else "warn", run=members[0], cell=fmt.plural(len(members), "row"),
+            level="error" if own_cells else "warn", run=members[0], cell=fmt.plural(len(members), "row"), runs=tuple(members),
+            title=f"the command says bs={fmt.size(a)}, the rows {fmt.size(b)}: {fmt.size(right)} it was{'' if own_cells else ', if all are of one device'}",
             text=f"the command says bs={fmt.size(a)}, the rows {fmt.size(b)}: {fmt.quantity(iops, 'IOPS', 4)} are "
             f"{fmt.quantity(iops * a, 'B/s')} or {fmt.quantity(iops * b, 'B/s')}; the other {'cells' if own_cells else 'texts'}{f' of {rw}' if alike else ''}"
             f"{'' if own_cells else ', if they are of one device,'} reach {fmt.quantity(plateau, 'B/s')}: {fmt.size(right)} it was",
@@ -291,6 +295,7 @@ def ended_early(results: Results) -> Iterator[Fault]:
                     level="error", run=run,
                     text=f"{fmt.size(size)} × {number or 1} ÷ ({fmt.quantity(_iops(run), 'IOPS', 4)} × {fmt.size(block)}) "
                     f"= {fmt.seconds(could)}, said to have run {fmt.seconds(limit)}",
+                    title=f"the data was done after {fmt.seconds(could)}, said to have run {fmt.seconds(limit)}",
                 )  # fmt: skip
 
 

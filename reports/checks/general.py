@@ -60,6 +60,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
                 first, values = swept[0][0][0], [runs[0].point.options[name] for runs in swept[0]]
                 yield Fault(
                     level="warn", run=first, cell=fmt.plural(sum(map(len, swept)), "cell"),
+                    runs=tuple(runs[0] for members in swept for runs in members),
                     text=f"{name}={fmt.words([str(v) for v in values])}: no figure differs by more than its noise",
                 )  # fmt: skip
 
@@ -249,9 +250,9 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     yield from parts("too_good_a_speedup", results)
 
 
-@check("G6", "warn", "info")
+@check("G6", "warn", "info", flags=("timer_limited", "clock_backwards"))
 def clock(results: Results) -> Iterator[Fault]:
-    """a clock too coarse for what it times, or a mean that a few values make
+    """a time that its clock, or a few slow operations, make
 
     Of any tool: a time that is printed in steps of 10 % of it or more (of PingPong P3 speaks, from 2 % on).
     poke: the timer's own cost, or its step, at 10 % of the median or more; of a table, what an access to
@@ -300,7 +301,7 @@ def units(results: Results) -> Iterator[Fault]:
     yield from parts("units", results)
 
 
-@check("G8", "warn")
+@check("G8", "warn", needs="topology")
 def another_machine(results: Results) -> Iterator[Fault]:
     """the output tells of another machine than the session
 

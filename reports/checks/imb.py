@@ -102,13 +102,14 @@ def _commands(runs: Sequence[Run]) -> dict[Run, list[str]]:
     return found
 
 
-@check("P2", "error", "info")
+@check("P2", "error", "warn", "info", flags=("megabyte", "megabyte_unclear", "megabyte_contradicts"))
 def unit_of_the_column(results: Results) -> Iterator[Fault]:
     """what a megabyte is in IMB's table
 
     IMB's Mbytes/sec are 2^20 bytes up to 2017 and 10^6 bytes since. Bytes ÷ time on rows of more than 5 µs
     tells which it is: reports convert by that and say so (info, of captured output, whose readers may have
-    quoted the column). Where neither rows nor version tell, or they disagree: error.
+    quoted the column). Where neither rows nor version tell, the unit is not known: warn. Where they disagree:
+    error.
 
     Do: quote bandwidth in GB/s of 10^9 bytes, from bytes and time.
     """
@@ -117,8 +118,9 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
         if run.parsed is None:
             continue
         for flag in run.parsed.flags:
-            if flag.id == "megabyte_unclear":
-                yield Fault(level="error", run=run, text=flag.text)
+            if flag.id in ("megabyte_unclear", "megabyte_contradicts"):
+                level: Level = "error" if flag.id == "megabyte_contradicts" else "warn"
+                yield Fault(level=level, run=run, text=flag.text)
         top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
         if top and is_captured(run) and run.parsed.facts.get("megabyte") == 2**20:
             yield Fault(

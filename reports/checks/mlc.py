@@ -73,13 +73,18 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
         wrong = []
         for row in curve.rows[1:]:
             if row.latency > derive.UNDERCUT * lowest:
-                wrong.append(f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(row.latency / lowest)} × {fmt.quantity(lowest, 'ns')})")  # fmt: skip
+                wrong.append((row.latency / lowest, row, lowest))
             lowest = min(lowest, row.latency)
         if wrong:
-            yield Fault(level="warn", run=curve.run, text="; ".join(wrong))
+            said = [f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(ratio)} × {fmt.quantity(least, 'ns')})" for ratio, row, least in wrong]  # fmt: skip
+            _, row, least = max(wrong, key=lambda w: w[0])
+            yield Fault(
+                level="warn", run=curve.run, text="; ".join(said),
+                title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {fmt.quantity(row.latency, 'ns')} at delay {row.delay}, {fmt.quantity(least, 'ns')} before",
+            )  # fmt: skip
 
 
-@check("M2", "error")
+@check("M2", "error", needs="modules")
 def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     """bandwidth that is too small or too large to be true
 
@@ -99,6 +104,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
                     level="error", run=curve.run,
                     text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')}, and 64 B ÷ {fmt.quantity(row.latency, 'ns')} alone are "
                     f"{fmt.quantity(least, 'B/s')}",
+                    title=f"{fmt.quantity(row.bandwidth, 'B/s')} at delay {row.delay}, and the latency thread alone moves {fmt.quantity(least, 'B/s')}",
                 )  # fmt: skip
     for run in results.good("mlc"):
         peak = module_peak(run)
@@ -124,7 +130,7 @@ def kind_of_writes(results: Results) -> Iterator[Fault]:
             yield Fault(level="info", run=curve.run, text=text)
 
 
-@check("M4", "info")
+@check("M4", "info", needs="topology")
 def lines_in_flight(results: Results) -> Iterator[Fault]:
     """more lines in flight than reads could have
 
@@ -158,10 +164,11 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
                 level="info", run=curve.run,
                 text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {fmt.quantity(row.latency, 'ns')} ÷ 64 B = "
                 f"{fmt.number(lines)} lines, at most {fmt.number(limit)} can be waited for",
+                title=f"{fmt.number(lines)} lines in flight, the cores can wait for {fmt.number(limit)}",
             )  # fmt: skip
 
 
-@check("M5", "warn")
+@check("M5", "warn", flags=("no_msr", "random_access"))
 def prefetchers_on(results: Results) -> Iterator[Fault]:
     """the prefetchers were on
 
@@ -176,7 +183,7 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
         flagged = [run for run in runs if run.parsed and run.parsed.has("no_msr")]
         if flagged:
             random = any(run.parsed and run.parsed.has("random_access") for run in flagged)
-            yield Fault(level="warn", run=flagged[0], text="MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip
+            yield Fault(level="warn", run=flagged[0], text="the prefetchers were on: MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip
 
 
 def units(results: Results) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from reports import format as fmt
 from reports.checks import Fault
 from reports.checks._cells import by_cell, from_table, wide
 from reports.frames import Results, Run
-from reports.readings.poke import times
+from reports.readings.poke import first, times
 
 
 def clock(results: Results) -> Iterator[Fault]:
@@ -18,7 +18,12 @@ def clock(results: Results) -> Iterator[Fault]:
         flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
         coarse = [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")]
         if coarse:
-            yield Fault(level="warn", run=coarse[0][0], text=coarse[0][1].text)
+            run, flag = coarse[0]
+            timer, median = first(run, "timer_overhead"), first(run, "latency", "p50")
+            title = f"the timer takes {fmt.quantity(timer, 'ns')} of {fmt.quantity(median, 'ns')}"
+            yield Fault(
+                level="warn", run=run, text=flag.text, title=title if flag.id == "timer_limited" else ""
+            )
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):

@@ -50,7 +50,7 @@ def _array_bytes(run: Run) -> float | None:
     return elements * (width or 8) if elements else None
 
 
-@check("S1", "error", "info")
+@check("S1", "error", "info", flags=("clock_ticks_low",), needs="topology")
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays that fit in the caches, or a clock too coarse for them
 
@@ -64,7 +64,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
     untold = [run for run in results.good("stream") if from_table(run) and "array_size" not in run.options]
     if untold:
         cells = fmt.plural(len(by_cell(untold)), "cell")
-        yield Fault(level="info", run=untold[0], cell=cells, text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
+        yield Fault(level="info", run=untold[0], cell=cells, runs=tuple(untold), text="the table tells no size of the arrays: whether they fit in the caches cannot be checked")  # fmt: skip
     for runs in by_cell(results.good("stream")).values():
         run = runs[0]
         size, machine = _array_bytes(run), run.session.topology
@@ -84,7 +84,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             yield Fault(level="error", run=run, text=text)
 
 
-@check("S2", "error")
+@check("S2", "error", needs="modules")
 def faster_than_memory(results: Results) -> Iterator[Fault]:
     """faster than the memory can be
 
@@ -118,7 +118,7 @@ def _asked_axes(run: Run) -> tuple[str, ...]:
     return () if is_captured(run) else run.point.axes
 
 
-@check("S3", "error", "warn")
+@check("S3", "error", "warn", flags=("threads_differ",), needs="topology")
 def threads_without_a_core(results: Results) -> Iterator[Fault]:
     """threads that share a core, or are not those that were asked for
 
@@ -153,7 +153,7 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
             unbound.append(run)
     for members in group_by(unbound, lambda r: (r.file, command_text(r))).values():
         cell = fmt.plural(len(members), "cell") if len(members) > 1 else ""
-        yield Fault(level="warn", run=members[0], cell=cell, text="the command sets OMP_NUM_THREADS and binds no thread")  # fmt: skip
+        yield Fault(level="warn", run=members[0], cell=cell, runs=tuple(members), text="the command sets OMP_NUM_THREADS and binds no thread")  # fmt: skip
 
 
 def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[str, int] | None:
@@ -233,7 +233,10 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
         for n, many in medians.items():
             if n > 1 and 1 in medians and many > 1.15 * n * medians[1]:
                 text = f"{fmt.number(many / medians[1])} × one thread with {n}"
-                yield Fault(level="warn", run=by_threads[n][0], text=text)
+                title = f"{n} threads make {text}"
+                yield Fault(
+                    level="warn", run=by_threads[n][0], text=text, title=title.removesuffix(f" with {n}")
+                )
 
 
 def units(results: Results) -> Iterator[Fault]:
@@ -253,6 +256,7 @@ def units(results: Results) -> Iterator[Fault]:
                     level="error", run=run,
                     text=f"{kernel}: {fmt.quantity(values['bandwidth'], 'B/s', 4)} × {fmt.quantity(values['time_min'], 'ns', 4)} ÷ "
                     f"{fmt.quantity(expected, 'B', 4)} = {fmt.number(values['time_min'] / took)}",
+                    title=f"{kernel}: rate × time is {fmt.number(values['time_min'] / took)} × the bytes of the arrays",
                 )  # fmt: skip
                 break
 

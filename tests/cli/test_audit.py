@@ -54,7 +54,8 @@ def test_a_report_begins_with_it(pinsweep: Cli, tmp_path: Path) -> None:
     page = (tmp_path / "t.html").read_text()
     assert (
         page.index('id="checks"')
-        < page.index("F1, cannot be true: more or fewer")
+        < page.index("I/Os in flight, ")
+        < page.index('href="#check-F1"')
         < page.index('id="storage"')
     )
 

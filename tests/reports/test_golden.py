@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +57,7 @@ def test_header_and_checks(built: page.Page) -> None:
         "checks": [
             f"{c.level} {c.subject} {c.text} ({c.counted})"
             for c in built.checks
-            if not re.match(r"[A-Z]\d", c.subject)  # what an audit finds has tests of its own
+            if not c.id  # what an audit finds has tests of its own
         ],
         "methods": list(built.methods),
     }

@@ -186,7 +186,7 @@ def test_titles_say_what_the_seeds_say(seeds_result: Path) -> None:
     assert numbers["STREAM Triad"] == ("23.2", "GB/s")
     assert numbers["Memory, peak"] == ("30.6", "GB/s")
     assert numbers["MPI, one way"] == ("190", "ns")
-    assert any("ran once per cell" in c.text for c in built.checks)
+    assert any("ran once per cell" in c.subject for c in built.checks)
 
 
 def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
@@ -448,8 +448,9 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     numbers = {n.name: n for n in built.key_numbers}
     assert numbers["STREAM Triad"].context.endswith("median of 12 hosts")
     assert not numbers["STREAM Triad"].unsteady
-    (skipped,) = [c for c in built.checks if c.subject == "Skipped: p"]
-    assert skipped.text == "place=other package on 12 hosts: no second package"
+    (skipped,) = [c for c in built.checks if c.subject.startswith("p: ") and "skipped" in c.subject]
+    assert (skipped.subject, skipped.text) == ("p: 1 cell skipped on 12 hosts.", "no second package.")
+    assert skipped.items == ("place=other package",)
 
 
 def test_very_many_runs_are_listed_by_cell(
@@ -529,9 +530,29 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     built = page.build(results)
 
     assert "G4" in {f.id for f in found}
-    said = [c.subject for c in built.checks[: len(found)]]
-    assert [s.split(":")[0].removesuffix(", cannot be true") for s in said] == [f.id for f in found]
+    said = built.checks[: len(found)]
+    assert [(c.id, c.level) for c in said] == [(f.id, f.level) for f in found]
+    assert all(c.subject.startswith(f.title) for c, f in zip(said, found, strict=True))
     assert all(len(row.stdout) < 3100 for row in built.runs)
+
+
+def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) -> None:
+    for file in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{file}.db", host="vm")
+        for size in ("1kB", "1MB"):
+            text = make.poke_text([52.0] * 2000, size=1000).replace(
+                '"overhead_ns": 20.0', '"overhead_ns": 28.0'
+            )
+            maker.add("tails", "poke", {"target": "memory", "bytes": size}, text, axes=("target", "bytes"))
+        maker.write()
+
+    built = page.build(frames.load([tmp_path / "a.db", tmp_path / "b.db"]))
+
+    timer = [c for c in built.checks if "timer" in (c.subject + c.text)]
+    assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
+    assert timer[0].subject == "Memory, 1000 B: the timer takes 28.0 ns of 52.0 ns; and 3 more, in 2 files."
+    assert timer[0].counted == "4 cells"
+    assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host
 
 
 def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
@@ -542,7 +563,7 @@ def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
     built = page.build(frames.load([maker.write()]))
 
     (check,) = [c for c in built.checks if c.items]
-    assert check.subject == "s: 14 runs failed"
+    assert (check.subject, check.text) == ("exit 1.", "s: 14 runs failed.")
     assert (len(check.items), check.counted) == (12, "14 runs, the first 12")
 
 
