@@ -6,6 +6,7 @@ readable and makes sense on `quantities.SAMPLE`; the rest is seen when it is exp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from orchestrator.model import Mark, Place, Sweep
 from orchestrator.place import problems as place_problems
 from orchestrator.quantities import QuantityError, Unresolved
 from orchestrator.tools import Option, ToolModule
-from orchestrator.yaml_nodes import BAD, Entries, NodeReader, nearest, seen, shown
+from orchestrator.yaml_nodes import BAD, Entries, NodeReader, is_plain, nearest, seen, shown
 from parsers.errors import UserError
 
 PLACE_KEYS: Final = ("name", "cpus", "memory", "spread")
@@ -28,6 +29,9 @@ MOST_CHECKED: Final = 5_000
 
 MOST_LISTED: Final = 20
 """Names in a hint. Longer lists are not read."""
+
+_BLANK_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s+([kmgtp]i?b?|b)\s*", re.IGNORECASE)
+"""A size as people write it and no tool reads it."""
 
 Axes = Mapping[str, tuple[Any, ...]]
 
@@ -79,11 +83,31 @@ class OptionReader:
             nodes = [node]
             if isinstance(node, SequenceNode):
                 nodes = self.reader.items(node, self.shown_key(key), "values")
+            elif name != "place" and is_plain(node) and "," in node.value:
+                words = ", ".join(part.strip() for part in node.value.split(","))
+                self.wrong(
+                    key,
+                    f"{shown(node.value)} is one value",
+                    f'a list has brackets: [{words}]; if one value is meant: "{node.value}"',
+                    node,
+                )
+                continue
             values = [self._value(name, item, key) for item in nodes]
+            if part == "matrix" and name != "place":
+                self._once(nodes, key)
             if name == "place":
                 self._names_differ([v for v in values if v is not BAD], key)
             found[name] = tuple(v for v in values if v is not BAD)
         return found
+
+    def _once(self, nodes: Sequence[Node], key: str) -> None:
+        """Report a value that is written twice. Two ways to write one value, and ranges that overlap, are one cell (`expand`)."""
+        before = set()
+        for node in nodes:
+            if isinstance(node, ScalarNode) and (node.value, node.style) in before:
+                hint = "write each value once; `repeats` says how often a cell is measured"
+                self.wrong(key, f"{node.value} is there twice", hint, node)
+            before.add((node.value, node.style) if isinstance(node, ScalarNode) else None)
 
     def walk_together(self, walks: Axes) -> None:
         """Check that the axes of `zip` have one length, the same on every machine."""
@@ -188,6 +212,8 @@ class OptionReader:
         else:
             listed = f"it has {', '.join(self.options)}" if len(self.options) <= MOST_LISTED else ""
             near = nearest(name, ("place", *self.options))
+            if isinstance(node, ScalarNode) and not node.value:  # what `{iodepth: 1,4,8}` is to YAML
+                near = near or f"a list has brackets: [1, {name}]"
             self.wrong(key, f"{self.name} has no option {shown(name)}", near or listed)
         return False
 
@@ -217,6 +243,9 @@ class OptionReader:
     def _right(self, name: str, raw: Any, node: Node, key: str) -> bool:  # noqa: ANN401
         """Check a value by itself."""
         option = self.option(name)
+        if name in self.options and (blank := _BLANK_SIZE.fullmatch(str(raw))):
+            self.wrong(key, f"{shown(raw)} has a blank in it", f"{blank[1]}{blank[2]}, without a blank", node)
+            return False
         try:
             values = expand.resolve(name, option, raw, quantities.SAMPLE)
         except QuantityError as error:

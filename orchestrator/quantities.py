@@ -231,7 +231,12 @@ def _term(text: str, percent_of: str) -> Term:
     factor, name = (Fraction(match[1]), match[2]) if match else (Fraction(1), text)
     if not _NAME.fullmatch(name):
         together = "".join(text.split())
-        hint = f"{together}, without a blank" if _LITERAL.fullmatch(together) else ""
+        several = re.findall(r"[^\s,;]+", text)
+        hint = ""
+        if len(several) > 1 and all(map(_LITERAL.fullmatch, several)):
+            hint = f"a list has brackets: [{', '.join(several)}]"
+        elif _LITERAL.fullmatch(together):
+            hint = f"{together}, without a blank"
         if re.fullmatch(rf"({_NUMBER}\w*,)+{_NUMBER}\w*", together):
             hint = f"a list is written [{text}]"
         raise QuantityError(f"{text!r} is not a number", hint)

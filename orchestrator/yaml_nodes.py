@@ -97,7 +97,7 @@ def compose(
         what = f"holds the character U+{int(error.character):04X}, which YAML does not allow"
         raise ExperimentError([Mistake(mark=mark, key="", what=what)]) from error
     except yaml.MarkedYAMLError as error:
-        what, hint = _syntax(error)
+        what, hint = _syntax(error, text.lstrip("\ufeff").splitlines())
         _stop(path, error.problem_mark or error.context_mark, what, hint)
     except (ValueError, OverflowError):  # PyYAML gives "\\UFFFFFFFF" to chr() as it is
         _stop(path, None, "an escape in quotes that is no character")
@@ -107,9 +107,12 @@ def compose(
     return root
 
 
-def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, str]:
+def _syntax(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str]:
     """Put PyYAML's words for people who do not know its inside."""
     problem = str(error.problem or error)
+    if indented := _indented(error, lines):
+        return indented
+    opened = f"; it begins in line {error.context_mark.line + 1}" if error.context_mark else ""
     for words, what, hint in (
         (r"'\t'", "a tab, where YAML allows blanks only", "indent with blanks"),
         ("but found another document", "a second document begins here", "one file is one experiment: remove the `---`"),
@@ -117,10 +120,36 @@ def _syntax(error: yaml.MarkedYAMLError) -> tuple[str, str]:
         ("could not find expected ':'", "a line without `:` where a key is expected", "write `key: value`; a list's items begin with `- `"),
         ("found undefined alias", "an alias (*name) without its anchor (&name)", "a text that begins with * needs quotes"),
         ("found unexpected end of stream", "a quote or bracket that is never closed", ""),
+        ("expected ',' or", f"a [ or {{ that is not closed{opened}", "close it; a text that holds any of , [ ] { } needs quotes"),
+        ("could not determine a constructor", "a tag that begins with !", "write the value alone"),
+        ("that cannot start any token", "a sign that no value begins with", "put the text in quotes"),
     ):  # fmt: skip
         if words in problem:
             return what, hint
     return f"not YAML: {problem}", ""
+
+
+def _indented(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[str, str] | None:
+    """Say that a line begins in another column than those it belongs to, if that is what PyYAML stumbled over."""
+    problem, mark = str(error.problem), error.problem_mark
+    if mark is None or mark.line >= len(lines):
+        return None
+    what = "begins in another column than the lines that it belongs to"
+    if "expected <block end>" in problem and error.context_mark is not None:
+        block = error.context_mark
+        return (
+            what,
+            f"the lines of one block begin in one column: those from line {block.line + 1} on in column {block.column + 1}",
+        )
+    above = next((line for line in reversed(lines[: mark.line]) if line.strip(" ")), "")
+    column, own = (len(line) - len(line.lstrip(" ")) for line in (above, lines[mark.line]))
+    if (
+        "mapping values are not allowed" in problem
+        and own > column
+        and re.match(r"\s*[^\s#]+:\s+[^\s#|>]", above)
+    ):
+        return what, f"the line above begins in column {column + 1}, and has its value already"
+    return None
 
 
 def _count(root: Node, path: str) -> None:
@@ -214,6 +243,7 @@ class NodeReader:
         if not isinstance(node, MappingNode):
             self.wrong(node, key, f"{seen(node)} where `key: value` lines belong")
             return {}
+        self._untagged(node, key, "map")
         entries: Entries = {}
         for name_node, value in node.value:
             name = name_node.value if isinstance(name_node, ScalarNode) else ""
@@ -249,22 +279,30 @@ class NodeReader:
         if not isinstance(node, SequenceNode):
             self.wrong(node, key, f"{seen(node)} where a list of {of} belongs")
             return []
+        self._untagged(node, key, "seq")
         if not node.value:
             self.wrong(node, key, "is empty", "remove it, or fill it")
         return list(node.value)
+
+    def _untagged(self, node: Node, key: str, usual: str) -> bool:
+        if node.tag == f"tag:yaml.org,2002:{usual}":
+            return True
+        tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+        self.wrong(
+            node,
+            key,
+            f"the tag {tag} is not used here",
+            "write the value alone"
+            + ("" if tag.startswith("!!") else "; a text that begins with ! needs quotes"),
+        )
+        return False
 
     def scalar(self, node: Node, key: str, *, switch: bool = False) -> Any:  # noqa: ANN401
         """Return a str, int, float or bool, or BAD. `switch`: on, off, yes and no are booleans here."""
         if not isinstance(node, ScalarNode):
             self.wrong(node, key, f"{seen(node)} where one value belongs")
             return BAD
-        if node.tag != "tag:yaml.org,2002:str":
-            self.wrong(
-                node,
-                key,
-                f"the tag {node.tag.replace('tag:yaml.org,2002:', '!!')} is not used here",
-                "write the value alone",
-            )
+        if not self._untagged(node, key, "str"):
             return BAD
         text = node.value
         if found := _UNFIT.search(text):
@@ -332,6 +370,11 @@ def _trap(text: str) -> tuple[str, str] | None:
     if too_large or (_FLOAT.fullmatch(text) and float(text) in (float("inf"), float("-inf"))):
         return f"{text[:20]}{'…' * (len(text) > 20)} is too large a number", "in quotes it is a text"
     return None
+
+
+def is_plain(node: Node) -> bool:
+    """Tell whether a node is a value without quotes."""
+    return isinstance(node, ScalarNode) and node.style in _PLAIN_STYLE
 
 
 def seen(node: Node) -> str:

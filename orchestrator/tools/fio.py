@@ -119,6 +119,11 @@ _NAME = re.compile(r"/[\w./+@%=:,~ -]*[\w./+@%=:,~-]")
 
 DEFAULT_SIZE = "256M"
 DEFAULT_RUNTIME_S = 10.0
+_PER_DIRECTION = frozenset(
+    {"bs", "ba", "bsrange", "percentage_random", "rate", "rate_min", "rate_iops", "rate_iops_min"}
+)
+"""Options of one value, or of one each for reads, writes and trims, with commas between."""
+
 _NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)?")
 _TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -172,6 +177,13 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = str(value)
         if kind in ("int", "size") and not _NUMERIC.fullmatch(text):
             found.append((name, f"{text!r} is not a number that fio reads (8, 4k, 1M, 4k,16k, 10%)"))
+        elif kind == "int" and "," in text and _canonical(name) not in _PER_DIRECTION:
+            found.append(
+                (
+                    name,
+                    f"{text!r} is several numbers; a list of values has brackets and stands under `matrix`",
+                )
+            )
         elif kind == "seconds" and seconds(text) is None:
             found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
         elif any(sign in text for sign in "\n\0$`;#") and name != "filename":

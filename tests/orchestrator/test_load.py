@@ -310,6 +310,26 @@ order: listd
         (fio("zip: {numjobs: 1..cores, bs: [4k]}"), "3:7: zip.numjobs: 1..cores is longer on one machine than on another | list the values"),
         (fio("matrix: {bs: [4k]}\nzip: {bs: [8k]}"), "4:7: zip.bs: is an axis of the matrix, too | an option varies in one place"),
         (fio("matrix: {iodepth: [1, 2]}\nexclude: [{iodepth: 1..2}]"), "1:1: exclude: takes away every cell of the sweep"),
+        (fio("matrix:\n  iodepth: 1,4,8"), '4:12: matrix.iodepth: \'1,4,8\' is one value | a list has brackets: [1, 4, 8]; if one value is meant: "1,4,8"'),
+        (fio("matrix: {iodepth: 1,4}"), "3:21: matrix.4: fio has no option '4' | a list has brackets: [1, 4]"),
+        (fio("fixed:\n  iodepth: 1,4"), ("4:3: fixed.iodepth: '1,4' is several numbers; a list of values has brackets and stands under `matrix` | "
+         "iodepth: Number of IO buffers to keep in flight")),
+        ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),
+        (fio("matrix: {iodepth: [1, 4, 4]}"), "3:26: matrix.iodepth: 4 is there twice | write each value once; `repeats` says how often a cell is measured"),
+        (fio("fixed: {size: 1 G}"), "3:15: fixed.size: '1 G' has a blank in it | 1G, without a blank"),
+        ("schema: 1\ntool: mlc\nfixed: {mode: idle_latency, b: 64 m}", "3:32: fixed.b: '64 m' has a blank in it | 64m, without a blank"),
+        # tags
+        (fio("fixed: {rw: !foo randread}"), "3:13: fixed.rw: the tag !foo is not used here | write the value alone; a text that begins with ! needs quotes"),
+        (fio("fixed: !foo {rw: randread}"), "3:8: fixed: the tag !foo is not used here | write the value alone; a text that begins with ! needs quotes"),
+        (fio("matrix: {iodepth: !!set [1, 4]}"), "3:19: matrix.iodepth: the tag !!set is not used here | write the value alone"),
+        # indents
+        (fio("fixed:\n  rw: randread\n   bs: 4k"), ("5:6: begins in another column than the lines that it belongs to | "
+         "the line above begins in column 3, and has its value already")),
+        (fio("matrix:\n iodepth: [1]\n  bs: [4k]"), ("5:3: begins in another column than the lines that it belongs to | "
+         "the lines of one block begin in one column: those from line 4 on in column 2")),
+        (fio("matrix:\n  iodepth:\n  - 1\n - 2"), ("6:2: begins in another column than the lines that it belongs to | "
+         "the lines of one block begin in one column: those from line 1 on in column 1")),
+        (fio("matrix: {iodepth: [1, 4"), "3:24: a [ or { that is not closed; it begins in line 3 | close it; a text that holds any of , [ ] { } needs quotes"),
         # include, exclude
         (fio("matrix: {bs: [4k]}\nexclude: [{iodepth: 1}]"), "4:12: exclude[1].iodepth: is no axis of this sweep | axes: bs"),
         (fio("exclude: [{iodepth: 1}]"), "3:12: exclude[1].iodepth: is no axis of this sweep | it has none"),
