@@ -108,23 +108,14 @@ def _head(results: Results, path: Path) -> str:
 
 
 def _axes(runs: Sequence[Run]) -> list[str]:
-    """Return what tells the cells apart: the axes, and options that differ between cells of the same labels (the text was edited)."""
-    axes = list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
-    for alike in group_by(runs, lambda r: tuple(map(str, r.point.labels().items()))).values():
-        names = dict.fromkeys(name for run in alike for name in run.point.options if name not in axes)
-        axes += [n for n in names if len({str(run.point.options.get(n)) for run in alike}) > 1]
-    return axes
-
-
-def _value(run: Run, axis: str) -> object:
-    return run.point.labels().get(axis, run.point.options.get(axis))
+    return list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
 
 
 def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
     cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
-    return sorted(cells, key=lambda c: [frames.natural(_value(c[0], axis)) for axis in axes])
+    return sorted(cells, key=lambda c: [frames.natural(c[0].point.labels().get(axis)) for axis in axes])
 
 
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
@@ -142,7 +133,8 @@ def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members in cells[:_MOST_LINES]:
-        values = ("" if (v := _value(members[0], axis)) is None else str(v) for axis in axes)
+        labels = members[0].point.labels()
+        values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])

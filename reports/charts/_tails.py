@@ -103,14 +103,17 @@ def pooled(
         name=name, target=target, buckets=together, mean=mean, deviation=deviation,
         largest=max(own.get("max") or max(buckets).middle for _, buckets, own in members), step=step,
         runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
-        told=tuple({**_told(buckets), **own} for _, buckets, own in members),
+        told=tuple(_told(buckets, own) for _, buckets, own in members),
     )  # fmt: skip
 
 
-def _told(buckets: Sequence[Bucket]) -> dict[str, float]:
+def _told(buckets: Sequence[Bucket], own: Mapping[str, float]) -> dict[str, float]:
+    """Return what a run's buckets tell, and over it what its tool does. One sample has no deviation."""
     mean, deviation = derive.moments(buckets)
     found = {statistic: derive.quantile(buckets, share) for statistic, share, _ in _SHARES}
-    return {"mean": mean, "sd": deviation} | {name: v for name, v in found.items() if v is not None}
+    told = {"mean": mean, "sd": deviation, **found, **own}
+    alone = sum(b.n for b in buckets) < 2
+    return {name: v for name, v in told.items() if v is not None and not (alone and name == "sd")}
 
 
 def counted(found: Sequence[Distribution]) -> str:

@@ -108,5 +108,7 @@ def _over(repeats: Iterable[Mapping[T, float]]) -> dict[T, float]:
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    median = first(parsed, "latency", "p50")
-    return None if median is None else ("ns", median)
+    """Return the time of all files together, else the median of the first operation."""
+    total = first(parsed, "total_time")
+    value = total or next(iter(latencies(parsed).values()), {}).get("p50")
+    return None if value is None else ("ns", value)

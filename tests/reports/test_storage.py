@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports import format as fmt
-from reports import frames, page, terminal
+from reports import frames, page
 from reports.model import Figure, Table
 from reports.numbers import numbers
 
@@ -57,6 +57,7 @@ def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> Non
         ("files, 1000 of 10 kB, write", "3\u2009000"),
         ("files, 1000 of 10 kB, read", "3\u2009000"),
     ]
+    assert column(table, "SD")[:2] == [fmt.NOTHING] * 2  # of one file a run
     assert totals.title == "Time of all files together"
     assert column(totals.tables[0], "Median over repeats") == ["12.0 ms", "4.00 ms", "600 ms", "200 ms"]
 
@@ -157,24 +158,6 @@ def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
 
     assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell; ")
     assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub
-
-
-# --- the terminal ------------------------------------------------------------------------------------------
-
-
-def test_show_tells_cells_apart_by_an_edited_option(make: Any, tmp_path: Path) -> None:
-    maker = make.Maker(tmp_path / "f.db")
-    for count in (2000, 100):
-        for size in (2**20, 2**30):
-            options = {"target": "memory", "bytes": size, "count": count}
-            maker.add("s", "poke", options, make.poke_text(make.sample(count, 270)), axes=("bytes",))
-
-    lines = terminal.show_result(maker.write()).splitlines()
-
-    assert [line.split() for line in lines if "bytes" in line] == [["bytes", "count"]]
-    assert [line.split()[:2] for line in lines if "median" in line] == [
-        ["1048576", "100"], ["1048576", "2000"], ["1073741824", "100"], ["1073741824", "2000"],
-    ]  # fmt: skip
 
 
 # --- fio ---------------------------------------------------------------------------------------------------
