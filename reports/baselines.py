@@ -20,10 +20,11 @@ from typing import Any, Final
 from orchestrator.store import Session, open_result
 from orchestrator.yaml_nodes import nearest
 from parsers.errors import UserError
-from reports import format as fmt
 from reports.files import copy_result
+from reports.frames import Machine
 from reports.inputs import result_files
 from reports.nodes import folded
+from reports.sessions import SessionKey, counted, timeline
 
 ENOUGH_SESSIONS: Final = 5
 """Sessions from which on the session-to-session spread is learnt; below, it is assumed."""
@@ -40,6 +41,7 @@ class Baseline:
     name: str
     files: tuple[Path, ...]
     sessions: tuple[Session, ...]  # oldest first
+    evidence: int  # how many they count as: what one boot did within an hour is one
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -47,7 +49,7 @@ class Baseline:
 
     @property
     def said(self) -> str:
-        return said(len(self.sessions))
+        return said(len(self.sessions), self.evidence)
 
     def as_json(self) -> dict[str, Any]:
         """Return {name, first, last, nodes, files: [path], sessions: [{host, started_utc, kernel}]}."""
@@ -64,11 +66,9 @@ class Baseline:
         }
 
 
-def said(sessions: int) -> str:
+def said(sessions: int, evidence: int) -> str:
     """Return the words of a verdict's line: "baseline of 3 sessions, τ assumed"."""
-    return f"baseline of {fmt.plural(sessions, 'session')}" + (
-        ", τ assumed" if sessions < ENOUGH_SESSIONS else ""
-    )
+    return f"baseline of {counted(sessions, evidence)}{', τ assumed' if evidence < ENOUGH_SESSIONS else ''}"
 
 
 def folder() -> Path:
@@ -117,16 +117,22 @@ def resolve_any(word: str) -> list[Path]:
 def load(name: str) -> Baseline:
     """Return a baseline with its sessions. Raises UserError if there is none of that name, or one of its files is damaged."""
     files = resolve(name)
-    sessions: list[Session] = []
+    sessions: dict[SessionKey, Machine] = {}
     for path in files:
         try:
             with open_result(path) as result:
-                sessions += result.sessions()
+                found = result.sessions()
+                sessions |= {(path.name, s.session): Machine(file=path.name, session=s) for s in found}
         except UserError as error:
             hint = f"delete that file, or `pinsweep baseline remove {name}`"
             raise UserError(error.place, error.cause, hint) from error
-    sessions.sort(key=lambda s: s.started_utc)
-    return Baseline(name=name, files=tuple(files), sessions=tuple(sessions))
+    when = timeline(sessions.values())
+    return Baseline(
+        name=name,
+        files=tuple(files),
+        sessions=tuple(sessions[key].session for key in when),
+        evidence=len({one.evidence for one in when.values()}),
+    )
 
 
 def add(name: str, paths: Sequence[Path]) -> Baseline:

@@ -24,11 +24,11 @@ from reports import fingerprint as prints
 from reports import format as fmt
 from reports import naming, numbers
 from reports.fingerprint import Fingerprint
-from reports.frames import LEFT_OUT, Results, Run, natural
+from reports.frames import LEFT_OUT, Machine, Results, Run, natural
 from reports.grouping import group_by
 from reports.matching import CellOfSide, Matching, Pair, Unmatched, absence, cells, match
 from reports.numbers import QUANTILES, Buckets, Name, Number
-from reports.sessions import SessionKey, When, timeline
+from reports.sessions import SessionKey, When, clock_warnings, timeline
 from reports.verdicts import distribution
 from reports.verdicts.decide import judge
 from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
@@ -51,6 +51,11 @@ class Side:
     @property
     def sessions(self) -> frozenset[SessionKey]:
         return frozenset(_session(run) for run in self.runs)
+
+    @property
+    def machines(self) -> list[Machine]:
+        wanted = self.sessions
+        return [m for m in self.results.machines if (m.file, m.session.session) in wanted]
 
     @property
     def evidence(self) -> int:
@@ -244,14 +249,9 @@ class Comparison:
 
     @property
     def clocks(self) -> tuple[str, ...]:
-        """The sessions whose clock was set: "session 2 of a.db: its clock was 5 h ahead of …"."""
-        wrong = {
-            (of.results.paths[file], number): f"session {number} of {file}: {of.when[file, number].stepped}"
-            for of in (self.a, self.b)
-            for file, number in sorted(of.sessions)
-            if of.when[file, number].stepped
-        }
-        return tuple(wrong.values())
+        """What is said of sessions whose clock was set."""
+        told = (text for of in (self.a, self.b) for text in clock_warnings(of.machines, of.when))
+        return tuple(dict.fromkeys(told))
 
     def fails(self, verdicts: Collection[str]) -> bool:
         """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
@@ -353,7 +353,9 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
-    facts = prints.fingerprint(_sessions(a), _sessions(b)) | prints.programs(a.runs, b.runs)
+    facts = prints.fingerprint(*([m.session for m in of.machines] for of in (a, b))) | prints.programs(
+        a.runs, b.runs
+    )
     rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=worst_first))
     return Comparison(
         a=a,
@@ -657,11 +659,6 @@ def _words(tool: str, name: Name) -> frozenset[str]:
         return frozenset({"derived"})
     metric = name.quantity.lower()
     return frozenset({metric, *metric.split(), tool, name.kind.lower()} - {""})
-
-
-def _sessions(of: Side) -> list[Any]:
-    wanted = of.sessions
-    return [m.session for m in of.results.machines if (m.file, m.session.session) in wanted]
 
 
 # --- rows --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from reports.columns import columns, printable
 from reports.comparison import Comparison, ModeShift, Row, Side
 from reports.grouping import group_by
 from reports.matching import Unmatched
+from reports.sessions import counted
 from reports.verdicts.model import TauSource, Verdict
 
 WIDTH: Final = 80
@@ -209,9 +210,7 @@ def side(side: Side) -> str:
     hosts = fmt.words(side.hosts[:3]) + (
         f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
     )
-    sessions = fmt.plural(len(side.sessions), "session")
-    if side.evidence < len(side.sessions):
-        sessions += f" (one boot within an hour: count as {side.evidence})"
+    sessions = counted(len(side.sessions), side.evidence)
     text = f"{side.title}: {hosts}, {sessions}, {fmt.plural(len(side.runs), 'run')}"
     bad = Counter(
         r.record.status if not r.unreadable else "unreadable" for r in (*side.left_out, *side.failed)

@@ -70,6 +70,12 @@ def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
     return known, [f"{said}, left out"]
 
 
+def counted(sessions: int, evidence: int) -> str:
+    """Return "3 sessions (one boot within an hour: count as 1)"."""
+    fewer = f" (one boot within an hour: count as {evidence})" if evidence < sessions else ""
+    return f"{fmt.plural(sessions, 'session')}{fewer}"
+
+
 def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
     """Return a sentence for each session whose wall clock is not to be believed, the first few."""
     told = [
