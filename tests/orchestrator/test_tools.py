@@ -349,10 +349,13 @@ class TestCommand:
         options = {"command": "{which} 1", "which": "nosuchprogram", "metrics": self.METRICS}
 
         with pytest.raises(Refused, match="nosuchprogram: no program of that name"):
-            build("command", options, find=lambda name: "/bin/echo" if name == "echo" else "")
-        assert build("command", {**options, "which": "echo"}, find=lambda _: "/bin/echo").argv[0] == "echo"
+            build("command", options, find=lambda name, path=None: "/bin/echo" if name == "echo" else "")
+        assert (
+            build("command", {**options, "which": "echo"}, find=lambda _, path=None: "/bin/echo").argv[0]
+            == "echo"
+        )
         with_path = {**options, "env": {"PATH": "/opt/mine"}}
-        assert build("command", with_path, find=lambda _: "").argv[0] == "nosuchprogram"
+        assert build("command", with_path, find=lambda _, path=None: "").argv[0] == "nosuchprogram"
 
     @pytest.mark.parametrize(
         "options",
