@@ -43,7 +43,7 @@ def findings(facts: Mapping[str, Any]) -> list[Finding]:
             "wait, or end it (top)",
         )
     governor = facts.get("governor")
-    if governor and "performance" not in str(governor):
+    if governor not in (None, "", "performance"):  # also "performance (54), powersave (2)"
         add(
             "warn",
             f"CPU frequency governor is {governor}",
@@ -95,7 +95,7 @@ def findings(facts: Mapping[str, Any]) -> list[Finding]:
         )
     if facts.get("smt") == "on":
         add("info", "SMT is on", "two threads share a core; selectors take one PU per core first")
-    if facts.get("hypervisor"):
+    if facts.get("hypervisor") not in (None, "", "none"):
         add(
             "info",
             f"a virtual machine ({facts['hypervisor']})",

@@ -99,8 +99,11 @@ class Report:
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the nodes that lack it
     warnings: tuple[str, ...]
     rerun: Mapping[str, tuple[str, ...]]  # node → sweeps to run again before anybody is accused
-    sessions: Mapping[str, tuple[Session, ...]]  # node → its sessions
+    sessions: Mapping[
+        str, tuple[Session, ...]
+    ]  # node → its sessions, the earliest first; of those of one hour the last
     files: Mapping[str, tuple[str, ...]]  # node → its result files, by their short names
+    times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow
 
     @property
@@ -192,6 +195,7 @@ def build(
         rerun=_rerun(ordered, everywhere, collected),
         sessions=nodes.sessions,
         files=nodes.files,
+        times=nodes.times,
         threshold=threshold,
     )  # fmt: skip
 
@@ -237,7 +241,11 @@ class _Nodes:
                 self.names |= {key: names[kind] for key, _ in same}
                 groups.setdefault(kind, []).append(names[kind])
         by_name = group_by(of, self.names.__getitem__)
-        self.sessions = {name: tuple(of[key][0].session for key in by_name[name]) for name in sorted(by_name)}
+        self.sessions = {
+            name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())
+            for name in sorted(by_name)
+        }
+        self.times = min(w.at for w in self.when.values()), max(w.at for w in self.when.values())
         self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
         self.groups = dict(sorted(groups.items(), key=lambda g: (-len(g[1]), g[0].name)))
 

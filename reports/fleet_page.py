@@ -17,6 +17,7 @@ from reports.frames import short_names
 from reports.grouping import group_by
 from reports.model import KeyNumber, Table
 from reports.nodes import folded
+from reports.sessions import minute
 
 _MOST_SUSPECTS = 60
 _NAMED = 12
@@ -153,8 +154,7 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
             "Kernel",
             "; ".join(kernels[:4]) + (f"; and {len(kernels) - 4} more" if len(kernels) > 4 else ""),
         )
-    times = sorted(s.started_utc for own in report.sessions.values() for s in own)
-    first, last = (f"{t[:10]} {t[11:16]} UTC" for t in (times[0], times[-1]))
+    first, last = (f"{minute(at)} UTC" for at in report.times)
     yield "Measured", first if first == last else f"{first} to {last}"
     files = sum(len(own) for own in report.files.values())
     yield (

@@ -9,7 +9,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from orchestrator.store import Session
 from reports import fingerprint, series, ways
@@ -17,7 +16,7 @@ from reports.fingerprint import Difference, Fingerprint
 from reports.frames import Machine, Results, Run
 from reports.grouping import group_by
 from reports.series import Series
-from reports.sessions import SessionKey, When, clock_warnings, of_hosts, timeline
+from reports.sessions import SessionKey, When, clock_warnings, minute, of_hosts, timeline
 from reports.verdicts.history import MATTERS, Change, changes, is_worse
 
 LEAST = 10
@@ -37,8 +36,7 @@ class Moment:
 
     @property
     def minute(self) -> str:
-        """Return "2026-09-27 03:00", UTC."""
-        return f"{datetime.fromtimestamp(self.at, UTC):%Y-%m-%d %H:%M}"
+        return minute(self.at)
 
     @property
     def date(self) -> str:

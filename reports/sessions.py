@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from orchestrator.store import Session
@@ -36,6 +36,11 @@ class When:
     at: float  # s since 1970, by the clock that is most likely right; 0: not known
     evidence: SessionKey  # the first session of its boot in that hour: the same for all that are one piece of evidence
     stepped: str = ""  # why its wall clock is not to be believed
+
+
+def minute(at: float) -> str:
+    """Return "2026-09-27 03:00", UTC, of seconds since 1970."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
 
 
 def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:

@@ -117,7 +117,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     judged = fmt.plural(len(group.nodes) - len(of["unknown"]), "node")
     where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
     if several:
-        where = f" among {judged} of {dict(group.hardware.facts)['processor'] or 'one kind'}"
+        where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if suspicious:

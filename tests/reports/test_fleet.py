@@ -331,6 +331,31 @@ def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(
     assert "triangle at the edge" in figure.sub
 
 
+def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> None:
+    some.nodes(range(1, 10), sessions=3)
+    half = {"memory_bytes": 8 * 2**30}
+    some.nodes(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
+    figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    assert [f.title for f in figures] == [
+        "None among 9 nodes with memory 16 GiB is slow",
+        "One among 9 nodes with memory 8 GiB is slow",
+    ]
+
+
+def test_the_page_counts_pieces_of_evidence_and_tells_sound_times(some: Fleet) -> None:
+    some.nodes(range(1, 9))
+    boot = [{"boot_id": "b", "uptime_s": up} for up in (10.0, 20.0, 86400.0)]
+    for facts in boot:
+        some.add("node009", 0.2, facts=facts)
+    with sqlite3.connect(some.files[-3]) as db:
+        db.execute("UPDATE session SET started_utc = '2015-01-01T00:00:00+00:00'")
+    report = some.report()
+    page = fleet_page.build(report, title="t", links={})
+    assert len(report.sessions["node009"]) == max(o.found.runs for o in report.odd) == 2
+    assert dict(page.provenance)["Sessions"] == "10 in 11 result files"
+    assert "2015" not in dict(page.provenance)["Measured"]
+
+
 def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: Any) -> None:
     some.nodes(range(1, 10))
     maker = make.Maker(some.folder / "dead.db", host="node010")
