@@ -93,11 +93,13 @@ def short(text: str) -> str:
 
 def lines(facts: Mapping[str, Any]) -> dict[str, str]:
     """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded."""
-    found: dict[str, list[str]] = {}
-    for fact in FACTS:
+
+    def said(fact: Fact) -> str:
         text = fact.text(facts)
-        found.setdefault(fact.line, []).append(f"{fact.words} {text}" if text and fact.named else text)
-    return {line: ", ".join(filter(None, texts)) for line, texts in found.items() if line}
+        return f"{fact.words} {text}" if text and fact.named else text
+
+    names = dict.fromkeys(fact.line for fact in FACTS if fact.line)
+    return {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
 
 
 # --- memory modules ----------------------------------------------------------------------------------------

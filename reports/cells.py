@@ -28,7 +28,7 @@ def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
         same = [cell.point for cell in cells]
         if len({cell.experiment for cell in cells}) < 2 and not any(AS_NEW in p.options for p in same):
             continue
-        flat = {point.point_id: dict(_flat(point)) for point in same}
+        flat = {point.point_id: dict(flat(point)) for point in same}
         names = dict.fromkeys(name for own in flat.values() for name in own)
         differing = [n for n in names if len({canonical_json(own.get(n)) for own in flat.values()}) > 1]
         for point in same:
@@ -41,7 +41,7 @@ def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
     return found
 
 
-def _flat(point: Point) -> Iterable[tuple[str, Any]]:
+def flat(point: Point) -> Iterable[tuple[str, Any]]:
     """Give the options and what they hold: ("count", 100), ("metrics.rate.unit", "MB/s"), ("place", "local"), ("place.cpus", "core 0")."""
     yield from _leaves("", point.options)
     if point.place is not None:

@@ -227,7 +227,7 @@ class _Nodes:
         of = {key: of[key] for key in self.when}  # the earliest first
         self.warnings = [*left_out, *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
-        groups: dict[Hardware, list[str]] = {}
+        rows: list[tuple[Hardware, str]] = []
         for host, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
             by_kind = group_by(own, lambda item: item[1][1])
             names = _names(host, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
@@ -239,7 +239,7 @@ class _Nodes:
                 )
             for kind, same in by_kind.items():
                 self.names |= {key: names[kind] for key, _ in same}
-                groups.setdefault(kind, []).append(names[kind])
+                rows.append((kind, names[kind]))
         by_name = group_by(of, self.names.__getitem__)
         self.sessions = {
             name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())
@@ -247,7 +247,8 @@ class _Nodes:
         }
         self.times = min(w.at for w in self.when.values()), max(w.at for w in self.when.values())
         self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
-        self.groups = dict(sorted(groups.items(), key=lambda g: (-len(g[1]), g[0].name)))
+        groups = sorted(group_by(rows, lambda row: row[0]).items(), key=lambda g: (-len(g[1]), g[0].name))
+        self.groups = {kind: [name for _, name in own] for kind, own in groups}
 
     def of(self, one: Series, members: Sequence[str]) -> Series:
         """Return what the nodes of a group say of a number."""
@@ -362,14 +363,22 @@ def _lacking(
 
 def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
     """Say in what a cell differs from the nearest of those that other nodes ran."""
-    own = ways.facts(cell.numbers[0])
-    theirs = [ways.facts(other.numbers[0]) for other in others]
-    nearest = min(range(len(others)), key=lambda i: len(ways.differing([own, theirs[i]])))
-    names = ways.differing([own, theirs[nearest]])[:4]
-    on = fmt.plural(len(others[nearest].nodes), "node")
-    return (
-        f"{fmt.words(ways.said(own, names))}, not {fmt.words(ways.said(theirs[nearest], names))} as on {on}"
-    )
+    told = [(_gap(cell, other), other) for other in others]
+    (own, theirs), other = min(told, key=lambda row: len(row[0][0]))
+    on = fmt.plural(len(other.nodes), "node")
+    return f"{fmt.words(own[:_MOST_GAPS])}, not {fmt.words(theirs[:_MOST_GAPS])} as on {on}"
+
+
+_MOST_GAPS: Final = 4
+
+
+def _gap(cell: _Cell, other: _Cell) -> tuple[list[str], list[str]]:
+    """Return what two cells are in which they differ: (["threads=32"], ["threads=64"]); of a number that both have, if any."""
+    words = {one.key.name.words: one for one in other.numbers}
+    pairs = [(one, words[one.key.name.words]) for one in cell.numbers if one.key.name.words in words]
+    own, theirs = map(ways.facts, pairs[0] if pairs else (cell.numbers[0], other.numbers[0]))
+    names = ways.differing([own, theirs])
+    return ways.said(own, names), ways.said(theirs, names)
 
 
 def _and_more(names: Sequence[str], noun: str) -> str:

@@ -20,7 +20,7 @@ from reports.sessions import SessionKey, When, clock_warnings, minute, of_hosts,
 from reports.verdicts.history import MATTERS, Change, changes, is_worse
 
 LEAST = 10
-"""Sessions that it takes to tell a step from an odd day: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
+"""Sessions that it takes to tell a step from day-to-day noise: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
 always, 4 and 4 never (the penalty outweighs them); of 10 and 3, nine in ten (40 draws each)."""
 
 

@@ -47,7 +47,7 @@ def sentence(report: Report) -> str:
     """Return the verdict in one sentence."""
     judged = [h for h in report.histories if h.judged]
     if not judged:
-        return f"Too few sessions: it takes {LEAST} to tell a change from an odd day."
+        return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
     if not report.steps:
         found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
         return "; ".join(filter(None, [found, few_text(report.histories)])) + "."
@@ -101,5 +101,5 @@ def _checks(report: Report) -> Iterable[page.Check]:
         yield page.Check(
             level="info",
             subject=f"{host}: {fmt.plural(sessions, 'session')}.",
-            text=f"It takes {LEAST} to tell a change from an odd day.",
+            text=f"It takes {LEAST} to tell a change from day-to-day noise.",
         )

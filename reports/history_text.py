@@ -20,7 +20,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         if host in report.short:
             blocks.append(
                 printable(
-                    f"{host}: {fmt.plural(len(moments), 'session')}; it takes {LEAST} to tell a change from an odd day"
+                    f"{host}: {fmt.plural(len(moments), 'session')}; it takes {LEAST} to tell a change from day-to-day noise"
                 )
             )
             continue

@@ -13,6 +13,7 @@ from typing import Final
 from orchestrator.cpulist import format_cpulist
 from orchestrator.model import Group
 from reports import format as fmt
+from reports.cells import flat
 from reports.frames import Run
 from reports.grouping import group_by
 from reports.series import Series
@@ -76,16 +77,16 @@ def told_apart(collected: Iterable[Series]) -> list[Series]:
 
 
 def facts(one: Series) -> dict[str, str]:
-    """Return all that tells a cell from another one of its sweep: options, place, program, way."""
+    """Return all that tells a number from one of its name: options, place, program, way, unit and direction."""
     run = one.values[0].run
-    options = {name: _text(value) for name, value in run.point.options.items() if name != "metrics"}
+    options = {name: _text(value) for name, value in flat(run.point)}
     made = way(run).words
     if (
         asked := options.get("threads")
     ) is not None:  # what was counted is news only where it is something else
         counted = made.pop("threads")
         made |= {"threads counted": counted} if counted != asked else {}
-    return {**options, "place": run.place, "program": one.key.program, **made}
+    return {**options, "program": one.key.program, **made, "unit": one.unit or "none", "better": one.better}
 
 
 def differing(several: Sequence[Mapping[str, str]]) -> list[str]:

@@ -78,7 +78,7 @@ def command(
         refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = frames.load(good) if good else None
-    loaded = frames.load(paths)
+    loaded = frames.load(sorted(paths))
     report = fleet.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
         click.echo(fleet_text.as_json(report), nl=False)
@@ -101,5 +101,5 @@ def command(
         text = fleet_text.confirm(report, again, via=via, folder=str(Path.cwd()))
         click.echo(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
-        click.echo(f"before anybody is accused: {printable(shlex.join([*again, '--confirm']))}", err=True)
+        click.echo(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
     return 1 if report.accused else 0

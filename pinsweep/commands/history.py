@@ -47,7 +47,7 @@ def command(
     """Say when the numbers of RESULT... (files, folders, globs) changed, and what changed on the machine then.
 
     The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
-    whole sessions, not odd days. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
+    whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
     """
     from reports import frames, history, history_text
     from reports.files import refuse_output
@@ -56,7 +56,7 @@ def command(
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
-    loaded = frames.load(paths)
+    loaded = frames.load(sorted(paths))
     report = history.build(loaded, threshold=threshold)
     click.echo(
         history_text.as_json(report)

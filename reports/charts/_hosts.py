@@ -40,7 +40,7 @@ def figures(results: Results) -> tuple[Figure, ...]:
 
     What is said of a host is what `pinsweep fleet` says of it.
     """
-    if not common.pooled([run for tool in results.tools for run in results.good(tool)]):
+    if not common.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
         return ()
     report = fleet.build(results)
     several = len(report.groups) > 1

@@ -239,6 +239,29 @@ def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
     assert one.reason in render.html(fleet_page.build(report, title="t", links={}))
 
 
+def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_path: Path) -> None:
+    files = []
+    for number in range(1, 21):
+        unit = "MB/s" if number <= 11 else "1/s"
+        metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": unit, "better": "higher"}}
+        maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number:02}")
+        maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {100 + number % 3}\n")
+        files.append(maker.write())
+    report = fleet.build(frames.load(files))
+    assert set(report.statuses.values()) == {"ok"}
+    names = [one.name for one, _ in report.groups[0].strips]
+    assert names == [
+        "zip, metrics.rate.unit=MB/s, unit=B/s: rate",
+        "zip, metrics.rate.unit=1/s, unit=1/s: rate",
+    ]
+    (one,) = report.unmatched
+    assert one.nodes == tuple(f"n{i}" for i in range(12, 21))
+    assert (
+        one.reason
+        == "metrics.rate.unit=1/s and unit=1/s, not metrics.rate.unit=MB/s and unit=B/s as on 11 nodes"
+    )
+
+
 def test_three_sessions_of_one_hour_are_one_and_no_verdict(some: Fleet) -> None:
     """A run that was stopped twice and continued."""
     some.nodes(range(1, 13))
