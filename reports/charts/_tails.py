@@ -39,9 +39,10 @@ class Distribution:
     step: float = 0.0  # ns: of the clock that timed them
 
     def repeats(self, statistic: str) -> Spread | None:
-        """Return what the repeats tell of a quantile or a moment: the number of compare and OpenMetrics, and its range."""
+        """Return what the repeats tell of a quantile or a moment: the number of compare and OpenMetrics, and its range. None where
+        some tell it and others have too few samples: beside the quantiles of them all it could lie in no order."""
         known = [own[statistic] for own in self.told if statistic in own]
-        return derive.spread(known) if known else None
+        return derive.spread(known) if len(known) == len(self.told) else None
 
     def at(self, statistic: str) -> float | None:
         """Return the median over the repeats."""
@@ -413,6 +414,6 @@ def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
         ),
         rows=tuple(rows),
         numeric=frozenset(range(1, 10)),
-        caption=f"{own if several else ''}A quantile is given where at least ten samples lie beyond it. A mode is a peak with 2 % of "
+        caption=f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it. A mode is a peak with 2 % of "
         "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak",
     )  # fmt: skip

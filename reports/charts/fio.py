@@ -107,7 +107,7 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     return found.sort_values(["at", *_RANKED], kind="stable")
 
 
-_RANKED = ["order", "kind", "direction", "which"]
+_RANKED = ["order", "kind", "verify", "direction", "which"]
 
 
 def _depth(run: Run, direction: str = "") -> int | None:
@@ -353,9 +353,12 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
     named = any(found["panel"])
     rows, within = [], []
     for (of, name, _), own in series:
-        middle = own.groupby("iodepth")[["iops", "p99"]].median()
-        points = list(middle.dropna().itertuples(index=False, name=None))
-        iops = dict(zip(middle.index, middle["iops"], strict=True))
+        cells = sorted(
+            (int(depth), at["iops"].median(), at["p99"].median(skipna=False))
+            for (depth,), at in groups(own, ["iodepth"])
+        )
+        points = [(rate, p99) for _, rate, p99 in cells if p99 == p99]
+        iops = {depth: rate for depth, rate, _ in cells}
         within.append([derive.within_slo(points, limit) for limit in LIMITS])
         rows.append(
             (
@@ -440,7 +443,10 @@ def _lines(
     processes have the range of fio's samples."""
     lines = []
     for name, short in known:
-        of = own[own["series"] == name].dropna(subset=what)
+        of = own[own["series"] == name]
+        of = of[
+            ~of["iodepth"].isin(of.loc[of[what].isna(), "iodepth"])
+        ]  # what only some repeats tell is not of the cell
         line = common.curve(
             name, zip(of["iodepth"].astype(float), of[what], strict=True), label=short, dashed=_is_mix(name)
         )
@@ -567,13 +573,13 @@ def _numbers(found: pd.DataFrame, term: str) -> Table:
     for (of, name, depth, *_), own in groups(
         found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
     ):  # fmt: skip
-        middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median()
+        middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
         rows.append(
             (
                 name, *([common.facet_title(of, option_value)] if named else []), fmt.whole(_known(depth)),
                 common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4),
-                *([fmt.number(own["iops_min"].min(), 4), fmt.number(own["iops_max"].max(), 4)] if has["iops_min"] else []),
+                *([fmt.number(own["iops_min"].min(skipna=False), 4), fmt.number(own["iops_max"].max(skipna=False), 4)] if has["iops_min"] else []),
                 *([moved.number(middle["bandwidth"])] if has["bandwidth"] else []),
                 common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
@@ -601,7 +607,7 @@ def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
 def _columns(has: Mapping[str, object]) -> Iterator[str]:
     """Say what the columns are that do not say it themselves."""
     if has["iops_min"]:
-        yield "IOPS min and max: the lowest and the highest of fio’s samples."
+        yield "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few."
     if has["busy"]:
         yield (
             "Utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe "

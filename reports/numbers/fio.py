@@ -186,9 +186,7 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> I
 
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
-    every = [
-        directions(parsed) for parsed in repeats
-    ]  # not the summaries: their bins take longer than the text
+    every = [_asked_for(parsed) for parsed in repeats]  # not the summaries: their bins take longer
     kinds = {_which(jobs(parsed)) for parsed in repeats}
     found = list(dict.fromkeys(direction for own in every for direction in own))
     if not found:
@@ -199,6 +197,12 @@ def headline(repeats: Sequence[Parsed]) -> str:
     name = found[0] if len(found) == 1 else "/".join(direction[0] for direction in found)
     mean = f", mean {which} {_beside(means, 'ns')}" if any(means) else ""
     return f"{name} {_beside(iops, 'IOPS')}{mean}"
+
+
+def _asked_for(parsed: Parsed) -> dict[str, list[Job]]:
+    """Return what did I/O but the reads that verify a write."""
+    found = directions(parsed).items()
+    return {of: own for of, own in found if of != "read" or not all(_only_writes(job.options) for job in own)}
 
 
 def _middle(values: Iterable[float | None]) -> float | None:
@@ -216,7 +220,7 @@ def _beside(values: Sequence[float | None], unit: str) -> str:
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
     """Return the bandwidth of the direction that moves most, without one its IOPS."""
-    every = _by_direction(jobs(parsed)).values()
+    every = _asked_for(parsed).values()
     moved = [_total(job.bandwidth for job in own) or 0.0 for own in every]
     rates = [_total(job.iops for job in own) or 0.0 for own in every]
     if any(moved):
@@ -254,9 +258,12 @@ def given(run: Run, name: str, default: Any = None, direction: str = "") -> set[
 
 def is_verify(run: Run, direction: str) -> bool:
     """Are these the reads with which a job that only writes verifies what it wrote?"""
-    told = {kind for name in ("rw", "readwrite") for kind in given(run, name, direction=direction) - {None}}
-    kinds = {str(kind).split(":")[0] for kind in told}
-    return direction == "read" and bool(kinds) and kinds <= {"write", "randwrite"}
+    own = directions(run).get(direction, ())
+    return direction == "read" and bool(own) and all(_only_writes(options(run, job)) for job in own)
+
+
+def _only_writes(told: Mapping[str, Any]) -> bool:
+    return str(told.get("rw") or told.get("readwrite")).split(":")[0] in ("write", "randwrite")
 
 
 def utilisation(run: Run) -> float | None:

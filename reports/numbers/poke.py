@@ -8,7 +8,7 @@ preempted samples make it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from parsers import poke
@@ -88,23 +88,20 @@ def histograms(run: Run | Parsed) -> list[tuple[Name, Buckets]]:
 
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return "median 184 ns, p99.9 883 ns", each the median over the repeats; of files "all together: write 8.30 ms, read 2.36 ms"."""
-    totals = _over({t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats)
+    totals = _over([{t.op: t.value for t in times(parsed) if t.metric == "total_time"} for parsed in repeats])
     if totals:
         return "all together: " + ", ".join(
             f"{op} {fmt.quantity(value, 'ns')}" for op, value in totals.items()
         )
-    told = _over(next(iter(latencies(parsed).values()), {}) for parsed in repeats)
+    told = _over([next(iter(latencies(parsed).values()), {}) for parsed in repeats])
     words = (("median", "p50"), ("p99.9", "p99.9"))
     return ", ".join(f"{word} {fmt.quantity(told[of], 'ns')}" for word, of in words if of in told)
 
 
-def _over(repeats: Iterable[Mapping[T, float]]) -> dict[T, float]:
-    """Return for each key the median of the repeats that have it."""
-    found: dict[T, list[float]] = {}
-    for own in repeats:
-        for key, value in own.items():
-            found.setdefault(key, []).append(value)
-    return {key: statistics.median(values) for key, values in found.items()}
+def _over(repeats: Sequence[Mapping[T, float]]) -> dict[T, float]:
+    """Return the medians of what all repeats tell."""
+    keys = [key for key in repeats[0] if all(key in own for own in repeats)]
+    return {key: statistics.median(own[key] for own in repeats) for key in keys}
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

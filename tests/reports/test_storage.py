@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports import format as fmt
-from reports import frames, page
+from reports import frames, page, terminal
 from reports.model import Figure, Table
 from reports.numbers import numbers
 
@@ -302,6 +302,9 @@ def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> N
     assert "verifies what it wrote" in figure.sub
     (key,) = built.key_numbers
     assert (key.name, key.value) == ("Storage, 4 KiB writes", "1.00")
+    shown = terminal.show_result(path)
+    assert "write 1.00 kIOPS, mean lat 500 µs" in shown
+    assert "9.00" not in shown
     (run, *_) = frames.load([path]).good("fio")
     assert {n.name.title for n in numbers(run) if n.name.metric == "IOPS"} == {
         "write IOPS",
@@ -379,3 +382,20 @@ def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) ->
     assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
     assert drawn["overview"].title == "One access: 42.0 ns to 270 ns"
     assert "the timer’s own cost in it (20.0 ns, in steps of 0.500 ns)" in drawn["tail-memory"].sub
+
+
+def test_a_quantile_that_some_repeats_have_stands_in_no_row(make: Any, tmp_path: Path) -> None:
+    """The p99.9 of the one long repeat lay below the p99 of both."""
+    maker = make.Maker(tmp_path / "f.db")
+    for n, median in ((20_000, 100), (9_000, 1000)):
+        options = {"target": "memory", "bytes": 2**20, "count": 20_000}
+        maker.add("s", "poke", options, make.poke_text(make.sample(n, median)), axes=("bytes",))
+    path = maker.write()
+
+    (figure,) = figures(path, "poke")
+
+    (table,) = figure.numbers
+    assert column(table, "99.9 %") == [fmt.NOTHING]
+    assert column(table, "99 %") != [fmt.NOTHING]
+    assert "p99.9" not in terminal.show_result(path)
+    assert "ten samples of each run lie beyond it" in table.caption
