@@ -123,6 +123,8 @@ def execute(
             break
         except PinsweepError as error:
             outcome = Outcome.not_started(str(error))
+        if not outcome.unended:
+            scratch.settle(run.writes)
         scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
         status, reason, parsed = judge(run, outcome, witness.mismatches())
         record = RunRecord(

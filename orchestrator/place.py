@@ -534,7 +534,7 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
             # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own
             with_cpus = {node.os_index for node in topology.numa_nodes if node.cpus}
             farthest = min(others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n))
-            return _Memory(relation="remote", membind=(farthest,))
+            return _Memory(relation=_elsewhere([farthest], topology), membind=(farthest,))
     wanted = set(selector.numbers)
     known = {node.os_index: node for node in topology.numa_nodes}
     for number in selector.numbers:
@@ -545,8 +545,17 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
         if number not in usable:
             why = "has no memory" if not known[number].has_memory else "may not be used here (cpuset)"
             raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
-    relation = "local" if wanted == set(homes) else "mixed" if wanted & set(homes) else "remote"
+    relation = (
+        "local" if wanted == set(homes) else "mixed" if wanted & set(homes) else _elsewhere(wanted, topology)
+    )
     return _Memory(relation=relation, membind=tuple(sorted(wanted)))
+
+
+def _elsewhere(nodes: Iterable[int], topology: Topology) -> str:
+    """Return what memory that is not local is: "remote", other CPUs' own; of nodes without CPUs its kind, as "HBM"."""
+    without = {node.os_index: node.kind or "CPU-less" for node in topology.numa_nodes if not node.cpus}
+    kinds = {without.get(node, "remote") for node in nodes}
+    return kinds.pop() if len(kinds) == 1 else "remote"
 
 
 def _nearest(home: int, topology: Topology) -> int:

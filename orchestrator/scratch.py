@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator import lockfile
-from orchestrator.model import ScratchFile
+from orchestrator.model import ScratchFile, Write
 from orchestrator.process import Stop
 from orchestrator.watchdog import Watchdog
 from parsers.errors import PinsweepError, UserError
@@ -70,6 +70,18 @@ class Scratch:
                 ) from error
             self._made[file.path] = file
 
+    def settle(self, writes: Iterable[Write]) -> None:
+        """Have what a run wrote on the device before the next one starts, and forget files that are not what they were."""
+        for write in writes:
+            path = Path(write.path)
+            for written in (path, *(path.rglob("*") if path.is_dir() else ())):
+                with contextlib.suppress(
+                    OSError
+                ):  # gone, or no file that can be synced: nothing of it is in the way
+                    _sync(written)
+            if write.spoils:
+                self._made.pop(write.path, None)
+
     def remove(self, files: tuple[ScratchFile, ...]) -> None:
         for file in files:
             self._made.pop(file.path, None)
@@ -106,6 +118,14 @@ class Scratch:
                 written += file.write(chunk[: size_bytes - written])
             file.flush()
             os.fsync(file.fileno())
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def free_bytes(folder: Path) -> int:

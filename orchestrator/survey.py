@@ -42,6 +42,7 @@ def survey(
         real_path=os.path.realpath,
         find=(lambda name, path=None: name) if elsewhere else _found,  # noqa: ARG005
         memory_bytes=None if elsewhere else available_memory_bytes(),
+        node_memory={} if elsewhere else available_by_node(),
     )
     return Machine(
         site=site, programs=programs, free_scratch_bytes=None if elsewhere else free_bytes(scratch)
@@ -73,6 +74,18 @@ def path_kind(path: str) -> str:
         (stat.S_ISCHR, "char"),
     )
     return next((kind for test, kind in kinds if test(mode)), "other")
+
+
+def available_by_node(sys: Path = machine.SYS) -> dict[int, int]:
+    """Return what each NUMA node can give: free, or cached files that give way; nodes that do not tell are left out."""
+    found = {}
+    for path in sys.glob("devices/system/node/node[0-9]*/meminfo"):
+        words = (line.split() for line in path.read_text("ascii").splitlines())  # Node 0 MemFree: 123 kB
+        kib = {line[2].rstrip(":"): int(line[3]) for line in words if len(line) > 3}
+        given = [kib[name] for name in ("MemFree", "Active(file)", "Inactive(file)") if name in kib]
+        if "MemFree" in kib:
+            found[int(path.parent.name.removeprefix("node"))] = sum(given) * 1024
+    return found
 
 
 def available_memory_bytes() -> int | None:

@@ -70,6 +70,7 @@ class NumaNode:
     cpus: tuple[int, ...]  # empty: memory only (CXL, HBM, GPU)
     near_cpus: tuple[int, ...]  # where it hangs in the tree; `cpus`, for an ordinary node
     memory_bytes: int | None  # 0: a node without memory; None: the description does not say
+    kind: str = ""  # of its memory, as hwloc has it: "DRAM", "HBM"; "" if it does not say
     allowed: bool = True
 
     @property
@@ -220,6 +221,7 @@ class _Node:
     os_index: int
     cpus: Cpus  # where it hangs: for a memory-only node the PUs near it
     memory_bytes: int | None
+    kind: str = ""
 
 
 def _assemble(
@@ -303,6 +305,7 @@ def _assemble(
                 cpus=tuple(sorted(cpu for cpu, owner in node_of.items() if owner == node.os_index)),
                 near_cpus=tuple(sorted(node.cpus & pus)),
                 memory_bytes=node.memory_bytes,
+                kind=node.kind,
                 allowed=allowed_nodes is None or node.os_index in allowed_nodes,
             )
             for node in sorted(nodes, key=lambda n: n.os_index)
@@ -475,7 +478,7 @@ def joined(described: Topology, system: Topology) -> Topology:
         return system
     home = {pu.os_index: pu.numa_node for pu in system.pus}
     described_pus = {pu.os_index: pu for pu in described.pus}
-    near = {node.os_index: node.near_cpus for node in described.numa_nodes}
+    nodes = {node.os_index: node for node in described.numa_nodes}
     return dataclasses.replace(
         described,
         pus=tuple(
@@ -486,7 +489,9 @@ def joined(described: Topology, system: Topology) -> Topology:
         ),
         cores=tuple(dataclasses.replace(core, numa_node=home[core.cpus[0]]) for core in described.cores),
         numa_nodes=tuple(
-            dataclasses.replace(node, near_cpus=near.get(node.os_index, node.near_cpus))
+            dataclasses.replace(node, near_cpus=known.near_cpus, kind=known.kind)
+            if (known := nodes.get(node.os_index))
+            else node
             for node in system.numa_nodes
         ),
         distances=system.distances or described.distances,
@@ -618,7 +623,7 @@ def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
     pus: list[int] = []
     core_sets: list[Cpus] = []
     packages: list[tuple[int | None, Cpus]] = []
-    found_nodes: list[tuple[int, Cpus, str | None]] = []
+    found_nodes: list[tuple[int, Cpus, str | None, str]] = []
     caches: list[Cache] = []
     devices: list[tuple[str, str, int | Cpus | None]] = []
     distances: dict[tuple[int, int], int] = {}
@@ -636,9 +641,8 @@ def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
                 index = int(element.get("os_index", "-1"))
                 packages.append((index if 0 <= index < 2**31 else None, cpus or frozenset()))
             case "NUMANode" | "Node":
-                found_nodes.append(
-                    (_os_index(element, "NUMANode"), cpus or frozenset(), element.get("local_memory"))
-                )
+                of_memory = element.get("local_memory"), element.get("subtype", "")
+                found_nodes.append((_os_index(element, "NUMANode"), cpus or frozenset(), *of_memory))
             case "OSDev":
                 device = _osdev_kind(element, version)
                 if device:
@@ -679,8 +683,10 @@ def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
 
     total = machine.get("local_memory") if not found_nodes else None
     nodes = [
-        _Node(os_index=index, cpus=cpus, memory_bytes=memory)
-        for (index, cpus, _), memory in zip(found_nodes, _memory([m for _, _, m in found_nodes]), strict=True)
+        _Node(os_index=index, cpus=cpus, memory_bytes=memory, kind=kind)
+        for (index, cpus, _, kind), memory in zip(
+            found_nodes, _memory([n[2] for n in found_nodes]), strict=True
+        )
     ] or [_Node(os_index=0, cpus=there, memory_bytes=None if total is None else int(total))]
     return _assemble(
         cores=cores,

@@ -87,15 +87,21 @@ class Run:
 
     @property
     def place(self) -> str:
-        """The name of the place; with its selectors where another place of the sweep bears that name, too."""
+        """The name of the place; with what it does not say: selectors that another place of that name has otherwise, memory that is of
+        another kind than it promises."""
         name = self.point.place.name if self.point.place else ""
         selectors = [str(v) for k, v in self.point.apart.items() if k.startswith("place.")]
+        if (
+            name == "remote" and self.relation and name not in self.relation
+        ):  # the only other memory may be HBM or CXL
+            selectors.append(self.relation)
         return f"{name} ({', '.join(selectors)})" if selectors else name
 
     @property
     def relation(self) -> str:
         """The placement in words that compare between machines; the place's own name where it has none."""
-        return (self.record.placement.relation if self.record.placement else "") or self.place
+        own = self.record.placement.relation if self.record.placement else ""
+        return own or (self.point.place.name if self.point.place else "")
 
     @property
     def placed(self) -> tuple[Group, ...]:

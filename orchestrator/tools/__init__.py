@@ -123,6 +123,23 @@ class Site:
     find: Callable[..., str] = lambda name, path=None: name  # noqa: ARG005
     """Finds a program by its name or path, on a PATH of its own if given: "" where there is none that can be started."""
     memory_bytes: int | None = None  # available now; None: planned for another machine
+    node_memory: Mapping[int, int] = field(
+        default_factory=dict
+    )  # the same by NUMA node, as far as it is known
+
+    def memory_for(self, placement: Placement | None) -> int | None:
+        """Return the bytes that a run may have: of the nodes that its memory is bound to, and of no others. None: not known."""
+        sizes = {n.os_index: n.memory_bytes for n in self.topology.numa_nodes if n.memory_bytes is not None}
+        known = self.node_memory or sizes
+        everything = self.memory_bytes or self.topology.numbers().get("memory")
+        groups = placement.groups if placement else ()
+        bound = {node for group in groups for node in group.membind or group.interleave}
+        if not bound or not bound <= known.keys():
+            return everything
+        own = [known[node] for node in bound]
+        spread = any(group.interleave for group in groups)
+        room = min(own) * len(own) if spread else sum(own)
+        return room if everything is None else min(room, everything)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

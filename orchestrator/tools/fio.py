@@ -318,6 +318,16 @@ def _defaults(given: Mapping[str, Any], writing: bool) -> dict[str, Any]:
     return found
 
 
+def _is_compressible(given: Mapping[str, Any]) -> bool:
+    """Tell whether a job that writes leaves other bytes than random ones: its buffers are of the experiment's, or it trims."""
+    own = ("zero_buffers", "buffer_", "scramble_", "dedupe_", "verify")
+    return (
+        "trim" in direction(given)
+        or any(name.startswith(own) for name in given)
+        or not given.get("refill_buffers")
+    )
+
+
 def _target(
     filename: str, size: str, given: Mapping[str, Any], writing: bool, site: Site
 ) -> tuple[tuple[str, ...], tuple[ScratchFile, ...], tuple[Write, ...], tuple[str, ...]]:
@@ -330,7 +340,8 @@ def _target(
         path = f"{site.scratch}/{name}"
         kept = ScratchFile(path=path, size_bytes=total)
         # the bare name, for a fio that is started in the scratch folder: it cuts a path at ; and #
-        return (f"--filename={name}",), (kept,), (Write(path=path, kind="scratch", size_bytes=total),), ()
+        write = Write(path=path, kind="scratch", size_bytes=total, spoils=writing and _is_compressible(given))
+        return (f"--filename={name}",), (kept,), (write,), ()
     if ":" in filename.replace(r"\:", ""):
         raise UserError(filename, "names several files", "give one, or sweep over them")
     real = site.real_path(filename)  # the file itself: a link may lead elsewhere by the time of the last run

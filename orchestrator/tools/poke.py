@@ -152,10 +152,9 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     given = point.options
     target = str(given["target"])
     size = size_bytes(str(given.get("bytes", 0)))
-    if target == "memory" and site.memory_bytes and size > MEMORY_SHARE * site.memory_bytes:
-        raise Refused(
-            f"an array of {size} B needs more than {MEMORY_SHARE:.0%} of the {site.memory_bytes} B available"
-        )
+    memory = site.memory_for(placement)
+    if target == "memory" and site.memory_bytes and memory and size > MEMORY_SHARE * memory:
+        raise Refused(f"an array of {size} B needs more than {MEMORY_SHARE:.0%} of the {memory} B available")
     if size == 0 and target in ("memory", "file"):
         target = "null"
     argv = [

@@ -91,7 +91,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     argv = [*numactl(group, site.numactl), program.path]
     notes: tuple[str, ...] = ()
     width = BYTES_PER_ELEMENT[str(given.get("precision", "double"))]
-    elements, note = _array_size(given.get("array_size", "auto"), group.cpus, width, site)
+    elements, note = _array_size(given.get("array_size", "auto"), placement, width, site)
     if program.stand_in:
         argv += [f"--array-size={elements}", f"--ntimes={ntimes}"]
         argv += [f"--{name}={given[name]}" for name in ("stores", "pages", "precision") if name in given]
@@ -111,15 +111,16 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     return Command(argv=tuple(argv), env=env, estimate_s=1.0 + moved / _RATE_B_S, notes=notes)
 
 
-def _array_size(asked: Any, cpus: tuple[int, ...], width: int, site: Site) -> tuple[int, tuple[str, ...]]:  # noqa: ANN401
+def _array_size(asked: Any, placement: Placement, width: int, site: Site) -> tuple[int, tuple[str, ...]]:  # noqa: ANN401
     """Return (elements of one array, notes): STREAM's run rule is 4 × the last-level caches that are in use.
 
-    A number is elements, a size with a suffix is bytes of one array. Where memory does not allow the rule, `auto`
-    takes what fits in half of it and says so; a size that was asked for is taken exactly or refused.
+    A number is elements, a size with a suffix is bytes of one array. Where the memory of the placement does not allow the
+    rule, `auto` takes the power of two that fits in half of it, which is the same tomorrow, and says so; a size that was
+    asked for is taken exactly or refused.
     """
-    memory = site.memory_bytes or site.topology.numbers().get("memory") or 0
-    caches = last_level_bytes(site.topology, cpus)
-    largest = memory // 2 // ARRAYS // width if memory else None
+    memory = site.memory_for(placement) or 0
+    caches = last_level_bytes(site.topology, placement.cpus)
+    largest = 1 << max(0, (memory // 2 // ARRAYS // width).bit_length() - 1) if memory else None
     if asked == "auto":
         ruled = max(SMALLEST_ARRAY, -(-4 * caches // width))
         if largest is not None and ruled > largest:

@@ -39,6 +39,24 @@ def stdout(path: Path, run_id: int) -> bytes:
 
 
 @needs_fio
+def test_a_read_does_not_measure_what_a_write_left(pinsweep: Cli, tmp_path: Path) -> None:
+    """Zeros compress: a read of them is another measurement below ZFS, btrfs or VDO. verify says what the read found."""
+    (tmp_path / "z.yaml").write_text(
+        "schema: 1\ntitle: z\ntool: fio\norder: listed\nrepeats: 1\n"
+        "fixed: {size: 1M, bs: 64k, ioengine: psync, direct: false}\n"
+        "include:\n"
+        "  - {rw: write, zero_buffers: true}\n"
+        '  - {rw: randread, verify: pattern, verify_pattern: "0x00", verify_fatal: true}\n'
+    )
+
+    done = pinsweep("run", "z.yaml", "-o", "z.db")
+
+    assert done.returncode == 1
+    assert "1 failed, 1 ok" in done.stderr
+    assert "Invalid or incomplete multibyte" in done.stderr or "verify" in done.stderr
+
+
+@needs_fio
 @needs_numactl
 class TestFio:
     TEXT = """\

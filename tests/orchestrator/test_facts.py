@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator import machine
+from orchestrator import machine, noise
 from orchestrator.facts import FACTS, MemoryModule, lines, memory_modules, modules_text
 from parsers.units import size_text
 
@@ -84,3 +84,19 @@ def test_sizes_have_three_digits() -> None:
     assert [size_text(size) for size in sizes] == [
         "0 B", "1023 B", "48 KiB", "1.25 MiB", "16 GiB", "189 GiB", "1010 GiB", "1.5 TiB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("recorded", "words"),
+    [
+        ({"hypervisor": "none"}, []),
+        ({"hypervisor": "KVM"}, ["a virtual machine (KVM)"]),
+        ({"governor": "performance"}, []),
+        (
+            {"governor": "performance (54), powersave (2)"},
+            ["CPU frequency governor is performance (54), powersave (2)"],
+        ),
+    ],
+)
+def test_what_may_disturb_is_named(recorded: dict[str, str], words: list[str]) -> None:
+    assert [finding.what for finding in noise.findings(recorded)] == words

@@ -386,3 +386,25 @@ def test_every_selector_is_documented() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "selectors.md").read_text(encoding="utf-8")
 
     assert [form for form in (*CPUS, *MEMORY_FORMS) if f"`{form}`" not in text] == []
+
+
+HBM = """<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0" cpuset="0x3">
+<object type="Package" os_index="0" cpuset="0x3">
+<object type="NUMANode" os_index="0" cpuset="0x3" local_memory="68719476736" subtype="DRAM"/>
+<object type="NUMANode" os_index="1" cpuset="0x3" local_memory="17179869184"{subtype}/>
+<object type="Core" cpuset="0x1"><object type="PU" os_index="0" cpuset="0x1"/></object>
+<object type="Core" cpuset="0x2"><object type="PU" os_index="1" cpuset="0x2"/></object>
+</object></object></topology>"""
+
+
+@pytest.mark.parametrize(("subtype", "kind"), [(' subtype="HBM"', "HBM"), ("", "CPU-less")])
+@pytest.mark.parametrize("memory", ["remote", "numa_node 1"])
+def test_memory_of_another_kind_is_not_called_remote(subtype: str, kind: str, memory: str) -> None:
+    """One package with DRAM and HBM: what is not local there is nobody else's."""
+    topology = topology_from_text(HBM.format(subtype=subtype))
+
+    (found,) = resolve(Place(name="remote", cpus="core 0", memory=memory), topology, threads=1, processes=1)
+    (pair,) = resolve(Place(name="x", cpus="same package", memory=memory), topology, threads=1, processes=2)
+
+    assert found.groups == (Group(cpus=(0,), membind=(1,)),)
+    assert (found.relation, pair.relation) == (kind, f"same package, {kind} memory")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.model import ScratchFile
+from orchestrator.model import ScratchFile, Write
 from orchestrator.process import Stop
 from orchestrator.scratch import MARKER, Stopped, free_bytes, open_scratch
 from parsers.errors import PinsweepError, UserError
@@ -49,6 +49,19 @@ def test_a_file_is_filled_once(tmp_path: Path) -> None:
         assert path.read_bytes() == first
         scratch.remove((ScratchFile(path=str(path), size_bytes=1000),))
         assert not path.exists()
+
+
+@pytest.mark.parametrize("spoils", [False, True])
+def test_a_file_is_filled_again_after_a_run_that_left_something_else(tmp_path: Path, spoils: bool) -> None:
+    path = tmp_path / "s" / "data"
+    file = ScratchFile(path=str(path), size_bytes=1000)
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((file,), stop)
+        path.write_bytes(b"\0" * 1000)
+        scratch.settle((Write(path=str(path), kind="scratch", spoils=spoils),))
+        scratch.prepare((file,), stop)
+
+        assert (path.read_bytes() == b"\0" * 1000) is not spoils
 
 
 def test_no_two_chunks_are_equal(tmp_path: Path) -> None:

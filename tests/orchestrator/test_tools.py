@@ -84,6 +84,25 @@ class TestStream:
         assert "--array-size=1048576" in small.argv
         assert any("memory does not allow" in note for note in small.notes)
 
+    @pytest.mark.parametrize(
+        ("memory", "elements"),
+        [
+            ("numa_node 0", 10_000_000),
+            ("numa_node 1", 1 << 20),  # 64 MiB are free there: half of it for three arrays, a power of two
+            ("interleave", 1 << 21),  # twice as much: pages are taken from both in turns
+            ("any", 10_000_000),
+        ],
+    )
+    def test_the_memory_that_counts_is_that_of_the_bound_nodes(self, memory: str, elements: int) -> None:
+        """Beyond it the kernel kills the run: MPOL_BIND takes from no other node."""
+        free = {0: 60 << 30, 1: 64 << 20}
+
+        command = build(
+            "stream", {"threads": 1}, Place(name="p", cpus="numa_node 0", memory=memory), node_memory=free
+        )
+
+        assert f"--array-size={elements}" in command.argv
+
     def test_a_size_that_does_not_fit_is_refused(self) -> None:
         with pytest.raises(Refused, match="three arrays of"):
             build("stream", {"array_size": "40G"})
