@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -22,6 +22,12 @@ OPTION_FACT: Final = "option."
 """Facts of a parser whose name starts so are options of the run that printed the text."""
 
 _HEADS: Final = re.compile(r"^\s*(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE)
+_PROMPT: Final = re.compile(r"^\s*(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S")
+_HEADING: Final = re.compile(
+    r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,} *(\S.{0,80}?) *={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
+)
+_NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.,]*")
+_HEAD_LINES: Final = 15
 _COUNTING_LABELS: Final = frozenset({"document", "run", "table", "job"})
 
 
@@ -34,8 +40,10 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
         return [data]
     text = data.decode("latin-1")  # a character a byte: places in the text are places in the file
     for pattern in taken(tool).begins:
-        starts = [_above(text, m.start()) for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
-        starts = [0, *(s for s in dict.fromkeys(starts[1:]) if s > 0)]
+        found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
+        ends = [text.find("\n", at) + 1 for at in found]  # of the lines with which the runs before them begin
+        starts = [0, *(_above(tool, text, at, end) for at, end in zip(found[1:], ends, strict=False))]
+        starts = list(dict.fromkeys(starts))
         if len(starts) < 2:
             continue
         pieces = [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
@@ -65,14 +73,45 @@ def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Cell, ...]]:
             yield tuple(row[i] for i in kept)
 
 
-def _above(text: str, start: int) -> int:
-    """Take the lines right above that belong to the run: prompts with the command, a blank line before them."""
-    while start > 0:
-        before = text.rfind("\n", 0, start - 1) + 1
-        if not _HEADS.match(text[before : start - 1]):
-            return start
-        start = before
-    return start
+def _above(tool: str, text: str, start: int, floor: int) -> int:
+    """Take what stands above a run and is its own: the command, the heading, and the words between them.
+
+    Never past a line of figures or `floor`, which are of the run before; a sentence below those figures is about them.
+    """
+    program = re.compile(taken(tool).program or r"(?!)")
+    best, at, right_above = start, start, True
+    for _ in range(_HEAD_LINES):
+        before = text.rfind("\n", 0, max(at - 1, 0)) + 1
+        if at <= floor or before < floor:
+            break
+        line = text[before : at - 1]
+        at = before
+        if heading_of(line):
+            return before
+        right_above = right_above and bool(_HEADS.match(line))
+        if right_above or (_PROMPT.match(line) and program.search(line)):
+            best = before
+        elif len(_NUMBER.findall(line)) > 2:
+            break
+    return best
+
+
+def heading_of(line: str) -> str:
+    """Return what a line names as a heading, "" if it is none: `### Intersocket`, `=== run 2 ===`, `b. 64 B, reads : writes = 3 : 1`."""
+    match = _HEADING.match(line.rstrip("\r"))
+    return next((group.strip(" *=:#") for group in match.groups() if group), "") if match else ""
+
+
+def heading(tool: str, data: bytes) -> str:
+    """Return the last heading above the run that a text begins with; "" if there is none."""
+    text = clean(decode(data))
+    starts = [
+        match.start()
+        for p in taken(tool).begins
+        if (match := re.search(p, text, re.MULTILINE | re.IGNORECASE))
+    ]
+    above = text[: min(starts)] if starts else ""
+    return next((title for line in reversed(above.split("\n")) if (title := heading_of(line))), "")
 
 
 def told(tool: str, parsed: Parsed) -> dict[str, Any]:
@@ -86,6 +125,15 @@ def told(tool: str, parsed: Parsed) -> dict[str, Any]:
     module = get_tool(tool) if tool in tool_names() else None
     found = module.told(given, parsed) if module is not None and hasattr(module, "told") else given
     return {name: value for name, value in found.items() if value is not None}
+
+
+def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
+    """Return the options that the run was not given, and that the tool has values of its own for; none where its command
+    line is not known."""
+    module = get_tool(tool) if tool in tool_names() else None
+    return (
+        dict(module.defaults(options, parsed)) if module is not None and hasattr(module, "defaults") else {}
+    )
 
 
 def _one(parsed: Parsed, name: str) -> Cell:
@@ -109,6 +157,26 @@ def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
         if match and program.search(match["command"]):
             return tuple(match["command"].split())
     return tuple(str(taken(tool).command(parsed) or "").split())
+
+
+_WHERE: Final = re.compile(
+    r"\bhwloc-bind(?: +\S+:\S+)+|\bnumactl(?: +-\S+(?: +[\d,-]+)?)+|\btaskset(?: +-\S+)* +\S+|\blikwid-pin(?: +-\S+ +\S+)*"
+    r"|\b(?:OMP_PLACES|OMP_PROC_BIND|GOMP_CPU_AFFINITY|KMP_AFFINITY|I_MPI_PIN\w*)[= ]\S+|--(?:map-by|bind-to|cpu-set|cpu-bind)[= ]\S+"
+)
+"""What a command line says of where its program runs, and its memory lies."""
+
+
+def same_but_place(commands: Sequence[Sequence[str]]) -> bool:
+    """Say whether all commands are the same but for where they run."""
+    texts = [" ".join(words) for words in commands]
+    rest = {" ".join(_WHERE.sub("", text).split()) for text in texts}
+    return all(texts) and len(set(texts)) > 1 and len(rest) == 1
+
+
+def differing(commands: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words of each command that not all of them have."""
+    common = set(commands[0]).intersection(*commands[1:]) if commands else set()
+    return [" ".join(word for word in words if word not in common) for words in commands]
 
 
 @functools.cache

@@ -60,7 +60,7 @@ class Wishes:
     tool: str | None = None  # None: guessed, text by text
     axes: Mapping[str, re.Pattern[str]] = field(default_factory=dict)  # searched in the name of each file
     settings: Mapping[str, str] = field(default_factory=dict)  # of every cell
-    columns: str = ""  # of a plain table of the tool
+    columns: tuple[str, ...] = ()  # of the plain tables of the tool, one description for each form
     command: str = ""  # the command line that printed it, as it was typed
 
 
@@ -72,7 +72,7 @@ class Captured:
     tool: str  # a parser's name, or "hwloc"
     data: bytes
     parsed: Parsed
-    reading: Mapping[str, Any] = field(default_factory=dict)  # how, where not by the tool's own parser
+    tables: bool = False  # read as plain tables, not by the tool's own parser
     named: bool = True  # the user named this very file
 
 
@@ -120,9 +120,11 @@ def _read(source: Source, wishes: Wishes) -> Captured:
     text = decode(source.data)
     if wishes.columns:
         tool = str(wishes.tool)
-        reading = {"parser": TABLE, "tool": tool, "columns": wishes.columns, "labels": _labels(tool, wishes)}
-        parsed = table.parse(text, reading)
-        return Captured(name=source.name, tool=tool, data=source.data, parsed=parsed, reading=reading)
+        parsed = [table.parse(text, reading) for reading in _readings(tool, wishes)]
+        flags = tuple(dict.fromkeys(flag for one in parsed for flag in one.flags))
+        return Captured(
+            name=source.name, tool=tool, data=source.data, parsed=replace(parsed[0], flags=flags), tables=True
+        )
     if wishes.tool == "hwloc" or (wishes.tool is None and _is_hwloc(text)):
         return Captured(name=source.name, tool="hwloc", data=source.data, parsed=_hwloc(text, source.name))
     tool = wishes.tool or guess_parser(text)
@@ -131,13 +133,43 @@ def _read(source: Source, wishes: Wishes) -> Captured:
     )  # fmt: skip
 
 
-def _labels(tool: str, wishes: Wishes) -> dict[str, str | int | float]:
+def _readings(tool: str, wishes: Wishes) -> list[dict[str, Any]]:
+    """Return how each form of table is read."""
+    return [
+        {"parser": TABLE, "tool": tool, "columns": columns, "labels": _labels(tool, wishes.settings),
+         "beside": [other for other in wishes.columns if other != columns]}
+        for columns in wishes.columns
+    ]  # fmt: skip
+
+
+def _table_cells(item: Captured, wishes: Wishes) -> list[tuple[table.TableCell, dict[str, Any]]]:
+    """Return each cell of the tables of a text, and how it is read; the tables are counted in the order of the text."""
+    text = decode(item.data)
+    out = []
+    for form in _readings(item.tool, wishes):
+        columns, *others = (
+            table.read_columns(words, item.tool) for words in (form["columns"], *form["beside"])
+        )
+        for cell in table.cells(text, columns, item.tool, text_of.heading_of, others):
+            command = wishes.command or cell.command
+            told = {
+                name.removeprefix(text_of.OPTION_FACT): str(value)
+                for name, value in taken(item.tool).typed(command).items()
+            }
+            labels = _labels(item.tool, {**told, **wishes.settings})
+            reading = {**form, "labels": labels, "rows": list(cell.rows), "pick": dict(cell.pick)}
+            out.append((cell, {**reading, "command": command} if command else reading))
+    order = sorted({cell.table for cell, _ in out})
+    return [(replace(cell, table=order.index(cell.table)), reading) for cell, reading in out]
+
+
+def _labels(tool: str, settings: Mapping[str, str]) -> dict[str, str | int | float]:
     """Return the settings that are labels of the tool's rows, and those that follow from its options."""
     known = get_parser(tool).LABELS
     labels: dict[str, str | int | float] = {
-        name: number_value(value) for name, value in wishes.settings.items() if name in known
+        name: number_value(value) for name, value in settings.items() if name in known
     }
-    follow = taken(tool).labels(wishes.settings)
+    follow = taken(tool).labels(settings)
     return {**{name: value for name, value in follow.items() if value is not None}, **labels}
 
 
@@ -159,7 +191,7 @@ def _hwloc(text: str, name: str) -> Parsed:
 
 
 def wishes_from(
-    tool: str | None, axes: Sequence[str], settings: Sequence[str], columns: str, command: str
+    tool: str | None, axes: Sequence[str], settings: Sequence[str], columns: str | Sequence[str], command: str
 ) -> Wishes:
     """Read what the user typed. Raises UserError for what cannot be meant."""
     patterns = {}
@@ -176,13 +208,14 @@ def wishes_from(
     given = dict(_pair("--set", text, "--set rw=randread") for text in settings)
     if "repeat" in given:
         raise UserError("--set", "all files cannot be the same repeat", '--axis "repeat=run([0-9]+)"')
-    if columns and not tool:
+    forms = tuple(filter(None, (columns,) if isinstance(columns, str) else columns))
+    if forms and not tool:
         raise UserError("--tool", "a table does not say whose numbers it holds", "e.g. --tool stream")
-    if columns:
-        table.read_columns(columns, str(tool))
+    for form in forms:
+        table.read_columns(form, str(tool))
     if tool is not None and tool != "hwloc" and tool not in parser_names():
         get_parser(tool)  # raises
-    return Wishes(tool=tool, axes=patterns, settings=given, columns=columns, command=command)
+    return Wishes(tool=tool, axes=patterns, settings=given, columns=forms, command=command)
 
 
 def _pair(option: str, text: str, example: str) -> tuple[str, str]:
@@ -201,13 +234,13 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
 
 def shown(item: Captured, wishes: Wishes) -> list[tuple[str, Parsed]]:
     """Return what a text says, (name, tables) each: the cells of a table one by one, with what tells them apart."""
-    if not item.reading:
+    if not item.tables:
         return [(item.name, item.parsed)]
     found = []
-    for cell in table.cells(decode(item.data), table.read_columns(wishes.columns, item.tool)):
-        words = [f"place={cell.place}"] if cell.place else []
+    for cell, reading in _table_cells(item, wishes):
+        words = [cell.heading] if cell.heading else []
+        words += [f"place={cell.place}"] if cell.place else []
         words += [f"{name}={value}" for name, value in cell.options.items()]
-        reading = {**item.reading, "rows": list(cell.rows), "pick": dict(cell.pick)}
         found.append((f"{item.name} {' '.join(words)}".strip(), table.parse(decode(item.data), reading)))
     return found
 
@@ -234,6 +267,7 @@ class _Item:
     added: tuple[str, ...]  # axes that the user named
     reading: Mapping[str, Any]
     digest: str
+    heading: str  # above it in its text, "" if there is none
 
     @property
     def key(self) -> str:
@@ -294,14 +328,26 @@ def _taken(
 
 def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_Item]:
     named, place, repeat = _from_name(item.name, wishes)
-    if item.reading:
-        columns = table.read_columns(wishes.columns, item.tool)
-        for cell in table.cells(decode(item.data), columns):
-            reading = {**item.reading, "rows": list(cell.rows), "pick": dict(cell.pick)}
+    if item.tables:
+        cells = _table_cells(item, wishes)
+        several = any(cell.table for cell, _ in cells)
+        for cell, reading in cells:
+            parsed = table.parse(decode(item.data), reading)
+            label = item.name + (f", part {cell.table + 1}" if several else "")
+            options = {**text_of.told(item.tool, parsed), **cell.options}
             yield _item(
-                item, item.data, table.parse(decode(item.data), reading), dict(cell.options), cell.place or place,
-                (named, repeat), reading, wishes, notes, item.name,
-            )  # fmt: skip
+                item,
+                item.data,
+                parsed,
+                options,
+                cell.place or place,
+                (named, repeat),
+                reading,
+                wishes,
+                notes,
+                label,
+                cell.heading,
+            )
         return
     parser = get_parser(item.tool)
     pieces = text_of.cut(item.tool, item.data, item.parsed)
@@ -319,7 +365,16 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
                 continue
             found = True
             options = text_of.told(item.tool, parsed)
-            yield _item(item, piece, parsed, options, place, (named, repeat), reading, wishes, notes, label)
+            if usual := text_of.defaults(item.tool, options, parsed):
+                words = " ".join(
+                    f"{name}={value}" for name, value in usual.items() if name not in wishes.settings
+                )
+                said = f"{words}: not given, the default of {parser.NAME}"
+                notes[said] = notes.get(said, 0) + 1
+            title = text_of.heading(item.tool, piece) if len(pieces) > 1 else ""
+            yield _item(
+                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, wishes, notes, label, title
+            )  # fmt: skip
     if not found:
         raise ParseError("", "there are no figures in it")
 
@@ -335,6 +390,7 @@ def _item(
     wishes: Wishes,
     notes: dict[str, int],
     label: str,
+    heading: str,
 ) -> _Item:
     named, repeat = from_name
     labels = get_parser(item.tool).LABELS if wishes.columns else ()
@@ -349,13 +405,14 @@ def _item(
     said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
     digest = hashlib.sha256(data)
     digest.update(said.encode())
-    argv = tuple(wishes.command.split()) or text_of.command_of(item.tool, data, parsed)
+    typed = wishes.command or str(reading.get("command", ""))
+    argv = tuple(typed.split()) or (() if item.tables else text_of.command_of(item.tool, data, parsed))
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
         stand_in=parsed.has("stand_in"), argv=argv, options={**given, **options}, place=place, repeat=repeat,
         added=(*(("place",) if place else ()), *given), reading=reading,
-        digest=digest.hexdigest()[:32],
+        digest=digest.hexdigest()[:32], heading=heading,
     )  # fmt: skip
 
 
@@ -381,6 +438,7 @@ def _cells(
     items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
 ) -> list[tuple[_Item, Point, int]]:
     """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
+    items = _by_headings(items, notes)
     there: dict[str, int] = {}
     for point_id, repeat in result.attempts():
         there[point_id] = max(repeat, there.get(point_id, 0))
@@ -417,6 +475,32 @@ def _cells(
         )
         for item, point in cells
     ]
+
+
+def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
+    """Tell parts of one text apart by what stands above them: their headings, or what differs in their commands.
+
+    Where the commands differ in nothing but where they ran, that is the part's place.
+    """
+    groups: dict[tuple[str, str], list[_Item]] = {}
+    for item in items:
+        groups.setdefault((item.file, item.key), []).append(item)
+    named: dict[str, _Item] = {}
+    for (file, _), parts in groups.items():
+        commands = [item.argv for item in parts]
+        for names in ([item.heading for item in parts], text_of.differing(commands)):
+            if len(parts) > 1 and all(names) and len(set(names)) == len(parts):
+                axis = "place" if parts[0].place is None and text_of.same_but_place(commands) else "source"
+                notes[
+                    f"{len(parts)} parts of {file} are told apart by what stands above them: {axis}={', '.join(names)}"
+                ] = 1
+                for item, name in zip(parts, names, strict=True):
+                    named[item.digest] = replace(
+                        item, added=(*item.added, axis), place=name if axis == "place" else item.place,
+                        options=item.options if axis == "place" else {**item.options, "source": name},
+                    )  # fmt: skip
+                break
+    return [named.get(item.digest, item) for item in items]
 
 
 def _with_source(item: _Item, short: str, used: set[str]) -> _Item:

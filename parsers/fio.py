@@ -321,6 +321,15 @@ def _direction(settings: Mapping[str, str]) -> Mapping[str, Cell]:
     return {"direction": word} if word in ("read", "write", "trim") else {}
 
 
+def _typed(command: str) -> Mapping[str, Cell]:
+    """Return the options of a command line; `--iodepth=1/4/8` stands for several commands and is none."""
+    tight = re.sub(r"\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
+    found = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)
+    return {
+        f"option.{name}": value or "1" for name, value in found if not re.fullmatch(r"\w+(?:/\w+)+", value)
+    }
+
+
 def _groups(parsed: Parsed) -> list[dict[str, int]]:
     """The groups of a job file ran one after the other: each is a cell."""
     jobs = parsed.tables["jobs"].records() if "jobs" in parsed.tables else []
@@ -339,6 +348,7 @@ TAKEN: Final = Taken(
     program=r"\bfio\b",
     table_labels={"": {"name": "table"}},
     labels=_direction,
+    typed=_typed,
     parts=_groups,
     part_name=_job_names,
     not_yet=(NotYet(name="IOR", known_by=r"^\W*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),

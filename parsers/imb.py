@@ -553,5 +553,8 @@ TAKEN: Final = Taken(
     begins=(r"^#-+\s*\n#\s+Intel[^\n]*MPI Benchmark", r"^#-+\s*\n# Benchmarking "),
     program=r"\bIMB-\w+",
     tells={"benchmark": "benchmark", "np": "nprocs"},
+    typed=lambda command: (
+        {"nprocs": int(m[1])} if (m := re.search(r"\s-(?:np?|-ntasks[= ])\s*(\d{1,6})\b", command)) else {}
+    ),
     runs=_runs,
 )

@@ -154,6 +154,9 @@ class Taken:
     labels: Callable[[Mapping[str, str]], Mapping[str, Cell]] = lambda _: {}
     """Settings of a cell, as they were typed → the labels that follow from them."""
 
+    typed: Callable[[str], Mapping[str, Cell]] = lambda _: {}
+    """A command line, as somebody typed it above a plain table → the facts that it tells."""
+
     not_yet: tuple[NotYet, ...] = ()
     """Programs beside the tool that are refused by their names."""
 

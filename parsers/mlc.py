@@ -184,6 +184,13 @@ def _command(parsed: Parsed) -> str | None:
     return f"mlc {options}" if options else None
 
 
+def _typed(command: str) -> Mapping[str, Cell]:
+    """Return a command line without its program, and what it measures."""
+    line = re.sub(r"^.*?\b(?:mlc(?:_\w+)?(?:\.exe)?|memlat)\b[\"']?\s*", "", command)
+    mode = next((name[2:] for name in command_options(line) if name.startswith("--")), None)
+    return {"command_line": line, **({"mode": mode} if mode else {})}
+
+
 TAKEN: Final = Taken(
     begins=(
         r"^[^\w\n]*(?:Intel ?\S{0,3} +Memory Latency Checker|(?:pinsweep[ -])?memlat(?= v?\d))",
@@ -193,5 +200,6 @@ TAKEN: Final = Taken(
     tells={"mode": "mode"},
     table_labels={"delay": {"section": "loaded_latency"}},
     labels=_traffic,
+    typed=_typed,
     command=_command,
 )

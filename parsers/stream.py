@@ -153,6 +153,9 @@ TAKEN: Final = Taken(
     program=r"\bstream\w*\b",
     tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages")},
     table_labels={"": {"kernel": "triad"}},
+    typed=lambda command: (
+        {"threads": int(m[1])} if (m := re.search(r"\bOMP_NUM_THREADS=(\d{1,6})\b", command)) else {}
+    ),
     not_yet=(
         NotYet(
             name="BabelStream",

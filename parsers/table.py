@@ -4,6 +4,8 @@ No text says by itself what its columns are, so nothing is recognised; the conte
 
     tool     whose numbers these are: a parser's name
     columns  what each column holds, in order (below)
+    beside   the columns of other tables of the text, a list: their rows are not unread ones of this table, optional
+    command  the command line that printed it, optional: its options become facts
     labels   {label: value} that hold for all rows ("kernel": "copy"), optional
     pick     {"place": …, option: …}: only the columns with these settings, optional
     rows     only these rows of the table, counted from 0, optional
@@ -26,17 +28,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from parsers.errors import ParseError, UserError
-from parsers.measurement import Cell, Flag, Metric, Parsed, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Taken, measurements
 from parsers.text import clean, first_line, number, scaled
 from parsers.units import size_bytes, to_base
 
 NAME: Final = "table"
-VERSION: Final = 1
+VERSION: Final = 2
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final[tuple[str, ...]] = ()
 METRICS: Final[Mapping[str, Metric]] = {}
@@ -78,6 +80,9 @@ class TableCell:
     place: str | None
     pick: Mapping[str, str]
     rows: tuple[int, ...]
+    table: int  # the line with its first row: tells the text's tables apart
+    command: str  # the command line that stands above it; "" if none does, or several do
+    heading: str  # likewise
 
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
@@ -99,7 +104,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         )
     tool = str(given["tool"])
     columns = read_columns(str(given["columns"]), tool)
-    lines, unread = _lines(text, columns)
+    beside = [read_columns(str(other), tool) for other in given.get("beside", ())]
+    rows_found, odd = _lines(text, columns)
+    lines = [row.words for row in rows_found]
+    taken_by_others = {row.line for other in beside for row in _lines(text, other)[0]}
     if not lines:
         raise ParseError(
             "a table",
@@ -110,6 +118,12 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     fixed = {**_usual(tool, columns), **given.get("labels", {})}
     chosen = given.get("rows")
     pick = given.get("pick")
+    inside = [row.line for i, row in enumerate(rows_found) if chosen is None or i in chosen]
+    unread = [
+        line
+        for at, line in odd.items()
+        if inside and inside[0] < at < inside[-1] and at not in taken_by_others
+    ]
     rows: list[tuple[tuple[Cell, ...], str, float]] = []
     missing = 0
     for index, words in enumerate(lines):
@@ -139,35 +153,123 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
                 text=f"{len(unread)} lines look like rows and have other columns, the first {unread[0][:60]!r}",
             )
         )
+    command = str(given.get("command", ""))
+    facts = {"command": command, **taken(tool).typed(command)} if command else {}
     return Parsed(
-        tables={"measurements": measurements(labels, _parser(tool).METRICS, rows)}, flags=tuple(flags)
+        tables={"measurements": measurements(labels, _parser(tool).METRICS, rows)}, flags=tuple(flags), facts=facts
     )  # fmt: skip
 
 
-def cells(text: str, columns: Sequence[Column]) -> list[TableCell]:
-    """Return the cells of the experiment behind the table, in order of their first row."""
-    lines, _ = _lines(text, columns)
+def cells(
+    text: str,
+    columns: Sequence[Column],
+    tool: str = "",
+    heading_of: Callable[[str], str] = lambda _: "",
+    beside: Sequence[Sequence[Column]] = (),
+) -> list[TableCell]:
+    """Return the cells of the experiment behind the tables, in order of their first row.
+
+    A new table begins below a command line or a heading, and where a row has the options and labels of one before it. Where
+    tables of `beside` have as many columns, a table is of those whose words its head has.
+    """
+    rows, _ = _lines(text, columns)
     picks = list({tuple(sorted(c.pick.items())): c.pick for c in columns if c.kind == "metric"}.values())
-    found: dict[tuple[int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
+    found: dict[tuple[int, int, tuple[tuple[str, str | int | float], ...]], list[int]] = {}
+    above = _above(text, rows, columns, tool, heading_of)
     for number_of_pick in range(len(picks)):
-        for index, words in enumerate(lines):
+        for index, row in enumerate(rows):
             options = tuple(
-                (c.name, _option(word)) for c, word in zip(columns, words, strict=True) if c.kind == "option"
+                (c.name, _option(w)) for c, w in zip(columns, row.words, strict=True) if c.kind == "option"
             )
-            found.setdefault((number_of_pick, options), []).append(index)
+            found.setdefault((above[index].table, number_of_pick, options), []).append(index)
+    rivals = [other for other in beside if len(other) == len(columns)]
     out = []
-    for (chosen, options), rows in found.items():
-        pick = picks[chosen]
+    for (table, number_of_pick, options), places in found.items():
+        pick = picks[number_of_pick]
         settings = {name: _option(value) for name, value in pick.items() if name != "place"}
+        said = above[places[0]]
+        if any(_fits(said.head, other) > _fits(said.head, columns) for other in rivals):
+            continue
+        commands = said.commands * len(picks) if len(said.commands) == 1 else said.commands
         out.append(
             TableCell(
-                options={**dict(options), **settings},
-                place=pick.get("place"),
-                pick=pick,
-                rows=tuple(rows),
+                options={**dict(options), **settings}, place=pick.get("place"), pick=pick, rows=tuple(places), table=table,
+                command=commands[number_of_pick] if len(commands) == len(picks) else "", heading=said.heading,
             )
-        )
+        )  # fmt: skip
     return out
+
+
+class _Above(NamedTuple):
+    """What stands above a row, since the table before its own."""
+
+    table: int  # the line with the first row of its table
+    commands: tuple[str, ...]
+    heading: str
+    head: str  # the two lines right above the table, in lower case
+
+
+def _fits(head: str, columns: Sequence[Column]) -> int:
+    """Return how many words of the columns the head of a table has."""
+    said = " ".join(
+        " ".join((c.name, c.statistic or "", *c.labels.values(), *c.pick.values())) for c in columns
+    )
+    return len(set(re.findall(r"[a-z]+", head)) & set(re.findall(r"[a-z]+", said.lower())))
+
+
+def _above(
+    text: str, rows: Sequence[_Found], columns: Sequence[Column], tool: str, heading_of: Callable[[str], str]
+) -> list[_Above]:
+    """Return which table each row belongs to, with the commands and the heading above that."""
+    program = re.compile((tool and taken(tool).program) or r"(?!)")
+    body = clean(text).split("\n")
+    out: list[_Above] = []
+    seen: set[tuple[str, ...]] = set()
+    at, now = 0, _Above(-1, (), "", "")
+    for row in rows:
+        commands: list[str] = []
+        heading = ""
+        for line in body[at : row.line]:
+            if title := heading_of(line):
+                commands, heading = [], title
+            if command := typed_command(line, program):
+                commands.append(command)
+        key = tuple(w for c, w in zip(columns, row.words, strict=True) if c.kind in ("option", "label"))
+        if now.table < 0 or commands or heading or key in seen:
+            again = not (commands or heading)  # the same table once more, below the same command
+            words = [
+                line for line in body[at : row.line] if line.strip() and not typed_command(line, program)
+            ]
+            head = " ".join(words[-2:]).lower() or now.head
+            now = _Above(
+                row.line, now.commands if again else tuple(commands), now.heading if again else heading, head
+            )  # fmt: skip
+            seen = set()
+        seen.add(key)
+        out.append(now)
+        at = row.line + 1
+    return out
+
+
+def typed_command(line: str, program: re.Pattern[str]) -> str:
+    """Return the command line in a line of a report: in quotation marks, behind a prompt, or alone; "" if there is none.
+
+    It names the program, and gives it an option or is given its environment.
+    """
+    for pattern in (r"`([^`]+)(?:`|$)", r'["“]([^"”]+)["”]', r"^\s*(?:\S*[$>#%]\s+)?(\S.*)$"):
+        for match in re.finditer(pattern, line):
+            words = match[1].strip()
+            named = program.search(words)
+            if named and (
+                re.search(r"\s--?\s?[A-Za-z]", words) or re.search(r"\b[A-Z]\w*=\S", words[: named.start()])
+            ):
+                sentence = pattern.startswith("^") and not re.match(
+                    r"(?:[\w./-]*/)?(?:sudo|numactl|mpirun|mpiexec|srun|time|env|\w+=\S+|\(?for)\s|[\w./-]*$",
+                    words[: named.end()],
+                )
+                if not sentence:
+                    return words
+    return ""
 
 
 def read_columns(text: str, tool: str) -> tuple[Column, ...]:
@@ -219,19 +321,22 @@ def _column(word: str, tool: str) -> Column:
     return Column(name=name, kind="metric", factor=factor, statistic=statistic, labels=labels, pick=pick)
 
 
-def _lines(text: str, columns: Sequence[Column]) -> tuple[list[list[str]], list[str]]:
-    """Return the words of each row, and the lines between them that look like rows and have other columns.
+class _Found(NamedTuple):
+    line: int  # of the cleaned text, from 0
+    words: list[str]
+
+
+def _lines(text: str, columns: Sequence[Column]) -> tuple[list[_Found], dict[int, str]]:
+    """Return the rows, and the lines between them that look like rows and have other columns, by their number.
 
     One way of telling cells apart holds for the whole table: that which gives the most rows.
     """
     body = [line.strip() for line in clean(text).split("\n")]
     ways = [[_row(line, pattern, columns) for line in body] for pattern in _BETWEEN]
     best = max(ways, key=lambda way: sum(words is not None for words in way))
-    at = [i for i, words in enumerate(best) if words is not None]
-    rows = [words for words in best if words is not None]
-    inside = body[at[0] : at[-1]] if at else []
-    odd = [line for line, words in zip(inside, best[at[0] :] if at else [], strict=False) if words is None]
-    return rows, [line for line in odd if _LIKE_A_ROW.match(line)]
+    rows = [_Found(i, words) for i, words in enumerate(best) if words is not None]
+    inside = range(rows[0].line, rows[-1].line) if rows else ()
+    return rows, {i: body[i] for i in inside if best[i] is None and _LIKE_A_ROW.match(body[i])}
 
 
 def _row(line: str, between: str, columns: Sequence[Column]) -> list[str] | None:
@@ -247,6 +352,8 @@ def _is_row(words: Sequence[str], columns: Sequence[Column]) -> bool:
 
 
 def _label(name: str, word: str) -> Cell:
+    if name == "kernel":
+        return word.lower()
     if name == "message_size":
         try:
             return size_bytes(word)
@@ -267,12 +374,17 @@ def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Cell]:
     """Return the labels that a table of the tool has if nobody says otherwise."""
     labels = _parser(tool).LABELS
     usual: dict[str, Cell] = {name: value for name, value in _COUNTED.items() if name in labels}
-    from parsers import taken
-
     named = {"", *(column.name for column in columns)}
     for column, labels_of_it in taken(tool).table_labels.items():
         usual |= labels_of_it if column in named else {}
     return usual
+
+
+def taken(tool: str) -> Taken:
+    """As of the package, which finds this module by its name and cannot be imported above."""
+    import parsers
+
+    return parsers.taken(tool)
 
 
 def _parser(tool: str) -> Any:  # noqa: ANN401 (a parser module)

@@ -161,7 +161,7 @@ class Refused(Exception):
 
 
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, `probe` and `told` may be left out."""
+    """What every module of this package provides. STARTER, `probe`, `told` and `defaults` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -190,6 +190,10 @@ class ToolModule(Protocol):
 
     def told(self, given: Mapping[str, Cell], parsed: Parsed) -> Mapping[str, Any]:
         """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
+        ...
+
+    def defaults(self, given: Mapping[str, Any], parsed: Parsed) -> Mapping[str, Any]:
+        """Return the options of a captured run that its command line leaves to the tool, with the tool's own values."""
         ...
 
     def options(self) -> Mapping[str, Option]:

@@ -8,6 +8,7 @@ numactl, for the process and its memory, and to MLC by -c (latency thread), -k (
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -303,7 +304,29 @@ def told(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
             out[name] = command[name]
     if "R" in command:
         out["W"] = "R"
+    if "l" not in out and (stride := _stride_in_heading(parsed)):
+        out["l"] = stride
     if command.get("t"):
         out["t"] = number_value(command["t"])
     out |= {name: True for name in ("e", "r", "X", "L") if name in command}
     return out
+
+
+def defaults(given: Mapping[str, Any], parsed: Parsed) -> dict[str, Any]:
+    """Return MLC's own stride and traffic where a command line has neither: 64 bytes, reads.
+
+    A word that MLC does not know (`-1256`, a digit for a letter) may have been either.
+    """
+    line = str(parsed.facts.get("command_line") or "")
+    if not line or re.search(r"(?:^|\s)-\d", line):
+        return {}
+    usual = {"l": 64} | ({} if "o" in command_options(line) else {"W": "R"})
+    effect = _EFFECT.get(str(given.get("mode")), frozenset())
+    return {name: value for name, value in usual.items() if name in effect and name not in given}
+
+
+def _stride_in_heading(parsed: Parsed) -> int | None:
+    """Return the 256 of "g. 256B, read: write = 3:1"."""
+    runs = parsed.tables["runs"].records() if "runs" in parsed.tables else []
+    said = re.search(r"\b(\d{2,5}) ?B\b", str(runs[0].get("heading"))) if runs else None
+    return int(said[1]) if said and int(said[1]) % 64 == 0 else None

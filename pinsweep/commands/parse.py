@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     metavar="NAME=VALUE",
     help="An option of all cells that the text does not tell.",
 )
-@click.option("--columns", default="", help="With TOOL table: what each column holds; see docs/parsing.md.")
+@click.option(
+    "--columns", multiple=True,
+    help="With TOOL table: what each column holds; once for each form of table in the text. See docs/parsing.md.",
+)  # fmt: skip
 @click.option("--tool", help="With TOOL table: whose numbers they are.")
 @click.option(
     "--command",
@@ -54,7 +57,7 @@ def command(
     output: Path | None,
     axes: tuple[str, ...],
     settings: tuple[str, ...],
-    columns: str,
+    columns: tuple[str, ...],
     tool: str | None,
     typed: str,
     form: str,

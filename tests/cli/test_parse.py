@@ -259,3 +259,174 @@ def test_the_corpus_is_taken_in_and_drawn(pinsweep: Cli, tmp_path: Path) -> None
     assert page.count("<svg") > 8
     assert "iodepth" in page
     assert "Loaded latency" in page
+
+
+SEEDS = CORPUS.parent / "seeds"
+needs_seeds = pytest.mark.skipif(not SEEDS.is_dir(), reason="no seeds beside the corpus")
+
+
+def loaded(rows: dict[int, float]) -> str:
+    table = "".join(f"{delay:05}\t{latency:.2f}\t{9000 - latency:.1f}\n" for delay, latency in rows.items())
+    return f"Inject Delay\tlatency (ns)\tBandwidth (MB/sec)\n{table}\n"
+
+
+REPORT = f"""\
+# Memory
+
+a. 64B, read only Command "sudo ./mlc --loaded_latency"
+
+{loaded({0: 204.11, 100: 70.81})}
+b. 64B, read : write = 3 : 1 Command "sudo ./mlc --loaded_latency -W9"
+
+{loaded({0: 208.72, 100: 75.25})}
+c. 256B, read: write = 3:1
+
+Command = "sudo ./mlc --loaded_latency -1256 -W9 "
+
+{loaded({0: 142.48, 100: 86.55})}
+# Storage
+
+a. reads
+
+Command "sudo fio --name =read --ioengine=libaio --iodepth=1/4 --rw=randread --bs=4k --direct=1 --numjobs=16"
+
+Iodepth	Bs	Iops min	Iops avg
+1	4k	68822	72613
+4	4k	129872	132017
+
+b. a mix
+
+ $label Command "sudo fio --name = readwrite --ioengine=libaio -- iodepth=1/4 --rw=randrw --rwmixwrite=30 --bs=4k --direct=1"$
+
+		Iops	Iops
+Iodepth	Bs	write	read
+1	4k	25119	58587
+4	4k	55047	128382
+
+c. writes
+
+Command "sudo fio --name =write --ioengine=libaio --iodepth=1/4 --rw=randwrite --bs=4k --direct=1 --numjobs=16"
+
+Iodepth	Bs	Iops min	Iops avg
+1	4k	203365	301050
+4	4k	353688	361466
+"""
+
+
+def runs(path: Path) -> dict[str, str]:
+    """Return {cell: its command line}."""
+    with open_result(path) as result:
+        points = {s.point.point_id: s.point for s in result.points()}
+        return {points[r.point_id].describe(): " ".join(r.argv) for r in result.runs()}
+
+
+def test_a_whole_report_is_named_cells_of_one_result(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text(REPORT)
+
+    memory = pinsweep("parse", "report.txt", "-o", "r.db")
+    storage = pinsweep(
+        "parse", "table", "report.txt", "--tool", "fio", "-o", "r.db",
+        "--columns", "iodepth, bs, iops.min, iops", "--columns", "iodepth, bs, direction=write:iops, direction=read:iops",
+    )  # fmt: skip
+
+    assert (memory.returncode, storage.returncode) == (0, 0), memory.stderr + storage.stderr
+    assert "W=R: not given, the default of Intel MLC" in memory.stderr
+    found = runs(tmp_path / "r.db")
+    assert [c for c in found if "mode=" in c] == [
+        "mode=loaded_latency W=R l=64", "mode=loaded_latency W=9 l=64", "mode=loaded_latency W=9 l=256",
+    ]  # fmt: skip
+    assert found["mode=loaded_latency W=9 l=256"] == "mlc --loaded_latency -1256 -W9"
+    assert {c.partition(" bs")[0] for c in found if "rw=" in c} == {
+        "rw=randread",
+        "rw=randrw",
+        "rw=randwrite",
+    }
+    assert len(found) == 9
+    assert not any("source=" in cell for cell in found)
+    assert all(f"--{cell.split()[0]}" in command for cell, command in found.items() if "rw=" in cell)
+    with open_result(tmp_path / "r.db") as result:
+        points = {s.point.point_id: s.point for s in result.points()}
+        mixed = [(r, points[r.point_id]) for r in result.runs() if "randrw" in " ".join(r.argv)]
+        rows = [row for run, point in mixed for row in result.parsed(run, point).measurements.records()]
+    assert [(r["direction"], r["value"]) for r in rows] == [
+        ("write", 25119), ("read", 58587), ("write", 55047), ("read", 128382),
+    ]  # fmt: skip
+
+
+PINGPONG = """\
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         {0:.2f}         0.00
+      4194304           10       {1:.2f}     {2:.2f}
+"""
+
+
+def test_two_tables_of_one_text_are_two_places_where_their_commands_differ_in_that_alone(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    text = (
+        "## Latency\n\n### Intrasocket\n\n```\n$ module load impi\n$ mpirun -np 2 hwloc-bind core:0 core:7 ./IMB-MPI1 PingPong\n```\n\nThe output\n```\n"
+        + PINGPONG.format(0.19, 351.14, 11391.37)
+        + "```\ngave a latency of 0.20 us.\n\n### Intersocket\nHere on cores 0 and 15, in two sockets.\n\n```\n"
+        + "$ mpirun -np 2 hwloc-bind core:0 core:15 ./IMB-MPI1 PingPong\n...\n\n"
+        + PINGPONG.format(0.49, 731.65, 5467.12)
+        + "```\n"
+    )
+    (tmp_path / "report.md").write_text(text)
+    (tmp_path / "same.md").write_text(text.replace("hwloc-bind core:0 core:15 ./IMB", "./other/IMB"))
+
+    for name in ("report", "same"):
+        assert pinsweep("parse", f"{name}.md", "-o", f"{name}.db").returncode == 0
+
+    assert runs(tmp_path / "report.db") == {
+        "place=Intrasocket benchmark=PingPong np=2": "mpirun -np 2 hwloc-bind core:0 core:7 ./IMB-MPI1 PingPong",
+        "place=Intersocket benchmark=PingPong np=2": "mpirun -np 2 hwloc-bind core:0 core:15 ./IMB-MPI1 PingPong",
+    }
+    assert set(runs(tmp_path / "same.db")) == {
+        f"source={n} benchmark=PingPong np=2" for n in ("Intrasocket", "Intersocket")
+    }
+
+
+def test_each_place_of_a_table_has_its_own_command(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "t.md").write_text(
+        "## One core\n`OMP_NUM_THREADS=1 numactl -N 0 -m 0 ./stream`\n\n## All\n`OMP_NUM_THREADS=$i numactl -N 0 -m 0 ./stream`\n"
+        "and remote:\n`OMP_NUM_THREADS=$i numactl -N 0 -m 1 ./stream`\n\n| threads | a | b |\n|---|---|---|\n| 1 | 10 | 8 |\n"
+    )
+
+    pinsweep("parse", "table", "t.md", "--tool", "stream", "--columns", "threads, local:bandwidth[GB/s], remote:bandwidth[GB/s]", "-o", "t.db")  # fmt: skip
+
+    assert runs(tmp_path / "t.db") == {
+        "place=local threads=1": "OMP_NUM_THREADS=$i numactl -N 0 -m 0 ./stream",
+        "place=remote threads=1": "OMP_NUM_THREADS=$i numactl -N 0 -m 1 ./stream",
+    }
+
+
+@needs_seeds
+def test_the_published_reports_are_taken_in_by_two_commands_each(pinsweep: Cli, tmp_path: Path) -> None:
+    for number in ("003", "004"):
+        shutil.copy(next(SEEDS.glob(f"{number}_*.txt")), tmp_path / f"{number}.txt")
+    fio = "iodepth, bs, size, numjobs, runtime, "
+
+    for words in (
+        ("003.txt", "-o", "3.db"),
+        ("table", "003.txt", "--tool", "stream", "--columns", "threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", "-o", "3.db"),
+        ("004.txt", "-o", "4.db"),
+        ("table", "004.txt", "--tool", "fio", "-o", "4.db", "--columns", fio + "iops.min, iops.max, iops, disk_util[%], lat[us]",
+         "--columns", fio + "direction=write:iops, direction=write:lat[us], direction=read:iops, direction=read:lat[us], disk_util[%]"),
+    ):  # fmt: skip
+        done = pinsweep("parse", *words)
+        assert done.returncode == 0, done.stderr
+
+    third, fourth = runs(tmp_path / "3.db"), runs(tmp_path / "4.db")
+    assert len(third) == 22
+    assert {cell for cell in third if "np=2" in cell} == {
+        f"place={n} benchmark=PingPong np=2" for n in ("Intrasocket", "Intersocket")
+    }
+    assert [cell for cell in fourth if "mode=" in cell] == [
+        f"mode=loaded_latency W={w} l={stride}" for stride in (64, 256) for w in ("R", "9", "7", "8", "6")
+    ]
+    assert len(fourth) == 40
+    assert all(fourth.values())

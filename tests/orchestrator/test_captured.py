@@ -152,3 +152,52 @@ def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None
     assert kept.added == 3
     with open_result(tmp_path / "a.db") as result:
         assert len({stored.point.describe() for stored in result.points()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("--loaded_latency", {"mode": "loaded_latency", "l": 64, "W": "R"}),
+        ("--loaded_latency -W9", {"mode": "loaded_latency", "l": 64, "W": "9"}),
+        ("--loaded_latency -l256 -R", {"mode": "loaded_latency", "l": 256, "W": "R"}),
+        ("--loaded_latency -operthread.txt", {"mode": "loaded_latency", "l": 64}),
+        ("--loaded_latency -1256 -W9", {"mode": "loaded_latency", "W": "9"}),
+    ],
+)
+def test_what_a_command_leaves_to_mlc_is_mlcs_own(command: str, options: dict[str, Any]) -> None:
+    text = f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: {command}\n\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n 00000\t203.58\t 145200.4\n"
+    parsed = get_parser("mlc").parse(text, {})
+
+    told = captured.told("mlc", parsed)
+
+    assert {**captured.defaults("mlc", told, parsed), **told} == options
+    bare = get_parser("mlc").parse(text[text.index("Inject") :], {})
+    assert captured.defaults("mlc", {"mode": "loaded_latency"}, bare) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("### Intersocket", "Intersocket"),
+        ("g. 256B, read: write = 3:1", "256B, read: write = 3:1"),
+        ("==== Run 2 ====", "Run 2"),
+        ("**Before**", "Before"),
+        ("# Benchmarking PingPong", ""),
+        ("==========================", ""),
+        ("  0:  10  21", ""),
+    ],
+)
+def test_what_is_a_heading(line: str, heading: str) -> None:
+    assert captured.heading_of(line) == heading
+
+
+def test_commands_that_differ_in_their_place_alone() -> None:
+    def same(a: str, b: str) -> bool:
+        return captured.same_but_place([a.split(), b.split()])
+
+    assert same("numactl -N 0 -m 0 ./stream", "numactl -N 0 -m 1 ./stream")
+    assert same("mpirun -np 2 hwloc-bind core:0 core:7 ./IMB", "mpirun -np 2 hwloc-bind core:0 core:15 ./IMB")
+    assert same("taskset -c 0 fio a.fio", "taskset -c 8 fio a.fio")
+    assert not same("numactl -m 0 ./stream", "numactl -m 1 ./other")
+    assert not same("./stream", "./stream")
+    assert not same("numactl -m 0 ./stream", "")
