@@ -122,6 +122,11 @@ class Run:
         return self.record.capture is not None
 
     @property
+    def void(self) -> bool:
+        """Does the tool itself say that its figures mean nothing, since its check of its own results failed?"""
+        return bool(self.parsed and self.parsed.has("validation_failed"))
+
+    @property
     def version(self) -> str:
         """The program's version as its output says it, else as the session knows it; "" if neither does."""
         said = self.parsed.facts.get("tool_version") if self.parsed else None
@@ -341,7 +346,11 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     ]
     runs = _with_builds(runs)
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
-    chosen = {tool: {_key(run): run for run in own} for tool, own in by_tool.items()}
+    sound = {_cell(run) for own in by_tool.values() for run in own if not run.void}
+    chosen = {  # what is void has no part in a median, where there is anything else
+        tool: {_key(run): run for run in own if not run.void or _cell(run) not in sound}
+        for tool, own in by_tool.items()
+    }
     return Results(
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
@@ -418,6 +427,10 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
         return f"sha256 {digest[:8]}" if digest else "not recorded which"
 
     return [replace(run, build=build(run)) for run in runs]
+
+
+def _cell(run: Run) -> tuple[str, str]:
+    return run.file, run.record.point_id
 
 
 def _key(run: Run) -> tuple[str, str, int]:

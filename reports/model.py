@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reports.derive import Spread
-from reports.frames import Results
+from reports.frames import Results, Run
 from reports.vega import Spec
 
 WIDE, NARROW = 544, 368
@@ -85,6 +85,8 @@ class KeyNumber:
     unsteady: bool = False  # so far apart that the value alone says little
     program: str = ""  # what made it, where a tool and its stand-in may both have
     merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
+    runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
+    doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

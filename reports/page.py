@@ -17,7 +17,7 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Placement, RunRecord
 from reports import format as fmt
 from reports import naming, places
-from reports.audit import Finding, audit
+from reports.audit import Finding, audit, convicted, doubts
 from reports.charts import _common as common
 from reports.charts import _hosts, _overview, chart_module
 from reports.checks import checks
@@ -110,10 +110,11 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     found = audit(results)
     hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = _best(n for c in chapters.values() for n in c.key_numbers)
+    guilty = convicted(found)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
-    own = tuple(_of_hosts(n, len(hosts)) for n in numbers[:6])
+    own = tuple(replace(_of_hosts(n, len(hosts)), doubt=doubts(guilty, n.runs)) for n in numbers[:6])
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results, hosts),

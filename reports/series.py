@@ -147,6 +147,8 @@ def _stepped(one: Series, step: float) -> Series:
 def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
     for tool in results.tools:
         for run in results.good(tool):
+            if run.void:
+                continue
             program, sweep, point_id = naming.program_kind(run), run.point.sweep, run.record.point_id
             for number in numbers.numbers(run):
                 key = Key(tool=tool, program=program, sweep=sweep, point_id=point_id, name=number.name)

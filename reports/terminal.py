@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from parsers.errors import UserError
-from reports import derive, frames, naming, numbers
+from reports import audit, derive, frames, naming, numbers
 from reports import format as fmt
 from reports.frames import Results, Run
 from reports.grouping import group_by
@@ -33,7 +33,7 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     )
     lines = []
     for (sweep, _), runs in by_sweep.items():
-        cells = _ordered(runs)
+        cells = _ordered([run for run in runs if not run.void] or runs)
         typical = _typical(cells)
         lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical)))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
@@ -88,14 +88,22 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
     bar a cell, where it fits."""
     results = frames.load([path])
+    doubtful = audit.convicted(audit.audit(results))
     out = [_head(results, path), ""]
     by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
     for sweep, runs in by_sweep.items():
         out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
-            out += [*_cells(same, bars), ""]
+            out += [*_cells(same, doubtful, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
+    if doubtful:
+        out += [
+            *_wrapped(
+                f"⚠: doubtful, by the checks named. What they found: pinsweep audit {shlex.quote(str(path))}"
+            ),
+            "",
+        ]
     out += list(_trouble(results))
     return "\n".join(out).rstrip()
 
@@ -125,17 +133,19 @@ def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
     return [one[1] if one and alike else None for one in told]
 
 
-def _cells(runs: Sequence[Run], bars: bool = False) -> list[str]:
-    """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell."""
+def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False) -> list[str]:
+    """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell; what a check convicts with a
+    mark and the check's id."""
     cells, axes = _ordered(runs), _axes(runs)
     repeats = {len(members) for members in cells}
     names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members in cells[:_MOST_LINES]:
-        labels = members[0].point.labels()
+        labels, doubt = members[0].point.labels(), audit.doubts(doubtful, members)
+        found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
         values = (str(labels.get(axis, "")) for axis in axes)
-        rows.append((*values, _cell(members), *([] if each else [str(len(members))])))
+        rows.append((*values, found, *([] if each else [str(len(members))])))
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])
         most = max((v for v in typical if v is not None), default=0.0)

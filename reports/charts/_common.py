@@ -69,6 +69,12 @@ def _own(run: Run) -> dict[str, Any]:
     return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
 
 
+def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
+    """Return the runs of a panel."""
+    names = [name for name, _ in of]
+    return [run for run in runs if facet(run, names) == of]
+
+
 def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     """Return the options (and "host", "place", "program") that differ between the runs and are not drawn within a panel.
 
@@ -335,9 +341,10 @@ STEADY, UNSTEADY = 0.05, 0.25
 
 
 def key_number(
-    name: str, value: Spread, unit: str, context: str, rank: int, *, program: str = ""
+    name: str, value: Spread, unit: str, context: str, rank: int, runs: Iterable[Run], *, program: str = ""
 ) -> KeyNumber:
-    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying.
+    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying. `runs`: of its
+    cell.
 
     Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
     """
@@ -355,6 +362,7 @@ def key_number(
         repeats=repeats,
         unsteady=value.n > 1 and value.relative > UNSTEADY,
         program=program,
+        runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,
     )
 

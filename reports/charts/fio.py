@@ -630,7 +630,11 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
-    return [common.key_number(name, derive.spread(list(same["iops"])), "IOPS", ", ".join(context), 14)]
+    return [
+        common.key_number(
+            name, derive.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
+        )
+    ]
 
 
 def _access_times(found: pd.DataFrame) -> list[AccessTime]:

@@ -40,7 +40,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
         for benchmark, panels in curves(members).items():
             figures.append(_figure(sweep, benchmark, members, panels))
             if benchmark == "PingPong":
-                key_numbers += _key_numbers(panels)
+                key_numbers += _key_numbers(members, panels)
                 times += _access_times(members, panels)
     return Chapter(
         tool=tool,
@@ -352,7 +352,7 @@ def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Ta
     return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
 
 
-def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
+def _key_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
     by_panel = [
         sorted(((line, d) for line in lines if (d := derived(line)).small), key=lambda p: p[1].small or 0)
         for lines in panels.values()
@@ -372,7 +372,13 @@ def _key_numbers(panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
     time = zeros[0] or derive.Spread(
         near[1].small or 0, min(y.low for y in small), max(y.high for y in small), small[0].n
     )
-    return [common.key_number("MPI, one way", time, "ns", context, 13)]
+    cell = [
+        run
+        for of, lines in panels.items()
+        for run in (common.of_panel(runs, of) if near[0] in lines else ())
+        if near[0].name in (run.place, run.relation, "all")
+    ]
+    return [common.key_number("MPI, one way", time, "ns", context, 13, cell)]
 
 
 def _access_times(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[AccessTime]:

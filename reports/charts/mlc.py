@@ -492,7 +492,9 @@ def _peak_number(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]
     which = ", ".join(filter(None, [best.name, common.facet_title(of, option_value)]))
     context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
     name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(runs) or 'under load'}"
-    return common.key_number(name, best.most, "B/s", context, 11, program=program_kind(runs[0]))
+    return common.key_number(
+        name, best.most, "B/s", context, 11, common.of_panel(runs, of), program=program_kind(runs[0])
+    )
 
 
 def _load_words(runs: Sequence[Run]) -> str:
@@ -511,6 +513,7 @@ class Idle:
     which: str  # what tells it from the page's others: "local", "buffer 16k"; "" of the only one
     value: Spread  # ns, over the repeats; of several pairs of nodes over the pairs, each by its median
     said: str  # how it was taken, and by which program
+    runs: tuple[Run, ...]  # of its cell
     pairs: int = 1
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
@@ -531,7 +534,7 @@ def _idle_number(found: Sequence[Idle]) -> KeyNumber:
     best = min(alike, key=lambda idle: idle.value.median)
     lowest = f"lowest of {len(alike)}" if len(alike) > 1 else ""
     context = "; ".join(filter(None, [best.which, lowest, best.said]))
-    return common.key_number("Memory, idle", best.value, "ns", context, 10)
+    return common.key_number("Memory, idle", best.value, "ns", context, 10, best.runs)
 
 
 def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
@@ -551,7 +554,7 @@ def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) ->
         found.append(
             Idle(
                 which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(runs[0])}",
-                buffer=_buffer(runs),
+                buffer=_buffer(runs), runs=tuple(common.of_panel(runs, of)),
             )
         )  # fmt: skip
     return found
@@ -599,7 +602,7 @@ def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
     runs = list(found["run"])
     return Idle(
         which=", ".join(filter(None, [place, common.facet_title(of, option_value)])),
-        value=derive.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs),
+        value=derive.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote",
     )  # fmt: skip
 
@@ -621,7 +624,7 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
         idle.append(
             Idle(
                 which=", ".join(filter(None, [which, common.facet_title(of, option_value)])), value=value, pairs=len(same),
-                said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), home=which == "local",
+                said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip
     return idle

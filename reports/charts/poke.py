@@ -257,7 +257,7 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     if subject is None or p999 is None:
         return []
     context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
-    return [common.key_number("Access, p99.9", p999, "ns", context, 15)]
+    return [common.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs)]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:

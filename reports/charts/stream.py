@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from reports import derive, findings, scales, vega
@@ -43,7 +43,8 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         lost = common.lost(results, tool, sweep, members)
         figures.append(_figure(sweep, members, found, kernel, lost))
         for same in group_by(members, program_kind).values():
-            key_numbers += _key_numbers(same, kernel, curves(_rates(same), kernel))
+            sound = [run for run in same if not run.void]
+            key_numbers += _key_numbers(sound, kernel, curves(_rates(sound), kernel)) if sound else []
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
     )
@@ -78,9 +79,16 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, lost: Sequence[Run]) -> Figure:
     panels = curves(found, kernel)
+    void = found["run"].map(lambda r: r.void)
+    sound = curves(found[~void], kernel)
+    hollow = {
+        (p, c, float(t)) for p, c, t in found.loc[void, ["panel", "place", "threads"]].itertuples(index=False)
+    }
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
-    largest_median = max(y.median for c in everything for _, y in c.points)
+    largest_median = max(
+        (y.median for lines in sound.values() for c in lines for _, y in c.points), default=0.0
+    )
     scale = fmt.scale_to_largest([largest], "B/s")
     names = common.facet_names(runs, within=("place", "threads"))
     missing = group_by(lost, lambda r: common.facet(r, names))
@@ -89,11 +97,20 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
     drawn = tuple(
-        _panel(of, lines, kernel, x, y, scale, [threads(run) for run in missing.get(of, ())])
+        _panel(
+            of,
+            lines,
+            kernel,
+            x,
+            y,
+            scale,
+            [threads(run) for run in missing.get(of, ())],
+            {(c, t) for p, c, t in hollow if p == of},
+        )
         for of, lines in shown.items()
     )
     repeated = any(y.n > 1 for c in everything for _, y in c.points)
-    first = next(iter(panels.values()))
+    first = next(iter(sound.values()), [])
     title = findings.scaling(
         f"STREAM {kernel.capitalize()}",
         {c.name: {int(t): s for t, s in c.points} for c in first},
@@ -109,7 +126,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
         f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
-        f"{' Cross on the axis: a cell that failed.' if lost else ''}{common.greyed(first)}{rest}",
+        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(first)}{rest}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
@@ -121,7 +138,7 @@ def _dram_share(runs: Sequence[Run], rate: float) -> str:
     """Say what part of the memory modules' own rate was reached, where one machine's modules are recorded."""
     modules = {run.session.memory_modules for run in runs}
     peak = derive.dram_peak(modules.pop()) if len(modules) == 1 else None
-    if not peak or rate > peak:  # above it: check S2 speaks of it
+    if not peak or not rate or rate > peak:  # above it: check S2 speaks of it
         return ""
     return f"The most is {fmt.percent(rate / peak)} of the {fmt.quantity(peak, 'B/s')} that the memory modules could move, each on a channel of its own."
 
@@ -134,7 +151,9 @@ def _panel(
     y: scales.Axis,
     scale: fmt.Scale,
     lost: Sequence[int],
+    hollow: Collection[tuple[str, float]],
 ) -> Panel:
+    """hollow: (place, threads) of what STREAM's own check has failed."""
     tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
     lines = common.spotlight(lines, lambda c: -max(c.medians.values()))
 
@@ -144,16 +163,19 @@ def _panel(
             right=common.name_margin(lines, width),
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y)
+        points = common.point_rows(
+            lines, tested, scale.factor, lambda n, v: f"{fmt.plural(int(n), 'thread')} · {common.exact(v, 'B/s')}"
+        )  # fmt: skip
         data = {
-            "points": common.point_rows(
-                lines, tested, scale.factor, lambda n, v: f"{fmt.plural(int(n), 'thread')} · {common.exact(v, 'B/s')}"
-            ),
-            "ranges": common.range_rows(lines, tested, scale.factor),
+            "points": [row for row in points if (row["series"], row["x"]) not in hollow],
+            "hollow": [row for row in points if (row["series"], row["x"]) in hollow],
+            "ranges": [row for row in common.range_rows(lines, tested, scale.factor) if (row["series"], row["x"]) not in hollow],
             **common.end_names(lines, plot, scale.factor),
             "crosses": common.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
-        for line in lines[:1]:
+        sound = [line for line in lines if not any((line.name, x) in hollow for x, _ in line.points)]
+        for line in sound[:1]:
             one = line.medians.get(1.0)
             if one and len(line.points) > 1:
                 ends = min(y.high / (one / scale.factor), x.high)
@@ -162,7 +184,7 @@ def _panel(
                 data["notes"].append(
                     {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-        rings = common.saturation_rings(common.lit(lines)[:3], plot, scale.factor)
+        rings = common.saturation_rings(common.lit(sound)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
@@ -187,16 +209,17 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         groups(found, ["panel", "kernel", "threads"]),
         key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
     ):
+        void = {place for place, run in zip(own["place"], own["run"], strict=True) if run.void}
         spreads = {place: derive.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]}
         ratio = (
             spreads["remote"].median / spreads["local"].median
-            if {"local", "remote"} <= set(spreads)
+            if {"local", "remote"} <= set(spreads) - void
             else None
         )
         rows.append(
             (
                 kernel, *([common.facet_title(of, option_value)] if named else []), fmt.whole(count),
-                *(common.spread_text(spreads[p], scale, 4) if p in spreads else fmt.NOTHING for p in places),
+                *(f"{'⚠ ' * (p in void)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
@@ -223,6 +246,12 @@ def _key_numbers(
         return []
     best = max(known, key=lambda c: max(c.medians.values()))
     at, top = max(best.points, key=lambda p: p[1].median)
+    cell = [
+        run
+        for of, own in panels.items()
+        for run in (common.of_panel(runs, of) if best in own else ())
+        if threads(run) == at and (run.place or run.relation or "all") == best.name
+    ]
     context = fmt.plural(int(at), "thread")
     lines = {c.name: c for c in next(iter(panels.values()))}
     if {"local", "remote"} <= set(lines):
@@ -231,4 +260,4 @@ def _key_numbers(
     elif best.name not in ("all", ""):
         context += f", {best.name}"
     name = "Triad, stand-in" if stands_in(runs[0]) else "STREAM Triad"
-    return [common.key_number(name.replace("Triad", kernel.capitalize()), top, "B/s", context, 12)]
+    return [common.key_number(name.replace("Triad", kernel.capitalize()), top, "B/s", context, 12, cell)]

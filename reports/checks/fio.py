@@ -26,7 +26,6 @@ from reports.checks._cells import (
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.numbers import fio
-from reports.readings import groups
 from reports.readings.fio import Job, jobs
 
 FAMILY = (0, "Storage (fio)")
@@ -515,21 +514,20 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
             continue
         orders = [min(run.record.order_index for run in by_depth[d]) for d in depths]
         ascending = orders == sorted(orders) and all(len(by_depth[d]) == 1 for d in depths)
-        found = fio.summaries.frame(run for depth in depths for run in by_depth[depth])
-        found["depth"] = [whole(run.options.get("iodepth")) for run in found["run"]]
-        for (direction, which), own in groups(found.dropna(subset="iops"), ["direction", "which"]):
-            middle = own.groupby("depth")[["iops", "mean"]].median()
-            if len(middle) < 3:
+        told = [(d, of) for d in depths for run in by_depth[d] for of in fio.summaries(run) if of.iops]
+        for (direction, which), own in group_by(told, lambda t: (t[1].direction, t[1].which)).items():
+            at = {depth: [of for _, of in same] for depth, same in group_by(own, lambda t: t[0]).items()}
+            iops = {depth: statistics.median(of.iops or 0.0 for of in same) for depth, same in at.items()}
+            means = {d: [of.mean for of in same if of.mean] for d, same in at.items()}
+            if len(iops) < 3:
                 continue
-            times = own.groupby("depth")["mean"].agg(["min", "max"])
-            for a, b in itertools.pairwise(middle.index):
-                if times["max"][b] < 0.9 * times["min"][a]:
+            for a, b in itertools.pairwise(d for d in means if means[d]):
+                if max(means[b]) < 0.9 * min(means[a]):
                     yield Fault(
                         level="warn", run=by_depth[b][0],
-                        text=f"{direction} {fio.WORDS[which]} falls from {fmt.quantity(middle['mean'][a], 'ns')} at depth {a} to "
-                        f"{fmt.quantity(middle['mean'][b], 'ns')} at {b}",
+                        text=f"{direction} {fio.WORDS[which]} falls from {fmt.quantity(statistics.median(means[a]), 'ns')} at depth {a} to "
+                        f"{fmt.quantity(statistics.median(means[b]), 'ns')} at {b}",
                     )  # fmt: skip
-            iops = dict(zip(middle.index, middle["iops"], strict=True))
             best, last = max(iops, key=lambda depth: iops[depth]), max(iops)
             if ascending and best != last and iops[last] < 0.8 * iops[best]:
                 yield Fault(

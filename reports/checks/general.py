@@ -301,6 +301,27 @@ def units(results: Results) -> Iterator[Fault]:
     yield from parts("units", results)
 
 
+@check("G10", "error", flags=("validation_failed",))
+def denied(results: Results) -> Iterator[Fault]:
+    """results that their own program calls wrong
+
+    STREAM and OSU compare what they computed or received with what it should be, IMB where it was built to.
+    Where that fails, the program says so and ends well all the same. Its figures mean nothing: they are in no
+    median with others, are drawn hollow, and are neither compared nor sent to OpenMetrics.
+
+    Do: look for the cause (a compiler's option, memory, a library); measure again.
+    """
+    for run in results.runs:
+        for flag in run.parsed.flags if run.parsed else ():
+            if flag.id == "validation_failed":
+                yield Fault(level="error", run=run, text=flag.text)
+        wrong = (
+            sum(row.value for row in run.measured() if row.metric == "defects") if run.tool == "imb" else 0.0
+        )
+        if wrong:
+            yield Fault(level="error", run=run, text=f"{fmt.number(wrong)} defects: wrong data were received")
+
+
 @check("G8", "warn", needs="topology")
 def another_machine(results: Results) -> Iterator[Fault]:
     """the output tells of another machine than the session

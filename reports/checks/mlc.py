@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
-from reports.checks._cells import Cell, by_cell, is_captured, machine_key, module_peak, siblings_key
+from reports.checks._cells import Cell, by_cell, cell_key, is_captured, machine_key, module_peak, siblings_key
 from reports.derive import Load
 from reports.frames import Results, Run
 from reports.grouping import group_by
-from reports.readings import groups
 from reports.readings.mlc import entries, load_rows
 
 FAMILY = (1, "Memory (MLC, memlat)")
@@ -39,19 +38,16 @@ class Curve:
 
 def curves(results: Results) -> list[Curve]:
     """Return the curves of each cell, in the order of the cells; a delay that comes twice in a table is two rows."""
-    runs = results.good("mlc")
-    if not runs:  # what ends a run of any tool imports no pandas for nothing: half a second
-        return []
-    found = load_rows.frame(runs).fillna({"traffic": ""})
-    of_curve = ["file", "point_id", "traffic"]
-    medians = found.groupby([*of_curve, "delay", "occurrence"], sort=False).agg(
-        run=("run", "first"), latency=("latency", "median"), bandwidth=("bandwidth", "median")
-    )
     out = []
-    for (_, _, traffic), own in groups(medians.reset_index(), of_curve):
-        rows = map(Load, own["delay"].tolist(), own["latency"].tolist(), own["bandwidth"].tolist())
-        ordered = tuple(sorted(rows, key=lambda row: row.delay))
-        out.append(Curve(run=own["run"].iloc[0], traffic=traffic, rows=ordered))
+    rows = ((run, row) for run in results.good("mlc") for row in load_rows(run))
+    for (_, traffic), own in group_by(rows, lambda r: (cell_key(r[0]), r[1].traffic or "")).items():
+        medians = [
+            Load(delay, statistics.median(row.latency for _, row in same), statistics.median(row.bandwidth for _, row in same))
+            for (delay, _), same in group_by(own, lambda r: (r[1].delay, r[1].occurrence)).items()
+        ]  # fmt: skip
+        out.append(
+            Curve(run=own[0][0], traffic=traffic, rows=tuple(sorted(medians, key=lambda row: row.delay)))
+        )
     return out
 
 

@@ -22,9 +22,10 @@ from orchestrator.model import Group, Place
 from parsers.text import decode
 from reports import audit as module
 from reports import checks as registry
-from reports import frames
+from reports import frames, page, terminal
 from reports.audit import Finding
 from reports.checks import LEVELS, checks
+from reports.series import collect
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
 POKES = "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
@@ -845,3 +846,61 @@ def test_a_coarse_clock_of_any_tool(make: Any, tmp_path: Path) -> None:
     ((_, said),) = found(heard(tmp_path, text), "G6", "warn")
 
     assert "60.0 ns in steps of 10.0 ns" in said
+
+
+# --- what a check convicts ----------------------------------------------------------------------------------
+
+
+def failed(make: Any, triad: float, threads: int = 4) -> str:
+    """STREAM's table, and what it says where its own check fails."""
+    text: str = make.stream_text(triad, threads)
+    said = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n     Expected Value: 1.0, AvgAbsErr: 2.0\n"
+    return re.sub(r"Solution Validates.*\n", said, text)
+
+
+def test_a_run_that_calls_its_own_figures_wrong(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2):
+        for rate in (9e3, 9.1e3):
+            maker.add(
+                "s",
+                "stream",
+                {"threads": threads},
+                make.stream_text(rate * threads, threads),
+                axes=("threads",),
+            )
+    maker.add("s", "stream", {"threads": 2}, failed(make, 99e3, 2), axes=("threads",))  # beside sound repeats
+    maker.add("s", "stream", {"threads": 4}, failed(make, 33e3), axes=("threads",))  # alone
+    path = maker.write()
+    results = frames.load([path])
+
+    ((cell, text), (other, _)) = found(findings(path), "G10", "error")
+    assert (cell, other) == ("threads=2", "threads=4")
+    assert "the figures mean nothing" in text
+    built = page.build(results)
+    (number,) = built.key_numbers
+    assert (number.value, number.doubt) == ("18.1", "G10")  # of the sound repeats, and said to be doubtful
+    (figure,) = (f for s in built.sections for b in s.blocks for f in b.figures)
+    data = figure.panels[0].wide["datasets"]
+    assert [(row["x"], row["y"]) for row in data["hollow"]] == [(4, 33)]
+    assert [row["x"] for row in data["points"]] == [1, 2]
+    assert "Hollow: STREAM’s own check" in figure.sub
+    shown = terminal.show_result(path)
+    assert "⚠ G10  triad 33.0 GB/s" in shown
+    assert "triad 18.1 GB/s" in shown
+    assert "33" not in "".join(terminal.summary(results))
+    assert {value.number.value for one in collect(results) for value in one.values}.isdisjoint({33e9, 99e9})
+
+
+def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path) -> None:
+    disturbed = [*GOOD[:3], (1000, 96.0, 3000.0), (5000, 99.0, 1500.0), (20000, 98.0, 1150.0)]
+    marked = {}
+    for name, rows in (("good", GOOD), ("bad", disturbed)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+        built = page.build(frames.load([maker.write()]))
+        marked[name] = {n.name: n.doubt for n in built.key_numbers}
+        assert ("⚠ M1" in terminal.show_result(tmp_path / f"{name}.db")) == (name == "bad")
+
+    assert set(marked["good"].values()) == {""}
+    assert set(marked["bad"].values()) == {"M1"}
