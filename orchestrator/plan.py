@@ -30,7 +30,7 @@ from parsers.errors import UserError
 
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_FLOOR_S = 60.0
-"""A run without a `timeout` of its own is ended after 4 × its estimate and a minute."""
+"""A run without a `timeout` of its own is ended after a minute and 4 × its estimate, on slow hardware where that is another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ def make_plan(
                 placement=cell.placement,
                 timeout_s=asked
                 if asked is not None
-                else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * command.estimate_s,
+                else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s),
                 nominal_s=command.estimate_s,
                 estimate_s=learnt.wall_s(point, command.estimate_s),
                 program=cell.program.name,

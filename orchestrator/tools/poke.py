@@ -45,7 +45,10 @@ def options() -> Mapping[str, Option]:
         "op": Option(kind="word", choices=("read", "write", "write+fence"), help="what one access does"),
         "count": Option(kind="int", low=1, high=100_000_000, help="timed accesses"),
         "block": Option(
-            kind="size", low=1, high=1 << 30, help="bytes per access; 1 in memory, 4096 in files if not given"
+            kind="size",
+            low=1,
+            high=1 << 30,
+            help="bytes per access; if not given 4096 in files, 1 in memory and in files that are smaller",
         ),
         "direct": Option(kind="flag", help="O_DIRECT: past the page cache"),
         "fsync": Option(kind="flag", help="fdatasync after each write"),
@@ -164,12 +167,17 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     ]
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
+    notes: tuple[str, ...] = ()
     if target == "file":
         path = f"{site.scratch}/poke-{size}.dat"
         scratch = (ScratchFile(path=path, size_bytes=size),)
         writes = (Write(path=path, kind="scratch", size_bytes=size),)
         reach = min(size, size_bytes(str(given.get("window", size))))
         argv += [f"--file={path}", f"--block={given.get('block', FILE_BLOCK if reach >= FILE_BLOCK else 1)}"]
+        if "block" not in given and reach < FILE_BLOCK:
+            notes = (
+                f"accesses of 1 byte: the file has less than the {FILE_BLOCK} of a block; `block` says otherwise",
+            )
     elif target == "files":
         path = f"{site.scratch}/files"
         total = int(given["files"]) * size_bytes(str(given["file_size"]))
@@ -189,21 +197,31 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     ]
     argv += [f"--{name}" for name in ("direct", "fsync") if given.get(name) and target != "null"]
     return Command(
-        argv=tuple(argv), estimate_s=_estimate(target, given, size), scratch=scratch, writes=writes
+        argv=tuple(argv),
+        estimate_s=_estimate(target, given, size),
+        at_most_s=_estimate(target, given, size, direct_s=_TURN_S),
+        scratch=scratch,
+        writes=writes,
+        notes=notes,
     )
 
 
-def _estimate(target: str, given: Mapping[str, Any], size: int) -> float:
+_TURN_S: Final = 10e-3  # of a disk that turns, and seeks before it
+_DIRECT_S: Final = 150e-6  # an access past the page cache, on an SSD
+_SYNC_S: Final = 4e-3
+
+
+def _estimate(target: str, given: Mapping[str, Any], size: int, direct_s: float = _DIRECT_S) -> float:
     """Seconds: the samples, what is written before them, and half a second for the timer and the JSON."""
-    synced_s = 4e-3 if given.get("fsync") or given.get("direct") else 0.0
+    waits_s = max(_SYNC_S if given.get("fsync") else 0.0, direct_s if given.get("direct") else 0.0)
     count = int(given.get("count", 100_000))
     if target == "files":
         files = int(given["files"])
-        return 0.5 + files * (60e-6 + synced_s + 2 * size_bytes(str(given["file_size"])) / 1e9)
+        return 0.5 + files * (60e-6 + waits_s + 2 * size_bytes(str(given["file_size"])) / 1e9)
     if target == "compute":
         turn_s = {"empty": 0.5e-9, "muladd": 1.5e-9, "sine": 20e-9}[str(given.get("loop", "empty"))]
         return 0.5 + count * int(given.get("iterations", 1000)) * turn_s
-    access_s = 20e-6 + synced_s if target == "file" else 1e-6
+    access_s = 20e-6 + waits_s if target == "file" else 1e-6
     return 0.5 + count * access_s + size / 1e9
 
 

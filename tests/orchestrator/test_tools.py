@@ -345,6 +345,24 @@ class TestPoke:
             name for name, _ in get_tool("poke").problems({"target": "memory", "bytes": 1, "direct": True})
         ] == ["direct"]
 
+    def test_the_block_that_is_not_given_is_said(self) -> None:
+        help_ = get_tool("poke").options()["block"].help
+        small, large = (build("poke", {"target": "file", "bytes": size}) for size in ("1kB", "1MB"))
+
+        assert "4096 in files" in help_
+        assert "1 in memory and in files that are smaller" in help_
+        assert "--block=1" in small.argv
+        assert any("accesses of 1 byte" in note for note in small.notes)
+        assert "--block=4096" in large.argv
+        assert large.notes == ()
+
+    def test_direct_reads_are_estimated_of_an_ssd_and_end_in_time_on_a_disk(self) -> None:
+        """15 000 of them took 2.5 s, where the plan said a minute."""
+        reads = build("poke", {"target": "file", "bytes": "1MB", "direct": True, "count": 15_000})
+
+        assert 2 < reads.estimate_s < 5
+        assert reads.at_most_s > 150
+
 
 class TestCommand:
     METRICS = {"reply": {"regex": "([0-9]+)"}}
