@@ -25,11 +25,6 @@ WIDTH: Final = 80
 TYPICAL: Final = "Shift of the typical pair of runs"
 """What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
 
-WORDS: Final[dict[Verdict, str]] = {
-    "regressed": "worse", "improved": "better", "same": "same", "inconclusive": "unclear",
-}  # fmt: skip
-"""The verdicts where there is no room for them: a column of the page."""
-
 _SAID: Final[dict[str, str]] = {
     "regressed": "regressed", "improved": "improved", "same": "the same", "inconclusive": "inconclusive", "": "without a verdict",
 }  # fmt: skip
@@ -62,6 +57,11 @@ def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
         return fmt.number(value * 100, 3, rounding)
     rounded = (100 * Decimal(repr(float(value)))).quantize(Decimal("0.1"), rounding)
     return f"{rounded if rounded else abs(rounded)}".replace("-", fmt.MINUS)
+
+
+def word(row: Row) -> str:
+    """Return the verdict; "one run" where there is none."""
+    return "one run" if row.once else row.verdict
 
 
 def shift(row: Row) -> str:
@@ -172,9 +172,10 @@ def noise(comparison: Comparison) -> str:
     by_source = group_by(comparison.families, lambda family: family.tau_source)
     texts = []
     for source, families in by_source.items():
-        taus = [family.tau for family in families]
-        low, high = (fmt.number(100 * t, 2) for t in (min(taus), max(taus)))
-        size = "" if source == "interleaved" else f"{low if low == high else f'{low} to {high}'} % "
+        taus = [100 * family.tau for family in families]
+        low, high = fmt.number(min(taus), 2, fmt.DOWN), fmt.number(max(taus), 2, fmt.UP)
+        known = fmt.number(taus[0], 2) if min(taus) == max(taus) else f"{low} to {high}"
+        size = "" if source == "interleaved" else f"{known} % "
         few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
         texts.append(f"{size}{_TAU[source]}{few}")
     if not texts:

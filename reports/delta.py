@@ -61,7 +61,7 @@ class Line:
     mark: Mark | None
     change: str
     interval: str
-    verdict: str  # "worse", "better", "same", "unclear"; "one run"
+    verdict: str  # "one run" where there is none
     sign: str  # "▼" | "▲" | ""
     runs: str
 
@@ -164,7 +164,7 @@ def _agreed(comparison: Comparison) -> str:
 
 def _line(row: Row, clip: float) -> Line:
     a, b, unit = texts.values(row)
-    verdict = "one run" if row.once else texts.WORDS[row.verdict]
+    verdict = texts.word(row)
     return Line(
         place=row.place,
         metric=row.number.words,
@@ -175,7 +175,7 @@ def _line(row: Row, clip: float) -> Line:
         change=texts.shift(row),
         interval=texts.interval(row.interval),
         verdict=verdict,
-        sign={"worse": "▼", "better": "▲"}.get(verdict, ""),
+        sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
         runs=f"{len(row.a)} + {len(row.b)}",
     )
 
@@ -244,7 +244,7 @@ def _rest(rows: Sequence[Row]) -> Table | None:
     lines = []
     for row in rows:
         a, b, unit = texts.values(row)
-        word = "one run" if row.once else texts.WORDS[row.verdict]
+        word = texts.word(row)
         interval = texts.interval(row.interval)
         lines.append((row.name, unit, a, b, texts.shift(row), interval, f"{len(row.a)} + {len(row.b)}", word))
     return Table(
@@ -292,7 +292,6 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
     for rank, (first, *_) in zip(range(6), _sweeps(comparison), strict=False):
         best = (max if first[0].better == "higher" else min)(first, key=lambda row: row.median_a)
         a, b, unit = texts.values(best)
-        verdict = "one run on a side" if best.once else best.verdict
         moved = f" ({texts.interval(best.interval)})" if best.interval else ""
         yield KeyNumber(
             name=best.number.title,
@@ -300,7 +299,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             unit=unit,
             context=", ".join(filter(None, (best.place, best.number.row))),
             rank=rank,
-            repeats=f"{texts.shift(best)}{moved}, {verdict}",
+            repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
 
 

@@ -586,7 +586,7 @@ def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
     lines = delta(slow_remote).lines
 
     worst = lines[0]
-    assert (worst.verdict, worst.sign) == ("worse", "▼")
+    assert (worst.verdict, worst.sign) == ("regressed", "▼")
     assert worst.mark is not None
     dot = float(worst.mark.filled[1][1].removeprefix("M").split(" ")[0])
     assert dot < 88  # left of the middle

@@ -20,8 +20,8 @@ from reports.comparison import Comparison, Row, compare, side
 from reports.delta import Delta, Line, delta
 from reports.page import build
 
-WORDS = {"worse": "regressed", "better": "improved", "same": "the same", "unclear": "inconclusive", "one run": "without a verdict"}  # fmt: skip
-MIRROR = {"worse": "better", "better": "worse"}
+WORDS = {"same": "the same", "one run": "without a verdict"}
+MIRROR = {"regressed": "improved", "improved": "regressed"}
 NUMBER = re.compile(r"[+−]?\d[\d\u2009]*(?:\.\d+)?|∞")
 
 
@@ -106,7 +106,7 @@ def holds(comparison: Comparison) -> None:
     page = delta(comparison)
     table = lines(page)
     assert len(table) == len(comparison.rows)
-    words = Counter(WORDS[line[-1]] for line in table)
+    words = Counter(WORDS.get(line[-1], line[-1]) for line in table)
     known = found(" ".join(itertools.chain.from_iterable(table)))
 
     headline(comparison, page, words, known)
@@ -117,7 +117,9 @@ def holds(comparison: Comparison) -> None:
             x for x in table if x[0].startswith(sweep) and x[0].split(": ")[1].split(" at ")[0] == metric
         ]
         dropped = sum(map(int, re.findall(r"only: (\d+) point", figure.sub)))
-        drawn = Counter(WORDS[x[-1]] for x in of_metric if not re.search(r" at (0 B|.*delay 0)$", x[0]))
+        drawn = Counter(
+            WORDS.get(x[-1], x[-1]) for x in of_metric if not re.search(r" at (0 B|.*delay 0)$", x[0])
+        )
         assert counts == drawn
         assert of == counts.total() == len(of_metric) - dropped
     for shared in comparison.shared:
@@ -126,8 +128,7 @@ def holds(comparison: Comparison) -> None:
         a, b = key.value.split(" → ")
         (line,) = [x for x in table if conditions(x[0]) == (key.name, key.context)]
         assert line[1:4] == (key.unit, a, b)
-        verdict = key.repeats.rpartition(", ")[2].removesuffix(" on a side")
-        assert verdict in (WORDS[line[-1]].removeprefix("the "), line[-1])
+        assert key.repeats.rpartition(", ")[2] == line[-1]
         assert key.repeats.startswith(line[4])
     for text in (
         texts.table(comparison, everything=True),
@@ -278,7 +279,7 @@ def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:
     page = build(frames.load(paths), delta(of_files(*paths)))
 
     said = [check.text for check in page.checks] + [check.subject for check in page.checks]
-    assert any("in 2 files: this machine has 1 NUMA node" in text for text in said)
+    assert any("in 2 files" in text for text in said)
     assert not [text for text in said if "2 hosts" in text]
 
 
