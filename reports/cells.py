@@ -28,12 +28,12 @@ def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
         same = [cell.point for cell in cells]
         if len({cell.experiment for cell in cells}) < 2 and not any(AS_NEW in p.options for p in same):
             continue
-        flat = {point.point_id: dict(flat(point)) for point in same}
-        names = dict.fromkeys(name for own in flat.values() for name in own)
-        differing = [n for n in names if len({canonical_json(own.get(n)) for own in flat.values()}) > 1]
+        told = {point.point_id: dict(flat(point)) for point in same}
+        names = dict.fromkeys(name for own in told.values() for name in own)
+        differing = [n for n in names if len({canonical_json(own.get(n)) for own in told.values()}) > 1]
         for point in same:
-            own = flat[point.point_id]
-            new = [n for n in differing if n not in point.axes and _tells(n, point, flat.values())]
+            own = told[point.point_id]
+            new = [n for n in differing if n not in point.axes and _tells(n, point, told.values())]
             apart = {name: own[name] for name in new if name in own and name != "place"}
             if AS_NEW in new:
                 apart.setdefault(AS_NEW, "no")
