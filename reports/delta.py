@@ -299,6 +299,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             unit=unit,
             context=", ".join(filter(None, (best.place, best.number.row))),
             rank=rank,
+            runs=(*best.pair.a.runs, *best.pair.b.runs),
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
 

@@ -114,11 +114,11 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
-    own = tuple(replace(_of_hosts(n, len(hosts)), doubt=doubts(guilty, n.runs)) for n in numbers[:6])
+    key_numbers = comparison.key_numbers if comparison else [_of_hosts(n, len(hosts)) for n in numbers[:6]]
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results, hosts),
-        key_numbers=comparison.key_numbers if comparison else own,
+        key_numbers=tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in key_numbers),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),

@@ -270,6 +270,22 @@ def test_key_numbers_of_a_comparison_are_of_one_cell_on_both_sides(make: Any, tm
     assert "→" not in build(results).key_numbers[0].value
 
 
+def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp_path: Path) -> None:
+    """B's queue holds eight times what was asked for: that cannot be, and F1 says so."""
+    paths = []
+    for name, factor in (("a", 1), ("b", 8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(3):
+            text = make.fio_text({"read": (4e4 * factor, 100.0)}, bs="4k", rw="randread", iodepth=4)
+            maker.add("disk", "fio", {"iodepth": 4, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text)  # fmt: skip
+        paths.append(maker.write())
+
+    page = build(frames.load(paths), delta(of_files(*paths)))
+
+    assert page.key_numbers
+    assert all("F1" in number.doubt for number in page.key_numbers)
+
+
 def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:
     paths = []
     for name in "ab":
