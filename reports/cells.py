@@ -59,11 +59,11 @@ def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
             yield f"{prefix}{name}", value
 
 
-def _tells(name: str, point: Point, flat: Iterable[Mapping[str, Any]]) -> bool:
+def _tells(name: str, point: Point, told: Iterable[Mapping[str, Any]]) -> bool:
     """Tell whether a name is worth showing: of a place, its selectors are only where places of one name have others."""
     if not name.startswith("place.") or point.place is None:
         return True
-    return len({own.get(name) for own in flat if own.get("place") == point.place.name}) > 1
+    return len({own.get(name) for own in told if own.get("place") == point.place.name}) > 1
 
 
 def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[Alias]]:
