@@ -23,7 +23,7 @@ from parsers import text as texts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
 
-NAME: Final = "likwid_bench"
+NAME: Final = "likwid-bench"
 VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"bandwidth": 1e4, "flop_rate": 1e4}
 LABELS: Final = ("run", "test")

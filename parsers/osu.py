@@ -27,7 +27,7 @@ from parsers import text as texts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Flag, Metric, NotYet, Parsed, Table, Taken, measurements
 
-NAME: Final = "osu"
+NAME: Final = "OSU"
 VERSION: Final = 2
 PRINTED: Final[Mapping[str, float]] = {"latency": 10.0, "bandwidth": 1e4, "message_rate": 0.01}
 LABELS: Final = ("table", "benchmark", "operation", "message_size", "statistic")

@@ -266,6 +266,27 @@ def pingpong(times: Mapping[int, float]) -> MessageCurve:
     )
 
 
+def message_curve(runs: Sequence[MessageCurve]) -> MessageCurve:
+    """Return of each figure the median over the runs of one cell that have it."""
+
+    def median(of: Callable[[MessageCurve], float | None]) -> float | None:
+        found = [value for run in runs if (value := of(run)) is not None]
+        return statistics.median(found) if found else None
+
+    sizes = [run.peak_size for run in runs if run.peak_size is not None]
+    return MessageCurve(
+        zero=median(lambda r: r.zero),
+        small=median(lambda r: r.small),
+        peak=median(lambda r: r.peak),
+        peak_size=statistics.median_low(sizes) if sizes else None,
+        half_size=median(lambda r: r.half_size),
+    )
+
+
+QUOTABLE = 0.15
+"""A fitted line stands for its sizes where none is off by more than this, be it one line or one of two."""
+
+
 class Branch(NamedTuple):
     """t = α + n ÷ B over a range of message sizes n."""
 
@@ -285,8 +306,10 @@ class Hockney:
 
     @property
     def quotable(self) -> tuple[Branch, ...]:
-        """The single line if no size is off by more than 15 %, else the two branches."""
-        return (self.one,) if self.one.worst <= 0.15 or self.two is None else self.two
+        """The single line if no size is off by more than 15 %, else those of the two branches of which that holds."""
+        if self.one.worst <= QUOTABLE:
+            return (self.one,)
+        return tuple(branch for branch in self.two or () if branch.worst <= QUOTABLE)
 
 
 def fit(times: Mapping[int, float]) -> Hockney | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reports import format as fmt
-from reports.derive import LoadedLatency, MessageCurve, Mode, Spread, differs
+from reports.derive import LoadedLatency, Mode, Spread, differs
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
@@ -74,61 +74,57 @@ def matrix(
     return f"{title}: {others} is at {', '.join(said)}"
 
 
-def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]], filled: Mapping[str, int | None]) -> str:
-    """Say "Three threads fill local memory; remote costs 11 %".
+def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
+    """Say "Three threads fill local memory; remote costs 11.2 %".
 
-    curves: place → threads → bandwidth; filled: place → first thread count with 95 % of the maximum.
+    curves: place → threads → bandwidth.
 
-    "n threads fill" needs two or more tested counts beyond n, or the claim is only that it is still rising;
-    "costs" compares the two places' best thread counts.
+    "n threads fill" says which count is the first with 95 % of the maximum, and needs two or more tested counts beyond n, or the
+    claim is only that it is still rising. "costs" compares the two places' best thread counts.
     """
     if not curves:
         return f"{kernel} bandwidth"
     places = list(curves)
     first = "local" if "local" in curves else places[0]
-    counts = sorted(curves[first])
-    n = filled.get(first)
+    line = curves[first]
+    counts = sorted(line)
+    best = {place: max(own.values(), key=lambda s: s.median) for place, own in curves.items()}
+    n = next(count for count in counts if line[count].median >= 0.95 * best[first].median)
     parts = []
     alone = first == "local" or len(curves) == 1  # of several places, only local memory is spoken for
-    if n is not None and alone and sum(c > n for c in counts) >= 2:
+    if alone and sum(c > n for c in counts) >= 2:
         subject = f"{first} memory" if first in ("local", "remote") else "memory"
         parts.append(
             f"{fmt.spelled(n).capitalize()} {'thread fills' if n == 1 else 'threads fill'} {subject}"
         )
-    elif len(counts) >= 3 and alone and n == counts[-1]:
+    elif len(counts) >= 3 and alone and n == counts[-1] and differs(line[counts[-2]], line[n]):
         parts.append(f"{kernel} bandwidth still rises at {fmt.plural(counts[-1], 'thread')}")
-    if "local" in curves and "remote" in curves:
-        best = {place: max(curves[place].values(), key=lambda s: s.median) for place in ("local", "remote")}
-        if differs(best["local"], best["remote"]):
-            change = best["remote"].median / best["local"].median - 1
-            said = f"costs {fmt.percent(-change)}" if change < 0 else f"gives {fmt.percent(change)} more"
-            parts.append(f"remote {'' if parts else 'memory '}{said}")
+    if "local" in curves and "remote" in curves and differs(best["local"], best["remote"]):
+        change = best["remote"].median / best["local"].median - 1
+        said = f"costs {fmt.percent(-change, 3)}" if change < 0 else f"gives {fmt.percent(change, 3)} more"
+        parts.append(f"remote {'' if parts else 'memory '}{said}")
     title = "; ".join(parts)
     return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
 
 
-def pingpong(curves: Mapping[str, tuple[MessageCurve, Spread | None]]) -> str:
-    """Say "Crossing the socket costs 2.6 × in latency and 48 % of bandwidth".
+def pingpong(curves: Mapping[str, tuple[str, Spread, Spread | None]]) -> str:
+    """Say "Crossing the socket costs 2.58 × in latency at 0 B and 47.7 % of bandwidth".
 
-    curves: relation → (derived numbers, 0-byte time with its repeats). Compares the farthest pair with the
-    nearest one, by their small-message time.
+    curves: relation → (the sizes of its latency in words, that latency, the peak bandwidth). Compares the farthest pair with the
+    nearest one, by that latency, where it is of the same sizes.
     """
-    known = {name: pair for name, pair in curves.items() if pair[0].small}
-    if len(known) < 2:
-        only = next(iter(known.values()), None)
-        if only and only[0].small and only[0].peak:
-            return f"A small message takes {fmt.quantity(only[0].small, 'ns', 2)}; bandwidth reaches {fmt.quantity(only[0].peak, 'B/s', 2)}"
+    ranked = sorted(curves, key=lambda name: curves[name][1].median)
+    if not ranked:
         return "Message passing: time and bandwidth"
-    ranked = sorted(known, key=lambda name: known[name][0].small or 0.0)
-    near, far = known[ranked[0]], known[ranked[-1]]
-    if not (near[0].small and far[0].small) or not differs(
-        near[1] or _once(near[0].small), far[1] or _once(far[0].small)
-    ):
+    (at, near, near_peak), (far_at, far, far_peak) = curves[ranked[0]], curves[ranked[-1]]
+    if len(ranked) == 1 and near_peak:
+        return f"A message of {at} takes {fmt.quantity(near.median, 'ns')}; bandwidth reaches {fmt.quantity(near_peak.median, 'B/s')}"
+    if len(ranked) == 1 or at != far_at or not differs(near, far):
         return "Message passing: time and bandwidth"
     said = _CROSSING.get(ranked[-1], f"“{ranked[-1]}” against “{ranked[0]}”")
-    text = f"{said} costs {fmt.number(far[0].small / near[0].small, 2)} × in latency"
-    if near[0].peak and far[0].peak and far[0].peak < near[0].peak * 0.9:
-        text += f" and {fmt.percent(1 - far[0].peak / near[0].peak)} of bandwidth"
+    text = f"{said} costs {fmt.number(far.median / near.median)} × in latency at {at}"
+    if near_peak and far_peak and far_peak.median < near_peak.median and differs(near_peak, far_peak):
+        text += f" and {fmt.percent(1 - far_peak.median / near_peak.median, 3)} of bandwidth"
     return text
 
 
@@ -203,7 +199,3 @@ def overview(times: Sequence[tuple[str, float]]) -> str:
         return "Time for one access"
     low, high = min(v for _, v in times), max(v for _, v in times)
     return f"One access: {fmt.quantity(low, 'ns')} to {fmt.quantity(high, 'ns')}"
-
-
-def _once(value: float) -> Spread:
-    return Spread(value, value, value, 1)

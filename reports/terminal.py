@@ -46,14 +46,14 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
 
 
 def _best(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> str:
-    """Return what the best cell found and by which number it is the best: of a time the lowest. Where nothing says which way is better,
-    or the cells have different units, the first one stands for the others."""
+    """Return what the best cell found and by which number it is the best: of a time the lowest. Where neither way is better it is the
+    highest; where the cells have different units, the first one stands for the others."""
     name, better = numbers.leader(cells[0][0])
     known = [(value, i) for i, value in enumerate(typical) if value is not None]
     chosen, why = 0, "first"
-    if known and better != "neither":
-        chosen = (max(known) if better == "higher" else min(known))[1]
-        why = f"{'highest' if better == 'higher' else 'lowest'} {name}"
+    if known:
+        chosen = (min(known) if better == "lower" else max(known))[1]
+        why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
     said = numbers.headline(best[0].tool, *(run.parsed for run in best))
     if len(cells) == 1:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from reports import format as fmt
 from reports import labels, vega
@@ -202,31 +202,54 @@ MOST_SERIES = 6
 _GREYED = " "
 
 
-def spotlight(curves: Sequence[Curve], badness: Callable[[Curve], float]) -> list[Curve]:
-    """Return the curves as they are drawn: over six, the worst three last and with their names, the others before them, grey and
-    without. Their tips and the table tell who they are."""
-    if len(curves) <= MOST_SERIES:
-        return list(curves)
-    ranked = sorted(curves, key=badness)
-    return [*(replace(c, label=_GREYED) for c in ranked[:-3]), *ranked[-3:]]
+C = TypeVar("C", bound=Curve)
 
 
-def lit(curves: Sequence[Curve]) -> list[Curve]:
+def spotlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> list[list[C]]:
+    """Return the curves of a figure's panels as they are drawn: in a panel of over six, the worst three last and with their names, the
+    others before them, grey and without. The worst are those of the first such panel, in all panels that have them. Their tips and the
+    table tell who the others are."""
+    crowded = next((curves for curves in panels if len(curves) > MOST_SERIES), ())
+    worst = {c.name for c in sorted(crowded, key=badness)[-3:]}
+    drawn = []
+    for curves in panels:
+        if len(curves) <= MOST_SERIES:
+            drawn.append(list(curves))
+            continue
+        ranked = sorted(curves, key=badness)
+        named = worst & {c.name for c in curves} or {c.name for c in ranked[-3:]}
+        grey = [replace(c, label=_GREYED) for c in ranked if c.name not in named]
+        drawn.append([*grey, *(c for c in ranked if c.name in named)])
+    return drawn
+
+
+def lit(curves: Sequence[C]) -> list[C]:
     """Return the curves that have a name beside them."""
     return [c for c in curves if c.label != _GREYED]
 
 
-def greyed(curves: Sequence[Curve]) -> str:
-    """Say what grey lines are, if there are any."""
-    return " Grey: all but the worst three." if len(curves) > MOST_SERIES else ""
+def greyed(panels: Sequence[Sequence[Curve]], by: str) -> str:
+    """Say what grey lines are, if there are any, and by what the others are the worst."""
+    grey = any(len(lit(curves)) < len(curves) for curves in panels)
+    return f" Grey: all but the worst three by {by}." if grey else ""
 
 
-def series_of(curves: Sequence[Curve]) -> list[Series]:
-    """Give each curve its colour, in order; grey to those out of the spotlight."""
-    named = [c.name for c in lit(curves)]
-    of = dict(zip(named, vega.palette(len(named)), strict=True))
-    colours = [of.get(c.name, vega.GREY) for c in curves]
-    return [Series(name=c.name, colour=k, dashed=c.dashed) for c, k in zip(curves, colours, strict=True)]
+def colours(panels: Sequence[Sequence[Curve]]) -> dict[str, str]:
+    """Return the colour of each name beside a line: the same in all panels of a figure."""
+    names = list(dict.fromkeys(c.name for curves in panels for c in lit(curves)))
+    return dict(zip(names, vega.palette(len(names)), strict=True))
+
+
+def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]:
+    """Give each curve its colour, that of its name in the figure; grey to those out of the spotlight."""
+    return [
+        Series(
+            name=c.name,
+            colour=named.get(c.name, vega.GREY) if c.label != _GREYED else vega.GREY,
+            dashed=c.dashed,
+        )
+        for c in curves
+    ]
 
 
 def segments(curves: Sequence[Curve], plot: Plot, factor: float) -> list[tuple[labels.Point, labels.Point]]:

@@ -1,28 +1,48 @@
-"""Any metric of any tool: a line over the first numeric axis, or a row per cell where there is none."""
+"""Any metric of any tool: a line over the first numeric axis or over message sizes, or a row per cell where there is neither."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from reports import derive, labels, scales, vega
+from parsers import get_parser
+from parsers.measurement import Cell, Direction, Measurement
+from reports import derive, labels, numbers, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
+from reports.charts._common import Curve
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import Chapter, Figure, Panel, Table, panel
 from reports.naming import option_value, program_name
-from reports.readings import groups, measurements
+from reports.readings import measurements
 from reports.vega import Frame, Rows, Spec
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SECTION = "Other programs"
 RANK = 90
 METHODS = ""
 
 _MOST_ROWS = 24
+
+_SIZE = "message_size"
+"""The label over which the numbers of one run are a line."""
+
+_OF_PANEL = ("benchmark", "operation", "test")
+"""Labels that tell panels apart; the others tell lines apart, or rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One number of one run, and where it is drawn. `value` in `unit`."""
+
+    run: Run
+    panel: str  # "mean latency, MPI Latency Test"
+    unit: str
+    better: Direction
+    line: str  # what tells it from the others of its panel and x: "alg fast, host n001, p99"
+    x: float | None  # the value of the axis, else the message size
+    key: tuple[Cell, ...]  # the values of the axis and of the options, then of the labels
+    value: float
 
 
 def chapter(results: Results, tool: str = "command") -> Chapter:
@@ -37,42 +57,85 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
 def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     axis = _numeric_axis(runs)
     names = [n for n in common.facet_names(runs, within=()) if n != axis]
-    metrics = list(groups(_measured(runs, axis, names), ["name", "unit"]))
+    told = _told(tool, runs)
+    points = list(_points(tool, runs, axis, names, told))
+    metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
-    panels = [
-        _rows_panel(metric, unit, found) if axis is None else _curves_panel(metric, unit, axis, found)
-        for (metric, unit), found in metrics[: common.MOST_PANELS]
+    drawn = dict(list(metrics.items())[: common.MOST_PANELS])
+    over = axis or (_SIZE if any(p.x is not None for p in points) else "")
+    panels, grey = _curve_panels(drawn, over) if over else (_rows_panels(drawn), "")
+    left = len(metrics) - len(drawn)
+    repeated = any(len(same) > 1 for same in group_by(runs, common.cell).values())
+    said = [
+        f" Bars: lowest to highest {common.over(runs)}." if repeated else "",
+        f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else "",
+        " Messages of 0 B are in the numbers only."
+        if over == _SIZE and any(p.x == 0 for p in points)
+        else "",
     ]
-    left = len(metrics) - len(panels)
     return Figure(
         id=f"{tool}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=runs[0].sweep_title or sweep,
-        sub=f"{common.ran(runs, program_name)}. Bars: lowest to highest {common.over(runs)}."
-        + (f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else ""),
+        sub=f"{common.ran(runs, program_name)}.{''.join(said)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
-        numbers=(_numbers(metrics, [*([axis] if axis else []), *names]),),
+        numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),
     )
 
 
-def _measured(runs: Sequence[Run], axis: str | None, names: Sequence[str]) -> pd.DataFrame:
-    """Return the measurements of some runs; beside the columns of `readings.measurements` these:
+def _measured(tool: str, run: Run) -> list[Measurement]:
+    """Return what a run is compared by; of a program of the user's all that he names, of a line that comes twice the first."""
+    metrics = get_parser(tool).METRICS
+    compared = {number.name.metric for number in numbers.numbers(run)} if metrics else ()
+    kept: dict[tuple[object, ...], Measurement] = {}
+    for row in measurements(run):
+        if not compared or row.metric in compared:
+            kept.setdefault((row.metric, row.unit, *row.labels.items()), row)
+    return list(kept.values())
 
-    name   str      the metric, with its first two labels: "rate, read"
-    key    object   what the table's first columns say: the values of the axis and of the names
-    cell   str      the same in words, without the axis: "size 4, host n001"
-    """
-    found = measurements.frame(runs)
-    columns = [*([axis] if axis else []), *names]
-    labels = ([str(v) for k, v in told.items() if k != "index"][:2] for told in found["labels"])
-    return found.assign(
-        name=[", ".join([metric, *others]) for metric, others in zip(found["metric"], labels, strict=True)],
-        key=found["run"].map(lambda r: tuple(v for _, v in common.facet(r, columns))),
-        cell=found["run"].map(lambda r: common.facet_title(common.facet(r, names), option_value)),
-    )
+
+def _told(tool: str, runs: Sequence[Run]) -> list[str]:
+    """Return the labels that differ between the numbers; a mere count of tables or runs only where nothing else tells them apart."""
+    rows = [(run, row) for run in runs for row in _measured(tool, run)]
+    found = [n for n in get_parser(tool).LABELS if len({row.get(n) for _, row in rows}) > 1]
+    for count in ("table", "run"):
+        others = [n for n in found if n != count]
+        if len({(run, row.metric, *map(row.get, others)) for run, row in rows}) == len(rows):
+            found = others
+    return found
+
+
+def _points(
+    tool: str, runs: Sequence[Run], axis: str | None, names: Sequence[str], told: Sequence[str]
+) -> Iterator[Point]:
+    better = {number.name.metric: number.name.better for run in runs for number in numbers.numbers(run)}
+    sized = axis is None and _SIZE in told
+    inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
+    for run in runs:
+        of = common.facet_title(common.facet(run, names), option_value)
+        for row in _measured(tool, run):
+            statistic = row.get("statistic") if "statistic" not in told else None
+            metric = " ".join(
+                filter(None, ("" if statistic is None else str(statistic), row.metric.replace("_", " ")))
+            )
+            panels = (str(row.get(n)) for n in told if n in _OF_PANEL and row.get(n) is not None)
+            words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
+            size = row.get(_SIZE)
+            yield Point(
+                run=run, panel=", ".join([metric, *panels]), unit=row.unit, better=better.get(row.metric, "neither"),
+                line=", ".join(filter(None, [of, *words])), value=row.value,
+                x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
+                key=(*(v for _, v in common.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
+            )  # fmt: skip
+
+
+def _word(label: str, value: Cell) -> str:
+    if label == "statistic":
+        return str(value)
+    return fmt.size(float(value)) if label == _SIZE and isinstance(value, int | float) else f"{label} {value}"
 
 
 def _numeric_axis(runs: Sequence[Run]) -> str | None:
@@ -87,19 +150,59 @@ def _numeric_axis(runs: Sequence[Run]) -> str | None:
     return None
 
 
-def _curves_panel(metric: str, unit: str, axis: str, found: pd.DataFrame) -> Panel:
-    lines = []
-    for (name,), own in groups(found, ["cell"]):
-        at = own["run"].map(lambda r: float(r.options[axis]))
-        pairs = zip(at, own["value"], strict=True)
-        lines.append(common.curve(name or metric, pairs, label=common.shorten(name or metric)))
-    lines = common.spotlight(lines, lambda c: -c.points[-1][1].median)
+Metrics = Mapping[tuple[str, str], Sequence[Point]]
+"""Panel and unit → its numbers."""
+
+
+def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
+    """Return the panels, and what must be said of grey lines: the worst are those of the first metric that has a direction."""
+    directions = [points[0].better for points in metrics.values()]
+    judged = next((i for i, better in enumerate(directions) if better != "neither"), 0)
+    lines = [_lines(metric, points, over) for (metric, _), points in metrics.items()]
+    sign = 1.0 if directions[judged] == "lower" else -1.0
+    order = [judged, *(i for i in range(len(lines)) if i != judged)]
+    shown = dict(
+        zip(
+            order,
+            common.spotlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
+            strict=True,
+        )
+    )
+    lit = [shown[i] for i in range(len(lines))]
+    colours = common.colours(lit)
+    keys = list(metrics)
+    panels = [
+        _curves_panel(metric, unit, over, own, colours)
+        for (metric, unit), own in zip(metrics, lit, strict=True)
+        if own
+    ]
+    return panels, common.greyed(lit, keys[judged][0])
+
+
+def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
+    found = []
+    for name, own in group_by(points, lambda p: p.line).items():
+        pairs = [(p.x, p.value) for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
+        if pairs:
+            found.append(common.curve(name or metric, pairs, label=common.shorten(name or metric)))
+    return found
+
+
+def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours: Mapping[str, str]) -> Panel:
     values = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(values, unit)
     tested = sorted({x for line in lines for x, _ in line.points})
-    y = scales.from_zero([v / scale.factor for v in values], _axis_title(metric, scale))
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
-    x = scales.at_tested(tested, f"{axis} (log)") if spaced else _plain_axis(tested, axis)
+    scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
+    if over == _SIZE:
+        x = scales.powers_of_two(tested, "Message size, bytes (log)")
+        y = scales.decades(scaled, f"{title} (log scale)")
+    else:
+        x = scales.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
+        y = scales.from_zero(scaled, title)
+
+    def at(value: float) -> str:
+        return fmt.size(value) if over == _SIZE else f"{over} {value:g}"
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -109,20 +212,20 @@ def _curves_panel(metric: str, unit: str, axis: str, found: pd.DataFrame) -> Pan
         plot = common.Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "points": common.point_rows(
-                lines, tested, scale.factor, lambda v, s: f"{axis} {v:g} · {common.exact(s, unit)}"
+                lines, tested, scale.factor, lambda v, s: f"{at(v)} · {common.exact(s, unit)}"
             ),
             "ranges": common.range_rows(lines, tested, scale.factor),
         }
         if len(lines) > 1:
             data |= common.end_names(lines, plot, scale.factor)
-        return vega.fill("curves", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
+        return vega.fill("curves", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)
 
     described = " ".join(
-        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at {line.points[0][0]:g}, "
-        f"{fmt.quantity(line.points[-1][1].median, unit)} at {line.points[-1][0]:g}."
+        f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at {at(line.points[0][0])}, "
+        f"{fmt.quantity(line.points[-1][1].median, unit)} at {at(line.points[-1][0])}."
         for line in lines[:6]
     )
-    return panel(metric, f"{metric} by {axis}. {described}", build)
+    return panel(metric, f"{metric} by {over.replace('_', ' ')}. {described}", build)
 
 
 def _axis_title(metric: str, scale: fmt.Scale) -> str:
@@ -143,13 +246,17 @@ def _plain_axis(tested: list[float], title: str) -> scales.Axis:
     )
 
 
-def _rows_panel(metric: str, unit: str, found: pd.DataFrame) -> Panel:
+def _rows_panels(metrics: Metrics) -> list[Panel]:
+    return [_rows_panel(metric, unit, points) for (metric, unit), points in metrics.items()]
+
+
+def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
     cells = [
         (
-            common.shorten(name or own["run"].iloc[0].sweep_title or own["sweep"].iloc[0], 26),
-            derive.spread(list(own["value"])),
+            common.shorten(name or own[0].run.sweep_title or own[0].run.point.sweep, 26),
+            derive.spread([p.value for p in own]),
         )
-        for (name,), own in groups(found, ["cell"])
+        for name, own in group_by(points, lambda p: p.line).items()
     ]
     shown = cells[:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
@@ -179,11 +286,12 @@ def _rows_panel(metric: str, unit: str, found: pd.DataFrame) -> Panel:
     return panel(metric, f"{metric} by cell. {described}.", build)
 
 
-def _numbers(metrics: Sequence[tuple[tuple[str, str], pd.DataFrame]], names: Sequence[str]) -> Table:
+def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
+    labels = [name.replace("_", " ").capitalize() for name in told]
     rows = []
-    for (metric, unit), found in metrics:
-        for (key,), own in groups(found, ["key"]):
-            spread = derive.spread(list(own["value"]))
+    for (metric, unit), points in metrics.items():
+        for key, own in group_by(points, lambda p: p.key).items():
+            spread = derive.spread([p.value for p in own])
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
@@ -192,7 +300,7 @@ def _numbers(metrics: Sequence[tuple[tuple[str, str], pd.DataFrame]], names: Seq
                 )
             )  # fmt: skip
     return Table(
-        columns=(*names, "Metric", "Value", "Unit", "Repeats"),
+        columns=(*names, *labels, "Metric", "Value", "Unit", "Repeats"),
         rows=tuple(rows),
-        numeric=frozenset((len(names) + 1, len(names) + 3)),
+        numeric=frozenset((len(names) + len(labels) + 1, len(names) + len(labels) + 3)),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
@@ -13,18 +15,22 @@ from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
 from reports.naming import option_value, program_name
+from reports.numbers.imb import STATISTICS, stands_for
 from reports.readings import groups
 from reports.readings.imb import timings
 from reports.vega import Frame, Rows, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SECTION = "MPI"
 RANK = 20
 METHODS = (
     "PingPong: the time is half a round trip, taken from the bandwidth beside it where that is printed with more digits; "
     "bandwidth is bytes ÷ time, the small-message latency is the "
-    "median over 0 to 8 B, n½ is interpolated over the logarithm of the size between two measured ones. Fitted is "
-    "Hockney’s t = α + n ÷ B by least squares of the relative residuals, on each side of the best break; a single line "
-    "is refused where it is off by more than 15 % anywhere. The protocol changes where a doubled message costs less "
+    "median over 0 to 8 B, in titles that of 0 B where it was measured; n½ is interpolated over the logarithm of the size between two measured ones. Fitted is "
+    "Hockney’s t = α + n ÷ B by least squares of the relative residuals, on each side of the best break; a line "
+    "is quotable where it is off by at most 15 % everywhere. The protocol changes where a doubled message costs less "
     "than 1.25 × though the doubling before cost over 1.5 ×."
 )
 
@@ -51,28 +57,78 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     )
 
 
-def curves(runs: Sequence[Run]) -> dict[str, dict[common.Facet, list[Curve]]]:
-    """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Curve):
+    """A curve of times over message size, with what each of its runs offers, and whose times they are (of `STATISTICS`)."""
+
+    runs: tuple[MessageCurve, ...] = ()
+    statistics: tuple[str, ...] = ()
+
+    @property
+    def offers(self) -> MessageCurve:
+        return derive.message_curve(self.runs)
+
+    @property
+    def latency(self) -> tuple[str, derive.Spread] | None:
+        """The message that stands for the small ones, in words, and its time: that without bytes, else the median of 0 to 8 B."""
+        for said, of in (("0 B", "zero"), ("0 to 8 B", "small")):
+            if found := [value for run in self.runs if (value := getattr(run, of)) is not None]:
+                return said, derive.spread(found)
+        return None
+
+    @property
+    def most(self) -> derive.Spread | None:
+        found = [run.peak for run in self.runs if run.peak is not None]
+        return derive.spread(found) if found else None
+
+
+Panels = dict[common.Facet, list[Line]]
+
+
+def curves(runs: Sequence[Run]) -> dict[str, Panels]:
+    """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place.
+
+    The time is the figure that stands for its line everywhere (`numbers.imb.stands_for`); lines without such a time are not drawn.
+    """
+    import pandas as pd
+
     names = common.facet_names(runs, within=("place", "benchmark"))
-    found = timings.frame(runs)
-    found["time"] = found["time"].fillna(found["time_avg"])
+    rows = [row for run in runs for row in timings(run)]
+    leads = [stands_for(row) for row in rows]
+    times = [
+        getattr(row, name) if name in STATISTICS else None for row, name in zip(rows, leads, strict=True)
+    ]
+    found = timings.frame(runs).assign(statistic=leads, line=lambda f: f["run"].map(_place))
+    found["time"] = pd.Series(times, index=found.index, dtype=float)
     found = found.dropna(subset=["time", "message_size"])
+    found = found.drop_duplicates(["run", "benchmark", "nprocs", "mode", "group", "message_size"])
     found["panel"] = found["run"].map(lambda r: common.facet(r, names))
-    found["line"] = found["run"].map(lambda r: r.place or r.relation or "all")
     ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
     found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
-    benchmarks: dict[str, dict[common.Facet, list[Curve]]] = {}
+    for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
+        told = found[label].notna()
+        found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
+    benchmarks: dict[str, Panels] = {}
     for (benchmark, of), own in groups(found, ["benchmark", "panel"]):
-        lines = (
-            common.curve(name, zip(line["message_size"].astype(float), line["time"], strict=True))
-            for (name,), line in groups(own, ["line"])
-        )
+        lines = [_line(name, line) for (name,), line in groups(own, ["line"])]
         benchmarks.setdefault(benchmark, {})[of] = sorted(lines, key=lambda c: c.points[0][1].median)
     return benchmarks
 
 
-def derived(line: Curve) -> MessageCurve:
-    return derive.pingpong({int(size): y.median for size, y in line.points})
+def _place(run: Run) -> str:
+    return run.place or run.relation or "all"
+
+
+def _line(name: str, found: pd.DataFrame) -> Line:
+    """found: the times of one benchmark, panel and place."""
+    drawn = common.curve(name, zip(found["message_size"].astype(float), found["time"], strict=True))
+    runs = (
+        derive.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
+        for _, own in groups(found, ["run"])
+    )
+    return Line(
+        name=name, points=drawn.points, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"]))
+    )
 
 
 def rates(line: Curve) -> Curve:
@@ -88,38 +144,38 @@ def rates(line: Curve) -> Curve:
     )
 
 
-def _figure(
-    sweep: str, benchmark: str, runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]
-) -> Figure:
+def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> Figure:
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
     is_pingpong = benchmark == "PingPong"
+    statistics = dict.fromkeys(of for lines in panels.values() for line in lines for of in line.statistics)
+    whose = fmt.words(filter(None, (STATISTICS[of] for of in statistics)), "or")
+    lit = common.spotlight(list(shown.values()), lambda c: c.points[0][1].median)
     drawn: list[Panel] = []
-    for of, lines in shown.items():
+    for of, lines in zip(shown, lit, strict=True):
         where = common.facet_title(of, option_value)
-        lines = common.spotlight(lines, lambda c: c.points[0][1].median)
-        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", is_pingpong))
+        axis = "One-way time" if is_pingpong else f"Time{f', {whose}' if whose else ''}"
+        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", axis, common.colours(lit)))
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
-            drawn.append(_rate_panel([rates(c) for c in lines], f"Bandwidth{', ' + where if where else ''}"))
+            title = f"Bandwidth{', ' + where if where else ''}"
+            drawn.append(_rate_panel(lines, title, common.colours(lit)))
     first = next(iter(panels.values()))
-    peaks = [f"{fmt.quantity(d.peak, 'B/s')} ({c.name})" for c in first if (d := derived(c)).peak]
     rest = common.not_drawn(len(panels), len(shown))
     if is_pingpong:
-        title = findings.pingpong(
-            {c.name: (derived(c), next((y for size, y in c.points if size == 0), None)) for c in first}
-        )
+        titles = {findings.pingpong(_said(lines)) for lines in panels.values()}
+        peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
         sub = (
             f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. Ring: n½, the size that reaches half of the peak. "
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
         )
     else:
-        title = f"{benchmark}: time by message size"
-        sub = f"IMB {benchmark}, {common.ran(runs, program_name)}; mean time over the ranks."
+        titles = {f"{benchmark}: time by message size"}
+        sub = f"IMB {benchmark}, {common.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}."
     return Figure(
         id=f"imb-{benchmark}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=title,
-        sub=sub.strip() + common.greyed(first) + rest,
+        title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
+        sub=sub.strip() + common.greyed(lit, "time") + rest,
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
@@ -127,13 +183,18 @@ def _figure(
     )
 
 
-def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
+def _said(lines: Sequence[Line]) -> dict[str, tuple[str, derive.Spread, derive.Spread | None]]:
+    """Return what a sentence may speak of: name → the message that stands for the small ones, its time, the peak."""
+    return {line.name: (*line.latency, line.most) for line in lines if line.latency}
+
+
+def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, str]) -> Panel:
     sizes = [size for line in lines for size, _ in line.points]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_for(everything, "ns")
     y = scales.decades(
         [v / scale.factor for v in everything],
-        f"{'One-way time' if one_way else 'Time'}, {scale.unit} (log scale)",
+        f"{axis}, {scale.unit} (log scale)",
         margin=max(1.5, (max(everything) / min(everything)) ** 0.13),  # room for the value below the slot
     )
     positive = [_positive(line) for line in lines]
@@ -158,7 +219,13 @@ def _time_panel(lines: list[Curve], title: str, one_way: bool) -> Panel:
             **common.end_names(positive, plot, scale.factor),
         }
         return vega.fill(
-            "pingpong-time", frame=frame, x=x, y=y, series=common.series_of(lines), data=data, x_start=start
+            "pingpong-time",
+            frame=frame,
+            x=x,
+            y=y,
+            series=common.series_of(lines, colours),
+            data=data,
+            x_start=start,
         )
 
     described = " ".join(f"{name}: {fmt.quantity(y0.median, 'ns')} for 0 bytes." for name, y0 in zero.items())
@@ -204,14 +271,15 @@ def _zero_rows(
     return rows
 
 
-def _rate_panel(lines: list[Curve], title: str) -> Panel:
+def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -> Panel:
+    lines = [rates(line) for line in times]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(everything, "B/s")
     y = scales.decades(
         [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4
     )
     tested = sorted({size for line in lines for size, _ in line.points})
-    halves = {line.name: derive.half_size({int(s): v for s, v in line.medians.items()}) for line in lines}
+    halves = {line.name: line.offers.half_size for line in times}
 
     def build(width: int) -> Spec:
         x = scales.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
@@ -243,7 +311,7 @@ def _rate_panel(lines: list[Curve], title: str) -> Panel:
             text = anchors[place.index][1]
             data["notes"].append({**at, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align})
         return vega.fill(
-            "pingpong-bandwidth", frame=frame, x=x, y=y, series=common.series_of(lines), data=data
+            "pingpong-bandwidth", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data
         )
 
     described = " ".join(
@@ -259,24 +327,26 @@ def _times(line: Curve) -> dict[int, float]:
     return {int(size): y.median for size, y in line.points}
 
 
-_SAID_UP_TO = 0.30
-"""A fit that is off by more than this anywhere is in the table, with how far, and not in a sentence."""
-
-
-def _fitted(lines: Sequence[Curve]) -> str:
-    """Say "t = α + n ÷ B: same package 0.19 µs + n ÷ 3.9 GB/s to 32 KiB, 3.6 µs + n ÷ 12.5 GB/s beyond (off by up to 23 %)"."""
+def _fitted(lines: Sequence[Line]) -> str:
+    """Say "t = α + n ÷ B: same package 190 ns + n ÷ 3.90 GB/s to 32 KiB, 3.60 µs + n ÷ 12.5 GB/s beyond (off by up to 14 %)" of lines
+    that are quotable all along."""
     said = []
     for line in lines[:4]:
         found = derive.fit(_times(line))
-        if found is None or any(b.worst > _SAID_UP_TO or not _is_real(b) for b in found.quotable):
+        quotable = found.quotable if found else ()
+        if (
+            not quotable
+            or not all(map(_is_real, quotable))
+            or quotable[-1].end != line.points[-1][0]
+            or quotable[0].start != line.points[0][0]
+        ):
             continue
-        parts = [
-            f"{fmt.quantity(b.alpha, 'ns', 2)} + n ÷ {fmt.quantity(b.rate, 'B/s', 2)}" for b in found.quotable
-        ]
+        parts = [f"{fmt.quantity(b.alpha, 'ns')} + n ÷ {fmt.quantity(b.rate, 'B/s')}" for b in quotable]
         text = parts[0]
         if len(parts) == 2:
-            text += f" to {fmt.size(found.quotable[0].end)}, {parts[1]} beyond"
-        said.append(f"{line.name} {text} (off by up to {fmt.percent(max(b.worst for b in found.quotable))})")
+            text += f" to {fmt.size(quotable[0].end)}, {parts[1]} beyond"
+        worst = max(b.worst for b in quotable)
+        said.append(f"{line.name} {text} (off by up to {fmt.number(worst * 100, 2, fmt.UP)} %)")
     return f"Fitted t = α + n ÷ B: {'; '.join(said)}." if said else ""
 
 
@@ -284,11 +354,11 @@ def _is_real(branch: Branch) -> bool:
     return branch.alpha >= 0 and branch.rate != float("inf")
 
 
-def _offers(panels: dict[common.Facet, list[Curve]]) -> tuple[Table, Table]:
+def _offers(panels: Panels) -> tuple[Table, Table]:
     """Return what each curve offers, and the lines that were fitted to it."""
     offers, fits = [], []
     for name, line in _named(panels):
-        d = derived(line)
+        d = line.offers
         switches = derive.protocol_switches(_times(line))
         offers.append(
             (
@@ -318,7 +388,7 @@ def _offers(panels: dict[common.Facet, list[Curve]]) -> tuple[Table, Table]:
             numeric=frozenset(range(1, 7)),
         ),
         Table(
-            caption="Fitted t = α + n ÷ B; quotable: what may stand for the curve, one line only where no size is off by more than 15 %",
+            caption="Fitted t = α + n ÷ B, through the medians of the repeats; quotable: no size is off by more than 15 %",
             columns=("Pair", "Sizes", "α", "B", "Off by up to", "Quotable"),
             rows=tuple(fits),
             numeric=frozenset((2, 3, 4)),
@@ -326,13 +396,13 @@ def _offers(panels: dict[common.Facet, list[Curve]]) -> tuple[Table, Table]:
     )
 
 
-def _named(panels: dict[common.Facet, list[Curve]]) -> list[tuple[str, Curve]]:
+def _named(panels: Panels) -> list[tuple[str, Line]]:
     """Return all curves, each with its name, and its panel's where there are several."""
     titles = {of: f", {common.facet_title(of, option_value)}" if len(panels) > 1 else "" for of in panels}
     return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
 
 
-def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Table:
+def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     named = _named(panels)
     times = [y.median for _, line in named for size, y in line.points if size <= 65536]
     scale = fmt.scale_for(times, "ns")
@@ -352,45 +422,28 @@ def _numbers(panels: dict[common.Facet, list[Curve]], *, with_rates: bool) -> Ta
     return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
 
 
-def _key_numbers(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[KeyNumber]:
-    by_panel = [
-        sorted(((line, d) for line in lines if (d := derived(line)).small), key=lambda p: p[1].small or 0)
-        for lines in panels.values()
-    ]
-    if not any(by_panel):
+def _key_numbers(runs: Sequence[Run], panels: Panels) -> list[KeyNumber]:
+    """Return the shortest of all latencies, and beside it how much longer the farthest pair of that panel takes for the same message."""
+    known = [(of, line, said) for of, lines in panels.items() for line in lines if (said := line.latency)]
+    if not known:
         return []
-    known = min(
-        filter(None, by_panel), key=lambda p: p[0][1].small or 0
-    )  # pairs of one panel: the rest has other options
-    near, far = known[0], known[-1]
-    context = f"{'0 B' if near[1].zero else '0 to 8 B'}, {near[0].name}"
-    zeros = [next((y for size, y in line.points if size == 0), None) for line in (near[0], far[0])]
-    apart = zeros[0] is None or zeros[1] is None or derive.differs(zeros[0], zeros[1])
-    if near is not far and apart and near[1].small and far[1].small:
-        context += f"; {far[0].name} {fmt.number(far[1].small / near[1].small, 2)} ×"
-    small = [y for size, y in near[0].points if size <= 8]
-    time = zeros[0] or derive.Spread(
-        near[1].small or 0, min(y.low for y in small), max(y.high for y in small), small[0].n
-    )
-    cell = [
-        run
-        for of, lines in panels.items()
-        for run in (common.of_panel(runs, of) if near[0] in lines else ())
-        if near[0].name in (run.place, run.relation, "all")
-    ]
+    of, near, (at, time) = min(known, key=lambda k: k[2][1].median)
+    context = ", ".join(filter(None, [at, near.name, common.facet_title(of, option_value)]))
+    beside = [(line, said[1]) for panel, line, said in known if panel == of and said[0] == at]
+    far, most = max(beside, key=lambda pair: pair[1].median)
+    if derive.differs(time, most):
+        context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
+    cell = [run for run in common.of_panel(runs, of) if near.name in (run.place, run.relation, "all")]
     return [common.key_number("MPI, one way", time, "ns", context, 13, cell)]
 
 
-def _access_times(runs: Sequence[Run], panels: dict[common.Facet, list[Curve]]) -> list[AccessTime]:
-    lines = {line.name: (derived(line), line.points) for line in next(iter(panels.values()))}
+def _access_times(runs: Sequence[Run], panels: Panels) -> list[AccessTime]:
+    """Return the times of messages without bytes, of each pair in each panel."""
     return [
         AccessTime(
-            name=f"MPI 0 B, {common.shorten(name, 16)}",
-            group="message passing",
-            median=d.zero,
-            source=program_name(runs[0]),
-            repeats=points[0][1],
+            name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
+            source=program_name(runs[0]), repeats=line.latency[1],
         )
-        for name, (d, points) in lines.items()
-        if d.zero
-    ]
+        for name, line in _named(panels)
+        if line.latency and line.latency[0] == "0 B"
+    ]  # fmt: skip

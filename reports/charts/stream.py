@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reports import derive, findings, scales, vega
@@ -96,6 +96,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     x = scales.integers(counts, "Threads")
     y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
+    lit = common.spotlight(list(shown.values()), lambda c: -max(c.medians.values()))
+    colours = common.colours(lit)
     drawn = tuple(
         _panel(
             of,
@@ -106,27 +108,27 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
             scale,
             [threads(run) for run in missing.get(of, ())],
             {(c, t) for p, c, t in hollow if p == of},
+            colours,
         )
-        for of, lines in shown.items()
+        for of, lines in zip(shown, lit, strict=True)
     )
     repeated = any(y.n > 1 for c in everything for _, y in c.points)
-    first = next(iter(sound.values()), [])
-    title = findings.scaling(
-        f"STREAM {kernel.capitalize()}",
-        {c.name: {int(t): s for t, s in c.points} for c in first},
-        {c.name: derive.saturation({int(t): s.median for t, s in c.points}) for c in first},
-    )
+    name = _name(runs, kernel)
+    titles = {
+        findings.scaling(name, {c.name: {int(t): s for t, s in c.points} for c in lines})
+        for lines in sound.values()
+    }
     share = _dram_share(runs, largest_median)
     rest = common.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=title if len(panels) == 1 else f"{kernel.capitalize()} bandwidth over threads",
+        title=titles.pop() if len(titles) == 1 else f"{name} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
         f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
-        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(first)}{rest}",
+        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(lit, 'bandwidth')}{rest}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
@@ -152,10 +154,10 @@ def _panel(
     scale: fmt.Scale,
     lost: Sequence[int],
     hollow: Collection[tuple[str, float]],
+    colours: Mapping[str, str],
 ) -> Panel:
     """hollow: (place, threads) of what STREAM's own check has failed."""
     tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
-    lines = common.spotlight(lines, lambda c: -max(c.medians.values()))
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -187,7 +189,7 @@ def _panel(
         rings = common.saturation_rings(common.lit(sound)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
-        return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines), data=data)
+        return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)
 
     title = common.facet_title(of, option_value)
     described = " ".join(
@@ -241,10 +243,10 @@ def _rank(kernel: str) -> int:
 def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
 ) -> list[KeyNumber]:
-    known = [c for lines in panels.values() for c in lines]
+    known = [(of, line) for of, lines in panels.items() for line in lines]
     if not known:
         return []
-    best = max(known, key=lambda c: max(c.medians.values()))
+    of, best = max(known, key=lambda pair: max(pair[1].medians.values()))
     at, top = max(best.points, key=lambda p: p[1].median)
     cell = [
         run
@@ -253,11 +255,20 @@ def _key_numbers(
         if threads(run) == at and (run.place or run.relation or "all") == best.name
     ]
     context = fmt.plural(int(at), "thread")
-    lines = {c.name: c for c in next(iter(panels.values()))}
-    if {"local", "remote"} <= set(lines):
-        ratio = max(lines["remote"].medians.values()) / max(lines["local"].medians.values())
-        context += f"; remote {fmt.number(ratio, 2)} ×"
-    elif best.name not in ("all", ""):
+    if best.name not in ("all", ""):
         context += f", {best.name}"
-    name = "Triad, stand-in" if stands_in(runs[0]) else "STREAM Triad"
-    return [common.key_number(name.replace("Triad", kernel.capitalize()), top, "B/s", context, 12, cell)]
+    if title := common.facet_title(of, option_value):
+        context += f", {title}"
+    remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)
+    if remote is not None and best.name == "local":
+        most = max((y for _, y in remote.points), key=lambda y: y.median)
+        context += f"; remote {fmt.number(most.median / top.median)} ×"
+    return [common.key_number(_name(runs, kernel), top, "B/s", context, 12, cell)]
+
+
+def _name(runs: Sequence[Run], kernel: str) -> str:
+    """Return "STREAM Triad", of a stand-in’s numbers "Triad (stand-in)"; of both together "Triad"."""
+    ours = {stands_in(run) for run in runs}
+    if len(ours) > 1:
+        return kernel.capitalize()
+    return f"{kernel.capitalize()} (stand-in)" if True in ours else f"STREAM {kernel.capitalize()}"

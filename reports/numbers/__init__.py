@@ -133,8 +133,9 @@ def leader(run: Run) -> tuple[str, Direction]:
     known = next((n.name for n in numbers(run) if (n.name.unit, n.value) == told), None)
     if known is not None:
         return known.quantity.replace("_", " "), known.better
-    unit = told[0] if told and get_parser(run.tool).METRICS else ""  # of any program only what it declares
-    return _QUANTITIES.get(unit, ("", "neither"))
+    if told and get_parser(run.tool).METRICS:
+        return _QUANTITIES.get(told[0], ("number", "neither"))
+    return next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither"
 
 
 _QUANTITIES: Mapping[str, tuple[str, Direction]] = {

@@ -66,12 +66,14 @@ def _times(rows: Iterable[Timing]) -> dict[int, float]:
 
 
 def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
-    """Start-up time α, peak and n½ of a PingPong curve, as in `derive`. α is that of small messages where the fit has two branches."""
+    """Start-up time α, peak and n½ of a PingPong curve, as in `derive`. α is that of small messages where the fit has two branches,
+    and none where that line is not quotable."""
     times = _times(curve)
     figures = derive.pingpong(times)
     fitted = derive.fit(times)
-    if fitted and fitted.quotable[0].alpha > 0:
-        yield Number.derived("α", "ns", "lower", fitted.quotable[0].alpha, part)
+    start = next((b for b in fitted.quotable if b.start == min(times)), None) if fitted else None
+    if start and start.alpha > 0:
+        yield Number.derived("α", "ns", "lower", start.alpha, part)
     if figures.peak is not None:
         digit = next(row.time_step or 0.0 for row in curve if row.message_size == figures.peak_size)
         step = figures.peak * (digit / times[figures.peak_size or 0])

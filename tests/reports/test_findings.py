@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports import derive, findings
-from reports.derive import Bucket, Load, Mode, Spread, loaded_latency, pingpong
+from reports.derive import Bucket, Load, Mode, Spread, loaded_latency
 
 
 def spread(value: float, n: int = 1, width: float = 0.0) -> Spread:
@@ -18,11 +18,7 @@ def scaling(local: dict[int, float], remote: dict[int, float], n: int = 1, width
         for name, line in (("local", local), ("remote", remote))
         if line
     }
-    return findings.scaling(
-        "Triad",
-        curves,
-        {name: derive.saturation({t: s.median for t, s in c.items()}) for name, c in curves.items()},
-    )
+    return findings.scaling("Triad", curves)
 
 
 FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
@@ -36,7 +32,7 @@ FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
             {t: v * 0.85 for t, v in FULL.items()},
             1,
             0.0,
-            "Three threads fill local memory; remote costs 15 %",
+            "Three threads fill local memory; remote costs 15.0 %",
         ),
         (FULL, {t: v * 0.95 for t, v in FULL.items()}, 1, 0.0, "Three threads fill local memory"),
         (
@@ -44,7 +40,7 @@ FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
             {t: v * 0.95 for t, v in FULL.items()},
             5,
             0.01,
-            "Three threads fill local memory; remote costs 5.0 %",
+            "Three threads fill local memory; remote costs 5.00 %",
         ),
         (FULL, {t: v * 0.95 for t, v in FULL.items()}, 5, 0.2, "Three threads fill local memory"),
         ({1: 10.0, 2: 20.0, 4: 40.0}, {}, 1, 0.0, "Triad bandwidth still rises at 4 threads"),
@@ -59,7 +55,7 @@ def test_scaling(local: dict[int, float], remote: dict[int, float], n: int, widt
 def test_several_places_are_not_called_memory() -> None:
     curves = {place: {t: spread(v) for t, v in FULL.items()} for place in ("node 0", "node 1")}
 
-    assert findings.scaling("Triad", curves, {"node 0": 3, "node 1": 3}) == "Triad bandwidth over threads"
+    assert findings.scaling("Triad", curves) == "Triad bandwidth over threads"
 
 
 def test_loaded_latency() -> None:
@@ -76,16 +72,22 @@ def test_loaded_latency() -> None:
 
 
 def test_pingpong() -> None:
-    near, far = pingpong({0: 200.0, 8: 200.0, 2**20: 1e5}), pingpong({0: 520.0, 8: 520.0, 2**20: 2e5})
+    near, far = ("0 B", spread(200), spread(1e10)), ("0 B", spread(520), spread(5e9))
 
     assert (
-        findings.pingpong({"same package": (near, spread(200)), "other package": (far, spread(520))})
-        == "Crossing the package costs 2.6 × in latency and 50 % of bandwidth"
+        findings.pingpong({"same package": near, "other package": far})
+        == "Crossing the package costs 2.60 × in latency at 0 B and 50.0 % of bandwidth"
     )
-    scattered = {"same package": (near, spread(200, 2, 1.9)), "other package": (far, spread(520, 2, 1.9))}
+    scattered = {
+        "same package": ("0 B", spread(200, 2, 1.9), None),
+        "other package": ("0 B", spread(520, 2, 1.9), None),
+    }
     assert findings.pingpong(scattered) == "Message passing: time and bandwidth"
     assert findings.pingpong({}) == "Message passing: time and bandwidth"
-    assert findings.pingpong({"same cache": (near, None)}).startswith("A small message takes 200 ns")
+    assert (
+        findings.pingpong({"same cache": near})
+        == "A message of 0 B takes 200 ns; bandwidth reaches 10.0 GB/s"
+    )
 
 
 WAITS = {"randread": {d: Spread(d * 50e3, d * 50e3, d * 50e3, 1) for d in (1, 4, 8, 32)}}
@@ -163,7 +165,7 @@ def test_matrix() -> None:
 
     assert (
         findings.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
-        == "Idle latency: other nodes’ memory is at 1.71 to 1.72 × the own"
+        == "Idle latency: other nodes’ memory is at 1.72 × the own"
     )
     assert findings.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
     assert findings.matrix("Idle latency", {}) == "Idle latency"

@@ -46,7 +46,7 @@ def test_with_one_run_a_side_no_sentence_speaks_of_less_than_a_tenth(value: floa
     one, other = (Spread(v, v, v, 1) for v in (value, value * ratio))
     places = {"local": {1: one, 2: one}, "remote": {1: other, 2: other}}
 
-    title = findings.scaling("Triad", places, {"local": None, "remote": None})
+    title = findings.scaling("Triad", places)
     said = re.search(r"(costs|gives) ([\d.]+) %", title)
 
     assert bool(said) == derive.differs(one, other)
@@ -272,3 +272,40 @@ def test_two_places_of_one_relation_are_two_numbers(make: Any, tmp_path: Path) -
     number = key(maker.write(), "Memory, idle")
 
     assert (number.value, number.context) == ("80.0", "node 0; lowest of 2; Intel MLC 3.9")
+
+
+# --- STREAM ------------------------------------------------------------------------------------------------
+
+
+def test_a_ratio_beside_a_key_number_is_of_its_own_panel(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for size, local, remote in ((1, 20e3, 10e3), (2, 40e3, 36e3)):
+        for place, rate in (("local", local), ("remote", remote)):
+            options = {"threads": 4, "array_size": size}
+            text = make.stream_text(rate, 4)
+            maker.add("s", "stream", options, text, axes=("array_size", "place"), place=place, relation=place)
+
+    number = key(maker.write(), "STREAM Triad")
+
+    assert (number.value, number.context) == ("40.0", "4 threads, local, array_size 2; remote 0.900 ×")
+
+
+def test_a_stand_in_is_not_called_stream(make: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "fixtures" / "stream" / "pinsweep_0.1_two_threads.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
+
+    assert figures(path, "stream")[0].title == "Triad (stand-in) bandwidth over threads"
+
+
+@given(st.lists(st.floats(1, 100), min_size=3, max_size=8))
+def test_threads_fill_memory_where_fewer_do_not(rates: list[float]) -> None:
+    line = {n: Spread(rate, rate, rate, 1) for n, rate in enumerate(rates, 1)}
+
+    title = findings.scaling("Triad", {"all": line})
+
+    if found := re.search(r"(\w+) threads? fills? memory", title):
+        n = ["One", "Two", "Three", "Four", "Five", "Six"].index(found[1]) + 1
+        assert line[n].median >= 0.95 * max(rates)
+        assert all(line[count].median < 0.95 * max(rates) for count in range(1, n))
+    if "still rises" in title:
+        assert line[len(rates) - 1].median < 0.9 * line[len(rates)].median

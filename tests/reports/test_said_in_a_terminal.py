@@ -22,7 +22,7 @@ def lines(path: Path) -> list[str]:
     [
         ("lower", "demo  lowest lat of 3: lat 2.00 µs at threads=1"),
         ("higher", "demo  highest lat of 3: lat 20.0 µs at threads=16"),
-        ("neither", "demo  first of 3: lat 2.00 µs at threads=1"),
+        ("neither", "demo  highest lat of 3: lat 20.0 µs at threads=16"),
     ],
 )
 def test_the_best_cell_is_the_best_by_its_own_direction(
