@@ -134,7 +134,7 @@ def build(
     fitted: set[int] = set()
     largest = next(iter(nodes.groups), None)
     for kind, members in nodes.groups.items():
-        of = ways.told_apart(nodes.of(one, members) for one in collected)
+        of = ways.told_apart(nodes.of(one, kind) for one in collected)
         metrics = []
         for one in of:
             asked = limits(rules, one)
@@ -221,10 +221,11 @@ class _Nodes:
         machines, left_out = of_hosts(results)
         past = of_hosts(baseline)[0] if baseline else ()
         kinds = hardware.kinds(m.session for m in (*machines, *past))
-        self.kinds = {_key(m): kind for m, kind in zip(past, kinds[len(machines) :], strict=True)}
+        self.past = {_key(m): kind for m, kind in zip(past, kinds[len(machines) :], strict=True)}
         self.when = timeline(machines)
         of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
         of = {key: of[key] for key in self.when}  # the earliest first
+        self.kinds = {key: kind for key, (_, kind) in of.items()}
         self.warnings = [*left_out, *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
         rows: list[tuple[Hardware, str]] = []
@@ -250,9 +251,9 @@ class _Nodes:
         groups = sorted(group_by(rows, lambda row: row[0]).items(), key=lambda g: (-len(g[1]), g[0].name))
         self.groups = {kind: [name for _, name in own] for kind, own in groups}
 
-    def of(self, one: Series, members: Sequence[str]) -> Series:
+    def of(self, one: Series, kind: Hardware) -> Series:
         """Return what the nodes of a group say of a number."""
-        return replace(one, values=tuple(v for v in one.values if self.names.get(v.session) in members))
+        return replace(one, values=tuple(v for v in one.values if self.kinds.get(v.session) == kind))
 
     def values(self, one: Series) -> dict[str, list[float]]:
         """Return node → the median of each of its sessions; what is one piece of evidence is one session."""
@@ -283,10 +284,10 @@ def _past(
     """Return (hardware, number, way) → the median of each session of a baseline."""
     when = timeline(baseline.machines)
     values = [
-        (nodes.kinds[v.session], one.key, ways.way(v.run), v)
+        (nodes.past[v.session], one.key, ways.way(v.run), v)
         for one in collected
         for v in one.values
-        if v.session in nodes.kinds
+        if v.session in nodes.past
     ]
     hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
     medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]

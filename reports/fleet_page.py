@@ -191,8 +191,9 @@ def _checks(report: Report) -> Iterable[page.Check]:
 def _methods(report: Report) -> Iterable[str]:
     compared = any(group.baseline for group in report.groups)
     yield (
-        "Nodes are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory, and its modules where "
-        "every node recorded them. A session of a node counts as one value, the median of its repeats"
+        "Nodes are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
+        "where every node recorded them; only what ran with the same options, threads and PUs. What one boot of a node did within an hour "
+        "is one session and counts as one value, the median of its repeats"
         + (
             "; what they are compared with are the sessions of the baseline."
             if compared
@@ -213,7 +214,7 @@ def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
     mild = {e.name: e for e in report.everywhere}
     for node in [*by_node, *(name for name in mild if name not in by_node)]:
         own = by_node.get(node, [])
-        first = own[0] if own else None
+        first = own[0] if own and node not in mild else None
         yield Suspect(
             node=node,
             anchor=render.anchor(f"node {node}"),

@@ -300,6 +300,9 @@ def test_a_node_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fl
     )
     page = fleet_page.build(report, title="t", links={})
     assert page.sentence == "node013 of 13 nodes is slow."
+    (suspect,) = page.sections[0].blocks[0].suspects
+    assert (suspect.verdict, suspect.bad) == ("slow", True)
+    assert suspect.number.endswith("worse on average over 12 numbers")
     (figure,) = page.sections[0].blocks[0].figures
     assert figure.title == "One of 13 nodes is slow"
     assert {row["text"] for row in figure.panels[0].wide["datasets"]["names"]} == {"node013"}
