@@ -24,7 +24,7 @@ schema: 1
 title: Placed
 tool: command
 fixed:
-  command: echo value 7
+  command: echo value 7.0625
   metrics: {reply: {regex: "value ([0-9.]+)", unit: ms, better: lower}}
   place: {name: here, cpus: all, memory: any}
 repeats: 1
@@ -35,7 +35,7 @@ schema: 1
 title: Two names
 tool: command
 fixed:
-  command: echo value 7
+  command: echo value 7.0625
   metrics: {{reply: {{regex: "value ([0-9.]+)", unit: ms, better: lower}}}}
 matrix:
   place:
@@ -159,7 +159,7 @@ def test_memory_that_differs_by_a_hair_is_the_same(pinsweep: Cli, tmp_path: Path
 
 def test_axis_values_of_another_kernel_do_not_join_the_sweep(pinsweep: Cli, tmp_path: Path) -> None:
     """One line of a chart is of one machine: a cell that is new is not, where its siblings are of another kernel."""
-    text = PLACED.replace("value 7", "value {n}") + "matrix: {n: [1]}\n"
+    text = PLACED.replace("value 7.0625", "value {n}") + "matrix: {n: [1]}\n"
     (tmp_path / "a.yaml").write_text(text)
     pinsweep("run", "a.yaml", "-o", "r.db")
     change_facts(tmp_path / "r.db", kernel="5.10")
@@ -182,10 +182,10 @@ def test_another_program_behind_a_command_is_refused(pinsweep: Cli, tmp_path: Pa
         program.chmod(0o755)
 
     path = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
-    (tmp_path / "a.yaml").write_text(again(1).replace("echo value 7", "speak"))
+    (tmp_path / "a.yaml").write_text(again(1).replace("echo value 7.0625", "speak"))
     install(1)
     first = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
-    (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7", "speak"))
+    (tmp_path / "a.yaml").write_text(again(2).replace("echo value 7.0625", "speak"))
     install(2)
 
     refused = pinsweep("run", "a.yaml", "-o", "r.db", env=path)
@@ -262,7 +262,7 @@ def cells_of(html: str) -> list[str]:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("value 7", "value 8", ["echo value 7", "echo value 8"]),
+        ("value 7", "value 8", ["echo value 7.0625", "echo value 8.0625"]),
         ("unit: ms", "unit: s", ["ms", "s"]),
         ("cpus: all", f"cpus: pu {CPUS[0]}", ["all", f"pu {CPUS[0]}"]),
         ("repeats: 1", "repeats: 1\nmatrix: {n: [1]}", ["1"]),
