@@ -379,6 +379,11 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
         raise ParseError("", "there are no figures in it")
 
 
+def _lines(command: str) -> str:
+    """Return what was typed in several lines as one, as a shell takes it: an end of a line ends a command, unless it is escaped."""
+    return re.sub(r"\s*\n\s*", " ; ", command.replace("\\\n", " ").strip())
+
+
 def _item(
     item: Captured,
     data: bytes,
@@ -406,7 +411,9 @@ def _item(
     digest = hashlib.sha256(data)
     digest.update(said.encode())
     typed = wishes.command or str(reading.get("command", ""))
-    argv = tuple(typed.split()) or (() if item.tables else text_of.command_of(item.tool, data, parsed))
+    argv = tuple(_lines(typed).split()) or (
+        () if item.tables else text_of.command_of(item.tool, data, parsed)
+    )
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),

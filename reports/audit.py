@@ -93,9 +93,7 @@ def coverage(results: Results) -> str:
         if check.needs and not all(map(NEEDS[check.needs][1], runs.get(check.tool, every))):
             blind.setdefault(NEEDS[check.needs][0], []).append(check.id)
     said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
-    lacking = [
-        f"without {what} {fmt.words(ids)} could not judge all that they do" for what, ids in blind.items()
-    ]
+    lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
     return "; ".join([said, *lacking])
 
 
@@ -132,7 +130,9 @@ _PLAIN = (*_ALWAYS, "source", "op", "ioengine")
 
 
 def _words(name: str, value: Any) -> str:  # noqa: ANN401
-    return str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value)
+    return (
+        str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value).replace("_", " ")
+    )
 
 
 def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tuple[str, str]]:

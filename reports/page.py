@@ -17,7 +17,7 @@ from orchestrator.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Placement, RunRecord
 from reports import format as fmt
 from reports import naming, places
-from reports.audit import Finding, audit, convicted, doubts
+from reports.audit import Finding, audit, convicted, coverage, doubts
 from reports.charts import _common as common
 from reports.charts import _hosts, _overview, chart_module
 from reports.checks import checks
@@ -388,6 +388,12 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
                 subject=_sentence_of(text),
                 text=f"{program}, {fmt.plural(n, 'run')}.",
             )
+    if results.tools:
+        yield Check(
+            level="info" if findings else "ok",
+            subject=f"{coverage(results)}.",
+            text="What no check looks at, they do not vouch for.",
+        )
     once = [
         tool
         for tool in results.tools

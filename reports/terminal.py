@@ -98,12 +98,7 @@ def show_result(path: Path, *, bars: bool = False) -> str:
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     if doubtful:
-        out += [
-            *_wrapped(
-                f"⚠: doubtful, by the checks named. What they found: pinsweep audit {shlex.quote(str(path))}"
-            ),
-            "",
-        ]
+        out += ["⚠: doubtful, by the checks named; pinsweep audit says why.", ""]
     out += list(_trouble(results))
     return "\n".join(out).rstrip()
 

@@ -11,6 +11,7 @@ from orchestrator import captured
 from orchestrator.facts import changed, short
 from orchestrator.place import where
 from parsers.measurement import Measurement, whole
+from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
@@ -25,7 +26,7 @@ from reports.checks._cells import (
 )
 from reports.frames import Results, Run
 from reports.grouping import group_by
-from reports.numbers import numbers
+from reports.numbers import leading, numbers
 
 FAMILY = (90, "Any tool")
 
@@ -320,6 +321,48 @@ def denied(results: Results) -> Iterator[Fault]:
         )
         if wrong:
             yield Fault(level="error", run=run, text=f"{fmt.number(wrong)} defects: wrong data were received")
+
+
+@check("G11", "info")
+def far_apart(results: Results) -> Iterator[Fault]:
+    """repeats far apart
+
+    The repeats of a cell, by the number that stands for it, lie more than 25 % of their median apart. A
+    machine that is always as busy does not show so. (Key numbers and `show` give the range beside the number.)
+
+    Do: measure again on a quiet machine (`pinsweep doctor`), with more repeats; quote no such number alone.
+    """
+    for tool in results.tools:
+        for runs in by_cell(results.good(tool)).values():
+            told = [one for run in runs if (one := leading(tool, run.parsed)) and one[1] > 0]
+            values = [value for _, value in told]
+            if len(values) > 1 and (apart := derive.spread(values)).relative > 0.25:
+                low, high = fmt.quantity(apart.low, told[0][0]), fmt.quantity(apart.high, told[0][0])
+                text = f"{fmt.plural(len(values), 'repeat')} from {low} to {high}"
+                yield Fault(level="info", run=runs[0], text=text)
+
+
+@check("G12", "warn")
+def put_off(results: Results) -> Iterator[Fault]:
+    """a run that did not have its CPUs
+
+    A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the
+    CPU time of its threads, and was put off its CPUs more than 20 times a second each: others ran there. Runs
+    of less than 1 s are left out.
+
+    Do: measure again on a quiet machine; give each thread a CPU of its own.
+    """
+    for tool in results.tools:
+        for run in results.good(tool):
+            usage, wall = run.record.usage, run.record.wall_s
+            cpu = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
+            switches = usage.get("involuntary_switches", 0.0)
+            for threads in part(tool, "busy")(run):
+                if wall >= 1 and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
+                    yield Fault(
+                        level="warn", run=run,
+                        text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off them {fmt.count(round(switches))} times",
+                    )  # fmt: skip
 
 
 @check("G8", "warn", needs="topology")

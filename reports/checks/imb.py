@@ -253,3 +253,8 @@ def _time_claim(text: str, unit: str, known: Mapping[int, float]) -> str:
     if zero is None or abs(float(text) * factor - zero) < 1e-6 * zero:
         return ""
     return f"“latency {text} {unit.replace(chr(92) + 'mu', 'µ').replace(' ', '')}” is not the time of 0 bytes, {fmt.quantity(zero, 'ns')}"
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: its ranks, which poll."""
+    yield len(run.placed) or 1

@@ -46,3 +46,9 @@ def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:
                     level="warn", run=run,
                     text=f"{target}: of {fmt.quantity(mean, 'ns')}, {fmt.quantity(none, 'ns')} are what an access to 0 bytes takes",
                 )  # fmt: skip
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: itself, but where it waits for files."""
+    if run.options.get("target", "memory") in ("memory", "compute", "null"):
+        yield 1

@@ -277,3 +277,8 @@ def _step(rows: Iterable[Mapping[str, float]]) -> float:
     return 10.0 ** next(
         (p for p in range(9, 0, -1) if all(abs(v / 10**p - round(v / 10**p)) < 1e-6 for v in printed)), 0
     )
+
+
+def busy(run: Run) -> Iterator[int]:
+    """G12: how many CPUs it keeps busy: its threads."""
+    yield int(_facts(run, "threads")[0] or run.options.get("threads") or 1)

@@ -55,7 +55,7 @@ def test_a_report_begins_with_it(pinsweep: Cli, tmp_path: Path) -> None:
     assert (
         page.index('id="checks"')
         < page.index("I/Os in flight, ")
-        < page.index('href="#check-F1"')
+        < page.index('class="id" href="#check-F1"')
         < page.index('id="storage"')
     )
 

@@ -67,6 +67,8 @@ class Maker:
         sweep_title: str = "",
         repeat: int = 0,
         repeats: int = 0,
+        usage: Mapping[str, float] | None = None,
+        wall_s: float = 1.5,
     ) -> Maker:
         """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
         point = Point(
@@ -80,7 +82,7 @@ class Maker:
         self._runs.append(
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or len(known) + 1, "repeats": repeats,
+                "title": sweep_title or sweep, "repeat": repeat or len(known) + 1, "repeats": repeats, "usage": usage or {}, "wall_s": wall_s,
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -129,7 +131,7 @@ class Maker:
                 record = RunRecord(
                     run_id=0, point_id=point.point_id, repeat=run["repeat"], attempt=1, status=run["status"], reason=run["reason"],
                     argv=argv, env={"OMP_NUM_THREADS": "4"}, placement=run["placement"], seen=None, program=run["program"],
-                    order_index=index, started_utc="2026-11-21T09:15:03+00:00", wall_s=1.5, exit_code=0, signal=None, usage={},
+                    order_index=index, started_utc="2026-11-21T09:15:03+00:00", wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
                     session=session,
                 )  # fmt: skip
                 outputs = {

@@ -904,3 +904,67 @@ def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path)
 
     assert set(marked["good"].values()) == {""}
     assert set(marked["bad"].values()) == {"M1"}
+
+
+# --- noise, and what was not looked at ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((5.53e3, 6.38e3, 22.5e3), ["3 repeats from 5.53 GB/s to 22.5 GB/s"]),
+        ((20e3, 21e3, 24e3), []),
+        ((20e3,), []),
+    ],
+)
+def test_repeats_far_apart(make: Any, tmp_path: Path, rates: Sequence[float], said: list[str]) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for rate in rates:
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2))
+
+    assert [text for _, text in found(findings(maker.write()), "G11", "info")] == said
+
+
+@pytest.mark.parametrize(
+    ("cpu", "switches", "target", "found_it"),
+    [
+        (2.66, 3113, "memory", True),  # of 16.4 s
+        (16.2, 40, "memory", False),
+        (2.66, 40, "memory", False),  # it slept, and nobody took its CPU
+        (2.66, 3113, "file", False),  # it waits for a device
+    ],
+)
+def test_a_run_that_did_not_have_its_cpus(
+    make: Any, tmp_path: Path, cpu: float, switches: int, target: str, found_it: bool
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    usage = {"user_s": cpu, "system_s": 0.0, "involuntary_switches": float(switches)}
+    maker.add("s", "poke", {"target": target}, make.poke_text([300.0] * 2000), usage=usage, wall_s=16.4)
+
+    texts = [text for _, text in found(findings(maker.write()), "G12", "warn")]
+
+    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off them 3\u2009113 times"] * found_it
+
+
+def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2))
+    path = maker.write()
+
+    built = page.build(frames.load([path]))
+
+    (last,) = [c for c in built.checks if "docs/audit.md" in c.subject]
+    assert last.level == "ok"
+    applied = [c for c in checks() if c.tool in ("", "stream")]
+    assert last.subject == (
+        f"{len(applied)} checks of docs/audit.md were applied to 1 run; "
+        "without the memory modules (root reads them) S2 could not judge everything."
+    )
+    assert "do not vouch" in last.text
+
+
+def test_a_command_of_several_lines(tmp_path: Path) -> None:
+    text = fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread")
+    command = "fio --name=j \\\n  --direct=1\nls --sort=size"
+
+    assert heard(tmp_path, text, command=command) == ()
