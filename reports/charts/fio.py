@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -189,8 +189,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
         sub=" ".join(filter(None, (*_ran(runs, found), *(picture.marks if picture else ())))),
         panels=picture.panels if picture else (),
         key=picture.key if picture else (),
-        tables=tuple(small) if picture else (*small, numbers),
-        numbers=(*large, *([numbers] if picture else [])),
+        tables=tuple(small) if picture else (*small, *numbers),
+        numbers=(*large, *(numbers if picture else [])),
     )  # fmt: skip
 
 
@@ -555,46 +555,64 @@ def _tradeoff(
     return panel(title, f"{title}, in the order of iodepth. {described}", build)
 
 
-def _numbers(found: pd.DataFrame, term: str) -> Table:
-    """Every series at every depth: medians over the repeats, of IOPS and the mean latency with their range; of IOPS samples the
-    lowest and the highest, which fio gives of single processes only."""
-    scale, moved = (
-        fmt.scale_for(found["mean"].dropna(), "ns"),
-        fmt.scale_for(found["bandwidth"].dropna(), "B/s"),
-    )
+_SAMPLES = (
+    "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few"
+)
+_BUSY = (
+    "utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe device can do "
+    "no more"
+)
+
+
+def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
+    """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, of IOPS and the
+    mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only."""
+    scale = fmt.scale_for(found["mean"].dropna(), "ns")
+    moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
+    alone = found["processes"] == 1
     found = found.assign(
         filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
-        iops_min=found["iops_min"].where(found["processes"] == 1).astype(float),
-        iops_max=found["iops_max"].where(found["processes"] == 1).astype(float),
-    )
-    has = {of: found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")}
+        iops_min=found["iops_min"].where(alone).astype(float), iops_max=found["iops_max"].where(alone).astype(float),
+    )  # fmt: skip
+    sampled, timed, costed = (found[of].notna().any() for of in ("iops_min", "busy", "cpu"))
     named = any(found["panel"])
-    rows = []
+    latencies, rates = [], []
     for (of, name, depth, *_), own in groups(
         found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
     ):  # fmt: skip
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
-        rows.append(
+        iops = common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
+        first = (
+            name,
+            *([common.facet_title(of, option_value)] if named else []),
+            fmt.whole(_known(depth)),
+            iops,
+        )
+        latencies.append(
             (
-                name, *([common.facet_title(of, option_value)] if named else []), fmt.whole(_known(depth)),
-                common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4),
-                *([fmt.number(own["iops_min"].min(skipna=False), 4), fmt.number(own["iops_max"].max(skipna=False), 4)] if has["iops_min"] else []),
-                *([moved.number(middle["bandwidth"])] if has["bandwidth"] else []),
-                common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
+                *first, common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
-                *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if has["busy"] else []),
-                *([fmt.quantity(middle["cpu"], "ns")] if has["cpu"] else []),
+                *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
         )  # fmt: skip
-    columns = (
-        "Access", *(["Panel"] if named else []), "iodepth", "IOPS", *(["IOPS min", "IOPS max"] if has["iops_min"] else []),
-        *([f"Bandwidth, {moved.unit}"] if has["bandwidth"] else []), *(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")),
-        "in flight ÷ asked", *(["Utilisation"] if has["busy"] else []), *(["CPU per I/O"] if has["cpu"] else []),
-    )  # fmt: skip
-    return Table(
-        columns=columns, rows=tuple(rows), numeric=frozenset(range(2 if named else 1, len(columns))), caption=" ".join(_columns(has))
-    )  # fmt: skip
+        low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
+        rates.append(
+            (
+                *first, *([fmt.number(low, 4), fmt.number(high, 4)] if sampled else []), moved.number(middle["bandwidth"]),
+                *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
+            )
+        )  # fmt: skip
+    said = _begun("; ".join([*([_SAMPLES] if sampled else []), *([_BUSY] if timed else [])]))
+    columns = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
+    of_latency = (*(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")), "in flight ÷ asked", *(["CPU per I/O"] if costed else []))  # fmt: skip
+    of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), f"Bandwidth, {moved.unit}", *(["Utilisation"] if timed else []))  # fmt: skip
+    return [
+        Table(
+            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(len(columns) - 2, len(columns) + len(more))), caption=caption
+        )
+        for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
+    ]  # fmt: skip
 
 
 def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
@@ -602,17 +620,6 @@ def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
     import pandas as pd
 
     return None if pd.isna(value) else int(value)
-
-
-def _columns(has: Mapping[str, object]) -> Iterator[str]:
-    """Say what the columns are that do not say it themselves."""
-    if has["iops_min"]:
-        yield "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few."
-    if has["busy"]:
-        yield (
-            "Utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe "
-            "device can do no more."
-        )
 
 
 def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:

@@ -111,7 +111,7 @@ def test_the_page_draws_and_lists_it(walk: tuple[Expected, Path]) -> None:
     assert panel.wide["encoding"]["y"]["title"] == f"p99 {want.words}, µs (log scale)"
     (point,) = panel.wide["datasets"]["points"]
     assert point["y"] * 1e3 == want.p99
-    (table,) = figure.numbers
+    table, _ = figure.numbers
     (row,) = table.rows
     assert cell(table.columns, row, f"p99 {want.term}, µs") == f"{want.p99 / 1e3:.0f}"
     assert cell(table.columns, row, f"Mean {want.term}, µs") == f"{want.mean / 1e3:.1f}"
@@ -140,7 +140,7 @@ def test_the_lab_report_prints_it(walk: tuple[Expected, Path]) -> None:
     want, folder = walk
     run("report", folder / "a.db", "--lab", folder / "lab")
 
-    with (folder / "lab" / "tables" / "fio-captured-numbers.csv").open(newline="") as file:
+    with (folder / "lab" / "tables" / "fio-captured-numbers-1.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert row[f"p99 {want.term}, µs"] == f"{want.p99 / 1e3:.0f}"
     assert row[f"Mean {want.term}, µs"] == f"{want.mean / 1e3:.1f}"
@@ -276,7 +276,7 @@ def test_a_synchronous_engine_has_one_in_flight(make: Any, tmp_path: Path) -> No
     text = make.fio_text({"read": (1e4, 98.0)}, bs="4k", rw="randread", iodepth=32)
     maker.add("s", "fio", {"ioengine": "psync", "iodepth": 32}, text.replace("libaio", "psync"))
 
-    (table,) = figures(maker.write())[0].numbers
+    table, _ = figures(maker.write())[0].numbers
 
     assert cell(table.columns, table.rows[0], "in flight ÷ asked") == "0.980"
 
@@ -311,7 +311,7 @@ def test_depths_in_tables_are_numbers(make: Any, tmp_path: Path) -> None:
 
     (figure,) = figures(maker.write())
 
-    ((offers,), (table,)) = figure.tables, figure.numbers
+    ((offers,), (table, _)) = figure.tables, figure.numbers
     cells = [row[1] for row in table.rows] + list(offers.rows[0][2:4])
     assert [(str(one), one.plain) for one in cells if isinstance(one, Shown)] == [
         (d, d) for d in ("1", "4", "1024", "1024", "1024")
