@@ -146,6 +146,8 @@ class TestFindMpi:
 
         assert isinstance(found, mpi.Mpi)
         assert (found.launcher, found.name) == (str(beside), "Open MPI 4.1.4")
+        assert found.library is not None
+        assert found.library.path == f"{tmp_path}/opt/lib64/openmpi/lib/libmpi.so.40"
 
     def test_a_launcher_of_another_mpi_on_path_is_passed_over(self, install: Install, tmp_path: Path) -> None:
         install("path/ldd", lines(f"libmpi.so.40 => {tmp_path}/far/away/from/any/libmpi.so.40 (0x1)"))
