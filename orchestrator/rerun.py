@@ -24,7 +24,7 @@ from orchestrator import machine, programs, timings
 from orchestrator.execute import Event, Summary, execute
 from orchestrator.facts import changed, short
 from orchestrator.load import parse_experiment
-from orchestrator.model import Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
+from orchestrator.model import AS_NEW, Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
 from orchestrator.plan import make_plan
 from orchestrator.prepare import Prepared
 from orchestrator.process import Stop
@@ -90,6 +90,7 @@ class _Source:
 
     path: Path
     session: Session  # the last one
+    measured: tuple[Session, ...]  # those that the cells are of
     points: Mapping[str, StoredPoint]
     experiments: Mapping[str, StoredExperiment]
 
@@ -111,15 +112,16 @@ def prepare_again(
         raise UserError(
             "--scratch", f"{scratch} is no folder", "name a folder on the file system to be measured"
         )
-    sources = {cell.path: _open(cell.path) for pair in pairs for cell in (pair.a, pair.b)}
+    cells: dict[Path, set[str]] = {}
+    for pair in pairs:
+        for cell in (pair.a, pair.b):
+            cells.setdefault(cell.path, set()).add(cell.point_id)
+    sources = {path: _open(path, point_ids) for path, point_ids in cells.items()}
     facts = machine.facts()
     for path in dict.fromkeys(pair.b.path for pair in pairs):
         if why := _out_of_reach(sources[path], facts):
             raise UserError(str(path), f"side B cannot be measured again here: {why[0]}", why[1])
-    texts = {
-        path: _texts(source, {c.point_id for pair in pairs for c in (pair.a, pair.b) if c.path == path})
-        for path, source in sources.items()
-    }
+    texts = {path: _texts(source, cells[path]) for path, source in sources.items()}
     where = scratch_folder(
         scratch or folder, {e.name: e for found in texts.values() for e in found.values()}.values()
     )
@@ -150,14 +152,16 @@ def _wanted(pairs: Sequence[Pair]) -> dict[Home, dict[str, int]]:
     return found
 
 
-def _open(path: Path) -> _Source:
+def _open(path: Path, point_ids: Container[str]) -> _Source:
     with open_result(path) as result:
         sessions = result.sessions()
         if not sessions:
             raise UserError(str(path), "holds no session", "`pinsweep run EXPERIMENT -o FILE` makes one")
+        numbers = {c.session for c in result.conditions() if c.point_id in point_ids}
         return _Source(
             path=path,
             session=sessions[-1],
+            measured=tuple(session for session in sessions if session.session in numbers),
             points={stored.point.point_id: stored for stored in result.points()},
             experiments={experiment.sha256: experiment for experiment in result.experiments()},
         )
@@ -176,7 +180,8 @@ def _out_of_reach(source: _Source, facts: Mapping[str, Any]) -> tuple[str, str] 
             f"it is of the host {source.session.host}, this is {host}",
             f"run the same command on {source.session.host}",
         )
-    for fact, then, now in changed(source.session.facts, facts):
+    changes = (change for session in source.measured for change in changed(session.facts, facts))
+    for fact, then, now in changes:
         return (
             f"the {fact.words} was {short(then)} and is {short(now)} now",
             "run the experiment again with `pinsweep run`, and compare that file",
@@ -276,6 +281,8 @@ def _narrowed(
 
 
 def _reason(point: Point, skipped: Iterable[Skipped]) -> str:
+    if AS_NEW in point.options:
+        return f"it began anew in its file (as-new={point.options[AS_NEW]}): `pinsweep run` with more repeats goes on with it"
     labels = canonical_json(point.labels())
     for item in skipped:
         if item.sweep == point.sweep and canonical_json(dict(item.point)) == labels:

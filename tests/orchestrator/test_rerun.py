@@ -188,6 +188,21 @@ def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, Any
     assert {side for (side, _), _ in rerun.runs} == {"b"}
 
 
+def test_the_session_that_counts_is_that_of_the_cells(folder: Path) -> None:
+    """A file may be continued on another kernel by cells of their own: those of before cannot be measured again."""
+    b = changed(folder / "b.db", folder / "two.db", kernel="1.0")
+    with create_result(b) as result:
+        first = result.sessions()[0]
+        facts = {**first.facts, "kernel": machine.facts()["kernel"]}
+        result.begin_session(
+            started_utc=first.started_utc, version="0", argv=[], seed=1, host=first.host, facts=facts, topology="",
+            programs=first.programs,
+        )  # fmt: skip
+
+    with pytest.raises(UserError, match=r"the kernel was 1\.0 and is"):
+        prepared(folder, pairs(folder / "a.db", b, "stream"))
+
+
 def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:
     text = (folder / "say").read_text()
     (folder / "say").write_text(text.replace("$1", "$1$1"))
