@@ -73,6 +73,7 @@ class Run:
     where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, or not readable
     unreadable: str = ""  # why an output of a run that ended well cannot be read
+    source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
     build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, if asked for
     stderr: str = ""
@@ -145,7 +146,8 @@ class Run:
             for name, value in (self.parsed.facts if self.parsed else {}).items()
             if name.startswith("option.") and value is not None
         }
-        return {**said, **self.point.options, **self.point.apart}
+        source = {"source": self.source} if self.source else {}
+        return {**said, **self.point.options, **self.point.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""
@@ -195,6 +197,24 @@ class Results:
     def disturbed(self) -> tuple[Run, ...]:
         """Runs of which something else had a part of the machine, except attempts that a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
+
+    @property
+    def measured(self) -> tuple[Machine, ...]:
+        """The sessions in which something was measured; in the others captured texts were taken in."""
+        taken_in = {(run.file, run.session.session) for run in self.runs if run.captured}
+        return tuple(m for m in self.machines if (m.file, m.session.session) not in taken_in)
+
+    @property
+    def texts(self) -> int:
+        """How many captured texts there are; each part of one counts."""
+        return len({(run.file, run.record.capture.file) for run in self.runs if run.record.capture})
+
+    @property
+    def taken_in(self) -> str:
+        """Say "13 texts taken in, their hosts unknown"; "" without one."""
+        if not self.texts:
+            return ""
+        return f"{self.texts} text{'s' if self.texts > 1 else ''} taken in, {'their hosts' if self.texts > 1 else 'its host'} unknown"
 
     @property
     def _not_good(self) -> tuple[Run, ...]:
@@ -344,7 +364,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     missing = [
         (host, file, apart.get(point.point_id, point), repeat) for host, file, point, repeat in missing
     ]
-    runs = _with_builds(runs)
+    runs = _with_sources(_with_builds(runs))
     by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
     sound = {_cell(run) for own in by_tool.values() for run in own if not run.void}
     chosen = {  # what is void has no part in a median, where there is anything else
@@ -404,6 +424,22 @@ def _ordered(
             chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
         )
     }
+
+
+def _with_sources(runs: Sequence[Run]) -> list[Run]:
+    """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
+    the others, though they told something else. Nothing is joined or summed up across them."""
+    apart = {(run.file, run.point.sweep) for run in runs if run.captured and "source" in run.point.options}
+
+    names = dict.fromkeys(run.record.capture.file for run in runs if run.record.capture)
+    short = dict(zip(names, short_names([Path(name) for name in names]), strict=True))
+
+    def source(run: Run) -> str:
+        if run.record.capture is None or (run.file, run.point.sweep) not in apart:
+            return ""
+        return str(run.point.options.get("source") or short[run.record.capture.file])
+
+    return [replace(run, source=source(run)) for run in runs]
 
 
 def _with_builds(runs: Sequence[Run]) -> list[Run]:

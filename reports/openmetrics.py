@@ -130,7 +130,8 @@ def _about(results: Results) -> Iterable[Family]:
             for status in STATUSES
         ),
     )
-    started = {host: max(r.record.started_utc for r in results.runs if r.host == host) for host in hosts}
+    own = group_by((run for run in results.runs if not run.captured), lambda run: run.host)
+    started = {host: max(run.record.started_utc for run in runs) for host, runs in own.items()}
     yield Family(
         name="pinsweep_last_run_timestamp_seconds",
         unit="seconds",

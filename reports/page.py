@@ -101,6 +101,7 @@ class Page:
     started: int = 0  # runs in all; more than rows where these are of cells
     about: str = ""
     comparison: Delta | None = None  # its verdict is then the page's sentence
+    lead: str = "Every process that was started, in order."
     listed: bool = True  # False: the page is about more runs than could be listed (a fleet, a history)
 
 
@@ -117,7 +118,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     key_numbers = comparison.key_numbers if comparison else [_of_hosts(n, len(hosts)) for n in numbers[:6]]
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
-        sentence=comparison.sentence if comparison else _sentence(results, hosts),
+        sentence=comparison.sentence if comparison else _sentence(results),
         key_numbers=tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in key_numbers),
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
@@ -127,6 +128,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         methods=tuple(_methods(results)),
         runs=tuple(_run_rows(results)),
         started=len(results.runs),
+        lead=_lead(results),
         several_hosts=len(hosts) > 1,
         several_files=len({m.file for m in results.machines}) > 1,
         about=abouts[0] if len(abouts) == 1 else "",
@@ -194,14 +196,16 @@ def _stand_in_note(results: Results, tool: str) -> str:
 # --- header ------------------------------------------------------------------------------------------------
 
 
-def _sentence(results: Results, hosts: Sequence[str]) -> str:
-    """One sentence: how much of what was planned is there, where it was measured, what is missing."""
-    done = sum(len(results.good(tool)) for tool in results.tools)
-    where = f"on {hosts[0]}" if len(hosts) == 1 else f"on {len(hosts)} hosts"
-    if not results.planned:
-        return "These files hold no runs."
-    if done < results.planned:
-        counted = f"{fmt.count(done)} of {fmt.plural(results.planned, 'planned run')}"
+def _sentence(results: Results) -> str:
+    """One sentence: how much of what was planned is there, where it was measured, what is missing; and how many texts were taken in."""
+    own = list(dict.fromkeys(m.host for m in results.measured))
+    done = sum(not run.captured for tool in results.tools for run in results.good(tool))
+    planned = results.planned - sum(run.captured for run in results.runs)
+    if planned <= 0:
+        return f"{results.taken_in or 'These files hold no runs'}."
+    where = f"on {own[0]}" if len(own) == 1 else f"on {len(own)} hosts"
+    if done < planned:
+        counted = f"{fmt.count(done)} of {fmt.plural(planned, 'planned run')}"
     else:
         counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
     text = f"{counted} {where} gave numbers"
@@ -212,20 +216,28 @@ def _sentence(results: Results, hosts: Sequence[str]) -> str:
         n = len(results.skipped)
         text += (
             f"; {fmt.plural(n, 'cell')} could not run on this machine"
-            if len(hosts) == 1
+            if len(own) == 1
             else f"; {fmt.plural(n, 'cell')} could not run where asked"
         )
-    return text + "."
+    return f"{text}; {results.taken_in}." if results.texts else f"{text}."
+
+
+def _lead(results: Results) -> str:
+    """Say what the table of all runs lists."""
+    started = "process that was started" if results.measured or not results.texts else ""
+    taken_in = "text that was taken in" if results.texts else ""
+    return f"Every {fmt.words(filter(None, (started, taken_in)), 'and every')}, in order."
 
 
 def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:
     """Return label and value pairs, and what was not recorded, in words."""
     machines = results.machines
-    hosts = list(dict.fromkeys(m.host for m in machines))
+    hosts = list(dict.fromkeys(m.host for m in results.measured))
+    named = hosts[:8] + ([f"unknown, of {fmt.plural(results.texts, 'text')}"] if results.texts else [])
     pairs = [
         (
-            "Host" if len(hosts) == 1 else "Hosts",
-            fmt.words(hosts[:8]) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
+            "Host" if len(named) == 1 else "Hosts",
+            fmt.words(named) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
         )
     ]
     missing: list[str] = []
@@ -239,7 +251,7 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
     for fact in facts.FACTS:
         lacking = {m.host for m in machines if not fact.text(m.session.facts)}
         if lacking and fact.expected:
-            some = "" if len(lacking) == len(hosts) else f" ({fmt.plural(len(lacking), 'host')})"
+            some = "" if lacking == {m.host for m in machines} else f" ({fmt.plural(len(lacking), 'host')})"
             missing.append(f"{fact.words}{some}")
     programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs))
     if programs:
@@ -256,14 +268,11 @@ def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list
             fmt.words(dict.fromkeys(e.path.rsplit("/", 1)[-1] for e in results.experiments)) or fmt.NOTHING,
         )
     )
-    times = sorted(m.session.started_utc for m in machines)
-    if times:
-        pairs.append(
-            (
-                "Measured",
-                _time(times[0]) + (f" to {_time(times[-1])}" if _time(times[-1]) != _time(times[0]) else ""),
-            )
-        )
+    measured = results.measured
+    for label, own in (("Measured", measured), ("Taken in", [m for m in machines if m not in measured])):
+        times = sorted(_time(m.session.started_utc) for m in own)
+        if times:
+            pairs.append((label, times[0] + (f" to {times[-1]}" if times[-1] != times[0] else "")))
     seeds = {str(m.session.seed) for m in machines if m.session.topology_text}
     if seeds and len(seeds) < 4:
         pairs.append(("Seed", fmt.words(sorted(seeds))))
@@ -506,10 +515,12 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         else f"1 to {max(r.record.repeat for r in every)}",
         status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
         reason=record.reason or run.unreadable,
-        duration=fmt.seconds(statistics.median(r.record.wall_s for r in every)),
+        duration=fmt.NOTHING
+        if run.captured
+        else fmt.seconds(statistics.median(r.record.wall_s for r in every)),
         command=shlex.join(record.argv),
         environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
-        asked=placement_text(record.placement),
+        asked="not recorded" if run.captured else placement_text(record.placement),
         seen=seen_text(record),
         stdout=excerpt(run.stdout, _EXCERPT) if excerpts else "",
         stderr=excerpt(run.stderr, _EXCERPT) if excerpts else "",

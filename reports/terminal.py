@@ -104,10 +104,16 @@ def show_result(path: Path, *, bars: bool = False) -> str:
 
 
 def _head(results: Results, path: Path) -> str:
-    done = sum(len(results.good(tool)) for tool in results.tools)
-    hosts = fmt.words(dict.fromkeys(m.host for m in results.machines)) or "no host"
+    done = sum(not run.captured for tool in results.tools for run in results.good(tool))
+    planned = results.planned - sum(run.captured for run in results.runs)
+    hosts = fmt.words(dict.fromkeys(m.host for m in results.measured)) or "no host"
     titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
-    return f"{titles}\n{hosts}: {fmt.count(done)} of {fmt.count(results.planned)} runs gave numbers"
+    said = (
+        [f"{hosts}: {fmt.count(done)} of {fmt.count(planned)} runs gave numbers"]
+        if planned or not results.texts
+        else []
+    )
+    return "\n".join([titles, *said, *filter(None, [results.taken_in])])
 
 
 def _axes(runs: Sequence[Run]) -> list[str]:

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from reports import format as fmt
 from reports import labels, vega
@@ -17,6 +17,9 @@ from reports.model import KeyNumber
 from reports.naming import option_value, program_kind, program_name
 from reports.scales import Axis
 from reports.vega import Frame, Rows, Series
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_PANELS = 8
 """A figure with more panels than this is a wall: the rest is in its table, and the figure says so."""
@@ -73,6 +76,20 @@ def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
     """Return the runs of a panel."""
     names = [name for name, _ in of]
     return [run for run in runs if facet(run, names) == of]
+
+
+def in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
+    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too."""
+    import pandas as pd
+
+    runs = list(dict.fromkeys(found["run"]))
+    names = facet_names(runs, within=within)
+    turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
+    panels = [
+        (*facet(run, names), *((("run", turn),) if several else ()))
+        for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
+    ]
+    return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
 
 
 def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:

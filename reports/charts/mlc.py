@@ -157,23 +157,9 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
-def _in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
-    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too."""
-    import pandas as pd
-
-    runs = list(dict.fromkeys(found["run"]))
-    names = common.facet_names(runs, within=within)
-    turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
-    panels = [
-        (*common.facet(run, names), *((("run", turn),) if several else ()))
-        for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
-    ]
-    return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
-
-
 def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
-    found = _in_panels(load_rows.frame(runs), "W", "d", "mode").fillna({"traffic": "traffic not said"})
+    found = common.in_panels(load_rows.frame(runs), "W", "d", "mode").fillna({"traffic": "traffic not said"})
     panels: dict[common.Facet, list[LoadCurve]] = {}
     for (of, traffic), own in groups(found, ["panel", "traffic"]):
         panels.setdefault(of, []).append(_load(traffic, own))
@@ -574,7 +560,7 @@ def _idle_latencies(runs: Sequence[Run]) -> list[Idle]:
     if found.empty:
         return []
     words = _place_words(found["run"])
-    found = _in_panels(found, "mode", "place")
+    found = common.in_panels(found, "mode", "place")
     idle: list[Idle] = []
     for (of, section, word), own in groups(
         found.assign(word=found["run"].map(words.get)), ["panel", "section", "word"]
@@ -675,7 +661,7 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         for matrix in _MATRICES:
             own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
-                figures.append(_matrix_figure(sweep, matrix, same, _in_panels(own, "mode", "W")))
+                figures.append(_matrix_figure(sweep, matrix, same, common.in_panels(own, "mode", "W")))
     return figures
 
 
@@ -735,7 +721,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     found = found[found["section"].isin([*words]) & (found["metric"] == "bandwidth")]
     if found.empty:
         return None
-    found = _in_panels(found, "mode", "W")
+    found = common.in_panels(found, "mode", "W")
     cells = {
         (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))
         for (of, section, traffic), own in groups(found.fillna({"traffic": ""}), ["panel", "section", "traffic"])

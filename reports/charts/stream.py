@@ -52,9 +52,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
 
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
-    names = common.facet_names(runs, within=("place", "threads"))
-    return rates.frame(runs).assign(
-        panel=lambda f: f["run"].map(lambda r: common.facet(r, names)),
+    return common.in_panels(rates.frame(runs), "place", "threads").assign(
         place=lambda f: f["run"].map(lambda r: r.place or r.relation or "all"),
         threads=lambda f: f["run"].map(threads),
     )

@@ -53,7 +53,7 @@ def build(results: Results, built: page.Page) -> Document:
     for draft in parts:
         draft.name_numbers()
     ends = [table for draft in parts for table in draft.end]
-    starts = sorted(m.session.started_utc[:10] for m in results.machines if m.session.started_utc)
+    starts = sorted(m.session.started_utc[:10] for m in results.measured if m.session.started_utc)
     return Document(
         title=built.title,
         sentence=built.sentence,

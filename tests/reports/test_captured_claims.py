@@ -1,0 +1,102 @@
+"""Texts that were taken in: nothing joins two of them, and nobody says that they were measured when they were parsed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import frames, openmetrics, page, terminal
+from reports.render import render_report
+
+
+def taken(tmp_path: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    done = CliRunner().invoke(cli, ["parse", *(str(tmp_path / name) for name in texts), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    return path
+
+
+@pytest.fixture
+def streams(make: Any, tmp_path: Path) -> Path:
+    """Four machines: two told the same threads, two others of which each has a count of its own."""
+    threads = {
+        "power8.out": (20, 245e3),
+        "broadwell.out": (44, 83e3),
+        "skylake.out": (48, 125e3),
+        "old.out": (20, 90e3),
+    }
+    return taken(tmp_path, {name: make.stream_text(rate, n) for name, (n, rate) in threads.items()})
+
+
+def test_no_line_joins_two_sources(streams: Path) -> None:
+    (figure,) = [f for s in page.build(frames.load([streams])).sections for b in s.blocks for f in b.figures]
+
+    assert sorted(p.title for p in figure.panels) == [
+        "source broadwell.out", "source old.out", "source power8.out", "source skylake.out",
+    ]  # fmt: skip
+    assert {len(p.wide["datasets"]["points"]) for p in figure.panels} == {1}
+    assert not [p for p in figure.panels if p.wide["datasets"].get("rings")]
+    assert figure.title == "STREAM Triad bandwidth over threads"
+
+
+def test_a_key_number_names_its_source(streams: Path) -> None:
+    (number,) = page.build(frames.load([streams])).key_numbers
+
+    assert (number.value, number.context) == ("245", "20 threads, source power8.out")
+
+
+def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
+    """Where no two texts tell the same, they are cells of one sweep."""
+    path = taken(tmp_path, {f"s{n}.out": make.stream_text(10e3 * n, n) for n in (1, 2, 4)})
+
+    (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert [len(p.wide["datasets"]["points"]) for p in figure.panels] == [3]
+
+
+def test_a_captured_page_does_not_speak_of_measuring(streams: Path, tmp_path: Path) -> None:
+    results = frames.load([streams])
+    built = page.build(results)
+    labels = dict(built.provenance)
+
+    assert built.sentence == "4 texts taken in, their hosts unknown."
+    assert labels["Host"] == "unknown, of 4 texts"
+    assert "Measured" not in labels
+    assert "Taken in" in labels
+    assert built.lead == "Every text that was taken in, in order."
+    assert {row.duration for row in built.runs} == {"–"}
+    text = render_report([streams], tmp_path / "r.html", static=True).read_text(encoding="utf-8")
+    for word in ("planned run", "process that was started", "<dt>Measured</dt>"):
+        assert word not in text
+    assert "4 texts taken in, their hosts unknown" in terminal.show_result(streams)
+    assert "pinsweep_last_run_timestamp_seconds{" not in openmetrics.text(results)
+
+
+def test_texts_beside_own_runs_are_told_apart(make: Any, streams: Path, tmp_path: Path) -> None:
+    own = (
+        make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    built = page.build(frames.load([own, streams]))
+
+    assert (
+        built.sentence == "The one planned run on node07 gave numbers; 4 texts taken in, their hosts unknown."
+    )
+    assert dict(built.provenance)["Hosts"] == "node07 and unknown, of 4 texts"
+    assert built.lead == "Every process that was started and every text that was taken in, in order."
+
+
+def test_runs_of_one_text_are_no_repeats(make: Any, tmp_path: Path) -> None:
+    """HPCC prints STREAM twice, on one process and on all."""
+    text = make.stream_text(20e3, 2) + make.stream_text(80e3, 2)
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
+
+    (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert [p.title for p in figure.panels] == ["run 1", "run 2"]
