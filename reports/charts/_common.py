@@ -366,8 +366,11 @@ def _px(value: float) -> float:
 
 
 def shorten(text: str, most: int = 22) -> str:
-    """Cut a name that no margin could hold."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """Cut a name that no margin could hold, in its middle: what tells it from the others often stands last."""
+    if len(text) <= most:
+        return text
+    end = most // 2
+    return f"{text[: most - 1 - end].rstrip(' ,')}…{text[len(text) - end :].lstrip(' ,')}"
 
 
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:

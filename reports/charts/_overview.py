@@ -109,13 +109,10 @@ def _dots(told: Sequence[str]) -> str:
 
 
 def _fitting(name: str, width: float) -> str:
-    """Cut a name in its middle: what tells it from the others often stands last."""
-    kept = len(name)
-    text = name
-    while labels.text_width(text) > width and kept > 8:
-        kept -= 1
-        text = f"{name[: kept - kept // 2].rstrip(' ,')}…{name[len(name) - kept // 2 :]}"
-    return text
+    most = len(name)
+    while labels.text_width(common.shorten(name, most)) > width and most > 8:
+        most -= 1
+    return common.shorten(name, most)
 
 
 def _unsteady(time: AccessTime) -> bool:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from pinsweep.cli import cli
 from reports import format as fmt
 from reports import frames, page, terminal
+from reports.charts import _common as common
 from reports.lab import columns
 from reports.model import Figure, Table
 from reports.numbers import numbers
@@ -146,6 +147,13 @@ def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: P
     ]
     for spec in (overview.panels[0].wide, overview.panels[0].narrow):
         assert spec["datasets"]["rows"][1]["name"].endswith("direct")
+
+
+def test_a_name_is_cut_in_its_middle() -> None:
+    names = ["alg fast, mode x, size 4096", "alg fast, mode x, size 8192"]
+
+    assert [common.shorten(name, 20) for name in names] == ["alg fast…size 4096", "alg fast…size 8192"]
+    assert common.shorten("file, direct", 20) == "file, direct"
 
 
 def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
