@@ -291,6 +291,15 @@ class OptionReader:
             if text is None:
                 return BAD
             named = next((place for place in places if place.name == text), None)
+            parts = [part.strip() for part in text.split(",")]
+            if len(parts) > 1 and not any(place_problems(Place(name=part, cpus=part)) for part in parts):
+                self.wrong(
+                    key,
+                    f"{shown(text)} is several places",
+                    f"a list has brackets: [{', '.join(parts)}]",
+                    node,
+                )
+                return BAD
             return named or self._placeable(Place(name=text, cpus=text), {"": node}, key)
         if not isinstance(node, MappingNode):
             self.wrong(

@@ -318,6 +318,7 @@ order: listd
         (fio("matrix: {iodepth: [1, 4, 4]}"), "3:26: matrix.iodepth: 4 is there twice | write each value once; `repeats` says how often a cell is measured"),
         (fio("fixed: {size: 1 G}"), "3:15: fixed.size: '1 G' has a blank in it | 1G, without a blank"),
         ("schema: 1\ntool: mlc\nfixed: {mode: idle_latency, b: 64 m}", "3:32: fixed.b: '64 m' has a blank in it | 64m, without a blank"),
+        (fio("matrix:\n  place: all, core 0"), "4:10: matrix.place: 'all, core 0' is several places | a list has brackets: [all, core 0]"),
         # tags
         (fio("fixed: {rw: !foo randread}"), "3:13: fixed.rw: the tag !foo is not used here | write the value alone; a text that begins with ! needs quotes"),
         (fio("fixed: !foo {rw: randread}"), "3:8: fixed: the tag !foo is not used here | write the value alone; a text that begins with ! needs quotes"),
