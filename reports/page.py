@@ -14,7 +14,7 @@ from typing import Any
 
 from orchestrator import facts
 from orchestrator.cpulist import format_cpulist
-from orchestrator.model import STATUSES, Placement, RunRecord
+from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
 from reports import format as fmt
 from reports import naming, places
 from reports.audit import Finding, audit, convicted, coverage, doubts
@@ -326,18 +326,16 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
 
 
 def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
-    for where, alias in results.aliases:
+    left_out: list[tuple[str, str, Skipped | Alias]] = [
+        *((where, "skipped", cell) for where, cell in results.skipped),
+        *((where, "measured under another name", alias) for where, alias in results.aliases),
+    ]
+    for (sweep, word, reason), cells in group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items():
+        hosts = list(dict.fromkeys(where for where, *_ in cells))
+        distinct = list(dict.fromkeys(_labels(cell.point) for *_, cell in cells))
         yield Check(
             level="info",
-            subject=f"One cell, two names: {alias.sweep}",
-            text=f"{_labels(alias.point)} on {where}: {alias.reason}",
-        )
-    for (sweep, reason), cells in group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason)).items():
-        hosts = list(dict.fromkeys(where for where, _ in cells))
-        distinct = list(dict.fromkeys(_labels(cell.point) for _, cell in cells))
-        yield Check(
-            level="info",
-            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} skipped {_where(results, hosts)}.",
+            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
             text=_sentence_of(reason),
             **_listed(distinct, "cell"),
         )

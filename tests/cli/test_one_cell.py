@@ -324,7 +324,7 @@ def test_two_places_of_the_same_cpus_are_one_cell(
         called("show", "t.db").stdout,
         (tmp_path / "t.html").read_text(),
     ):
-        assert said.partition(": ")[2] in " ".join(text.split())
+        assert said.partition(": the ")[2] in " ".join(text.split())
         assert "place=by core" in text
 
 
