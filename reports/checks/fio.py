@@ -347,7 +347,8 @@ def _unsteady(run: Run, job: Job) -> str:
         ratio = f"{fmt.number(high / low)} ×" if low > 0 else "down to none"
         if scattered:
             return f"{between}: {ratio}"
-    if not several and abs(mean / iops - 1) > 0.05:
+    fewest, most = _iops_range(job)
+    if not several and not 0.95 * fewest <= mean <= 1.05 * most:
         return f"the samples' mean is {fmt.quantity(mean, 'IOPS')}, total ÷ run time is {fmt.quantity(iops, 'IOPS')}"
     return ""
 
@@ -433,12 +434,13 @@ def mixed_load(results: Results) -> Iterator[Fault]:
         if rw not in _MIXES or not reads or not writes or _sections_untold(run) or _phases(run):
             continue
         share = reads / (reads + writes)
+        cut = sum(most - fewest for fewest, most in map(_iops_range, _all(run))) / (reads + writes)
         given, other = (whole(run.options.get(name)) for name in ("rwmixread", "rwmixwrite"))
         wanted = (given if given is not None else 100 - other if other is not None else 50) / 100
         n = sum(job.ios or 0 for job in _all(run) if job.direction in ("read", "write"))
         chance = 4 * math.sqrt(wanted * (1 - wanted) / n) if n else 0.0
         told = fio.tells_options(run) or given is not None or other is not None
-        if told and abs(share - wanted) > max(0.01, chance):
+        if told and abs(share - wanted) > max(0.01, chance) + cut:
             text = f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(wanted)}"
             yield Fault(level="warn", run=run, text=text)
         slow, quick = (of[d].mean for d in ("read", "write"))
@@ -469,7 +471,9 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
             if depth <= 1:
                 continue
             name = fio.engine(run, job)
-            if name in fio.SYNC and name not in ("net", "netsplice", "null"):
+            if name == "null":  # it does nothing, and has nothing in flight
+                continue
+            if name in fio.SYNC and name not in ("net", "netsplice"):
                 yield Fault(level="error", run=run, text=f"iodepth={depth} with ioengine={name}: 1 in flight")
                 break
             share = _at_depth(run, depth)
@@ -529,7 +533,8 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
                         f"{fmt.quantity(statistics.median(means[b]), 'ns')} at {b}",
                     )  # fmt: skip
             best, last = max(iops, key=lambda depth: iops[depth]), max(iops)
-            if ascending and best != last and iops[last] < 0.8 * iops[best]:
+            cut = 1 if iops[last] == int(iops[last]) else 0  # to a whole number, by a text
+            if ascending and best != last and iops[last] + cut < 0.8 * iops[best]:
                 yield Fault(
                     level="warn", run=by_depth[last][0],
                     text=f"{direction}: {fmt.quantity(iops[last], 'IOPS')} at depth {last}, the last to run, are "

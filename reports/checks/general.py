@@ -181,13 +181,24 @@ def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
 
 
 def same_value(a: object, b: object) -> bool:
-    """Do two ways of writing mean the same: `4k` and `4096`, `True` and `1`, `20s` and `20`?"""
+    """Do two ways of writing mean the same: `4k` and `4096`, `True` and `1`, `20s` and `20`, `0x4` and `4`, `readwrite` and `rw`,
+    `randread:8` and `randread`?"""
     if str(a).lower() == str(b).lower():
         return True
-    flags = {"true": "1", "false": "0", "yes": "1", "": "1"}
-    x, y = (flags.get(str(v).lower(), str(v).lower().removesuffix("s")) for v in (a, b))
+    x, y = _plain(a), _plain(b)
     sizes = in_bytes(x), in_bytes(y)
     return x == y or (sizes[0] is not None and sizes[0] == sizes[1])
+
+
+_SAME = {"true": "1", "false": "0", "yes": "1", "": "1", "readwrite": "rw"}
+
+
+def _plain(value: object) -> str:
+    text = str(value).lower()
+    text = re.sub(r"^([a-z]\w*):.*$", r"\1", text)  # fio's `rw=randread:8`, `ioengine=external:/path`
+    if re.fullmatch(r"0x[0-9a-f]+", text):
+        return str(int(text, 16))
+    return _SAME.get(text, text.removesuffix("s"))
 
 
 def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:

@@ -25,6 +25,7 @@ from reports import checks as registry
 from reports import frames, page, terminal
 from reports.audit import Finding
 from reports.checks import LEVELS, checks
+from reports.checks.general import same_value
 from reports.series import collect
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
@@ -968,3 +969,39 @@ def test_a_command_of_several_lines(tmp_path: Path) -> None:
     command = "fio --name=j \\\n  --direct=1\nls --sort=size"
 
     assert heard(tmp_path, text, command=command) == ()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("readwrite", "rw", True),
+        ("randread:8", "randread", True),
+        ("0x4", "4", True),
+        ("external:/opt/x.so", "external", True),
+        ("4k", "4096", True),
+        ("randread", "randwrite", False),
+        ("/dev/sda:/dev/sdb", "/dev/sda", False),
+        ("0x8", "4", False),
+    ],
+)
+def test_ways_of_writing_that_mean_the_same(a: str, b: str, same: bool) -> None:
+    assert same_value(a, b) is same
+
+
+def test_rates_that_a_text_cuts_are_no_other_mix_and_no_other_mean(tmp_path: Path) -> None:
+    lines = "read: IOPS=2, BW=185KiB/s (189kB/s)(3MiB/20001msec)|write: IOPS=3, BW=198KiB/s (203kB/s)(3MiB/20001msec)"
+    mix = fio_normal(
+        lines.replace("write: IOPS=2", "write: IOPS=3"), 900.0, rw="randrw", engine="psync", iodepth=1
+    )
+    mix = "$ fio --name=j --rate_iops=3 --direct=1\n" + mix
+    steady = fio_normal(
+        "read: IOPS=7, BW=503KiB/s (515kB/s)(9MiB/20001msec)",
+        900.0,
+        rw="read",
+        head="$ fio --name=j --rate_iops=8 --direct=1\n",
+    )
+    steady = steady.replace(
+        "  cpu ", "   iops        : min=    7, max=    8, avg= 7.87, stdev= 0.33, samples=39\n  cpu "
+    )
+
+    assert [f for f in heard(tmp_path, mix, steady) if f.level != "info"] == []
