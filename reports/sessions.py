@@ -62,17 +62,12 @@ def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
 
     Raises UserError where there are captured texts only.
     """
-    texts = group_by(
-        (run for run in results.runs if run.captured), lambda run: (run.file, run.session.session)
-    )
-    known = tuple(machine for machine in results.machines if _key(machine) not in texts)
-    if not texts:
-        return known, []
-    said = f"{fmt.plural(sum(map(len, texts.values())), 'captured text')}: hosts and times unknown"
-    if not known:
-        files = ", ".join(dict.fromkeys(file for file, _ in texts))
-        raise UserError(files, f"{said}, nothing to compare", "give result files of `pinsweep run`")
-    return known, [f"{said}, left out"]
+    if results.texts and not results.measured:
+        files = ", ".join(dict.fromkeys(machine.file for machine in results.machines))
+        raise UserError(
+            files, f"{results.taken_in}: nothing to compare", "give result files of `pinsweep run`"
+        )
+    return results.measured, [f"{results.taken_in}: left out"] if results.texts else []
 
 
 def counted(sessions: int, evidence: int) -> str:

@@ -49,7 +49,11 @@ def figures(results: Results) -> tuple[Figure, ...]:
         for number, group in enumerate(report.groups, 1)
         if (figure := _strip.figure(group, report, number, several))
     ]
-    found = rows(ways.told_apart(series.collect_some(results)))
+    known = (
+        replace(one, values=tuple(v for v in one.values if not v.run.captured))
+        for one in series.collect(results)
+    )
+    found = rows(ways.told_apart(known))
     if drawn and found:
         drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found)))
     return tuple(drawn)

@@ -263,11 +263,11 @@ def test_captured_texts_have_no_history_and_are_of_no_known_host(make: Any, nigh
         nightly.folder,
     )
     for build in (history.build, fleet.build):
-        with pytest.raises(UserError, match="12 captured texts: hosts and times unknown, nothing to compare"):
+        with pytest.raises(UserError, match="12 texts taken in, their hosts unknown: nothing to compare"):
             build(frames.load([captured]))
     nightly.add([20e3] * 10, [OLD] * 10)
     report = history.build(frames.load([captured, *nightly.files]))
-    assert report.warnings == ("12 captured texts: hosts and times unknown, left out",)
+    assert report.warnings == ("12 texts taken in, their hosts unknown: left out",)
     assert list(report.moments) == ["node07"]
     assert list(fleet.build(frames.load([captured, *nightly.files])).statuses) == ["node07"]
 
