@@ -483,3 +483,120 @@ def row_of(rows: Any, parts: list[Any], part: Any) -> Any:
     direction = dict(part).get("direction")
     named = [row for row in rows if direction and f"{direction}s" in row[0]]
     return named[0] if named else rows[parts.index(part)]
+
+
+# --- MLC, STREAM, IMB --------------------------------------------------------------------------------------
+#
+# Four repeats whose medians of the parts are not the parts of the medians: another rule gives another number. The expected values
+# are computed here, from the figures that go into the texts.
+
+
+def medians_of(repeats: list[dict[str, float]]) -> dict[str, float]:
+    return {name: statistics.median(one[name] for one in repeats) for name in repeats[0]}
+
+
+def of_exposition(path: Path, family: str) -> list[float]:
+    lines = run("export", path, "--openmetrics").splitlines()
+    return [float(line.split()[-1]) for line in lines if line.startswith(f"{family}{{")]
+
+
+def of_compare(path: Path, other: Path) -> dict[str, float]:
+    """Return metric → the median of A, of a metric with several rows that of the first."""
+    said = json.loads(run("compare", path, other, "--format", "json"))
+    return {one["metric"]: one["a"]["median"] for one in reversed(said["cells"])}
+
+
+def page_of(path: Path, tool: str) -> tuple[dict[str, str], list[Figure]]:
+    built = page.build(frames.load([path]))
+    numbers = {n.name: f"{n.value} {n.unit}" for n in built.key_numbers}
+    return numbers, [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+MLC_REPEATS = [
+    [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)],
+    [(0, 150.0, 3000.0), (100, 140.0, 4400.0), (500, 95.0, 3500.0), (5000, 90.0, 700.0)],
+    [(0, 160.0, 4000.0), (100, 130.0, 3900.0), (500, 92.0, 3000.0), (5000, 85.0, 700.0)],
+    [(0, 170.0, 4100.0), (100, 150.0, 4100.0), (500, 93.0, 4900.0), (5000, 86.0, 700.0)],
+]
+
+
+def mlc_file(make: Any, path: Path) -> Path:
+    maker = make.Maker(path, host=path.stem)
+    for rows in MLC_REPEATS:
+        maker.add("s", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+    written: Path = maker.write()
+    return written
+
+
+def test_a_floor_and_a_peak_are_one_number_everywhere(make: Any, tmp_path: Path) -> None:
+    path, other = mlc_file(make, tmp_path / "a.db"), mlc_file(make, tmp_path / "b.db")
+    want = medians_of([{"floor": rows[3][1], "peak": max(r[2] for r in rows)} for rows in MLC_REPEATS])
+    of_medians = max(statistics.median(rows[i][2] for rows in MLC_REPEATS) for i in range(4))
+
+    assert of_medians != want["peak"]  # the peak of the medians is another number
+    keys, (_, offers) = page_of(path, "mlc")
+    row = dict(zip(offers.tables[0].columns, offers.tables[0].rows[0], strict=True))
+    assert (row["Floor, ns"], row["Peak, GB/s"]) == (f"{want['floor']:.1f} *", f"{want['peak'] / 1e3:.2f}")
+    assert keys["Memory, idle"] == f"{want['floor']:.1f} ns"
+    assert keys["Memory, under load"] == f"{want['peak'] / 1e3:.2f} GB/s"
+    assert f"floor {want['floor']:.1f} ns, peak {want['peak'] / 1e3:.2f} GB/s" in run("show", path)
+    compared = of_compare(path, other)
+    assert compared["unloaded latency"] == want["floor"]
+    assert compared["peak bandwidth"] == pytest.approx(want["peak"] * 1e6)
+    assert of_exposition(path, "pinsweep_mlc_unloaded_latency_seconds") == [
+        pytest.approx(want["floor"] * 1e-9)
+    ]
+    assert of_exposition(path, "pinsweep_mlc_peak_bandwidth_bytes_per_second") == [pytest.approx(want["peak"] * 1e6)]  # fmt: skip
+    (within,) = of_exposition(path, "pinsweep_mlc_bandwidth_within_2_x_unloaded_latency_bytes_per_second")
+    assert within <= want["peak"] * 1e6
+
+
+def test_a_triad_is_one_number_everywhere(make: Any, tmp_path: Path) -> None:
+    rates = (20000.0, 21000.0, 23000.0, 30000.0)
+    paths = []
+    for name in ("a.db", "b.db"):
+        maker = make.Maker(tmp_path / name, host=name)
+        for rate in rates:
+            maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2))
+        paths.append(maker.write())
+    want = statistics.median(rates) / 1e3
+
+    keys, (figure,) = page_of(paths[0], "stream")
+    (point,) = figure.panels[0].wide["datasets"]["points"]
+    assert keys["STREAM Triad"] == f"{want:.1f} GB/s"
+    assert point["y"] == pytest.approx(want)
+    assert f"triad {want:.1f} GB/s" in run("show", paths[0])
+    assert of_compare(*paths)["triad bandwidth"] == pytest.approx(want * 1e9)
+    lines = run("export", paths[0], "--openmetrics").splitlines()
+    (said,) = [
+        line for line in lines if line.startswith("pinsweep_stream_bandwidth") and 'kernel="triad"' in line
+    ]
+    assert float(said.split()[-1]) == pytest.approx(want * 1e9)
+
+
+def imb_file(make: Any, path: Path) -> Path:
+    """Peaks at sizes that differ from run to run: 12, 11, 14 and 13 GB/s."""
+    maker = make.Maker(path, host=path.stem)
+    for zero, best, speed in ((0.19, 18, 12e3), (0.21, 20, 11e3), (0.20, 22, 14e3), (0.26, 16, 13e3)):
+        times = {0: zero} | {2**p: zero + 2**p / 6e3 for p in range(23)}
+        times[2**best] = 2**best / speed
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
+    written: Path = maker.write()
+    return written
+
+
+def test_a_message_without_bytes_and_a_peak_are_one_number_everywhere(make: Any, tmp_path: Path) -> None:
+    path, other = imb_file(make, tmp_path / "a.db"), imb_file(make, tmp_path / "b.db")
+
+    keys, (figure,) = page_of(path, "imb")
+    assert keys["MPI, one way"] == "205 ns"
+    assert figure.title == "A message of 0 B takes 205 ns; bandwidth reaches 12.5 GB/s"
+    assert figure.numbers[0].rows[0][1] == "205 ns"
+    assert figure.numbers[0].rows[0][3] == "12.5 GB/s"
+    assert "0 B in 205 ns, up to 12.5 GB/s" in run("show", path)
+    compared = of_compare(path, other)
+    assert next(v for name, v in compared.items() if name.startswith("PingPong time")) == pytest.approx(
+        205
+    )  # of the first size
+    assert compared["peak bandwidth"] == pytest.approx(12.5e9, rel=1e-3)
+    assert of_exposition(path, "pinsweep_imb_peak_bandwidth_bytes_per_second") == [pytest.approx(12.5e9, rel=1e-3)]  # fmt: skip
