@@ -394,11 +394,20 @@ def _box(note: dict[str, Any], plot: common.Plot) -> labels.Box:
     return labels.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
 
 
+def _over_repeats(value: Spread | None) -> str:
+    """Return "588 ns (580–604)": the median over the repeats, and their range."""
+    if value is None:
+        return fmt.NOTHING
+    scale = fmt.scale_for([value.median], "ns")
+    low, high = scale.number(value.low), scale.number(value.high)
+    return fmt.quantity(value.median, "ns") + (f" ({low}–{high})" if low != high else "")
+
+
 def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
     """Return quantiles, moments and modes, a row per distribution."""
     rows = [
         (
-            d.name, fmt.count(d.n), *(fmt.quantity(d.at(statistic), "ns") for statistic, _, _ in _SHARES),
+            d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
             fmt.quantity(d.largest, "ns"), fmt.quantity(d.at("mean"), "ns"), fmt.quantity(d.at("sd"), "ns"),
             "; ".join(mode_text(mode) for mode in d.modes) if len(d.modes) > 1 else "one",
         )

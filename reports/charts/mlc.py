@@ -205,6 +205,7 @@ def _loaded_figures(
     latencies = [v for load in every for row in load.rows for v in (row.latency.low, row.latency.high)]
     y = scales.decades(latencies, "Latency, ns (log scale)", margin=1.1)
     repeated = any(row.latency.n > 1 for load in every for row in load.rows)
+    folds = any(row.delay < load.offers.peak_delay for load in every for row in load.rows)
     key = tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics)
     notes = []
     if len(panels) > len(shown):
@@ -216,26 +217,30 @@ def _loaded_figures(
         of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.loaded_latency(offers, noise, _load_words(runs)),
-        sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left; "
-        f"dashed past the peak, where more load moves fewer bytes.{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''}",
+        sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left"
+        f"{'; dashed past the peak, where more load moves fewer bytes' if folds else ''}."
+        f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated.",
         panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
         key=key if len(traffics) > 1 else (),
-        numbers=(_loaded_numbers_table(panels, scale),),
+        tables=(_offers_table(panels, scale),),
+        numbers=(_further_table(panels, scale), _loaded_numbers_table(panels, scale)),
         note=" ".join(notes),
         half=len(panels) == 1,
     )
-    tables = Figure(
+    by_delay = _heat_tables(panels)
+    if not by_delay:
+        return [figure]
+    climb = Figure(
         id=f"climb-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.climb(offers, noise),
-        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix, and what each curve offers; bandwidth within "
-        "2 × floor is interpolated.",
-        tables=(*_heat_tables(panels), _offers_table(panels, scale)),
-        numbers=(_further_table(panels, scale),),
-        half=len(panels) == 1 and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
-    )  # fmt: skip
-    return [figure, tables]
+        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix.",
+        tables=tuple(by_delay),
+        half=len(panels) == 1
+        and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
+    )
+    return [figure, climb]
 
 
 def _noise(every: Sequence[LoadCurve]) -> float:

@@ -28,7 +28,8 @@ GAPS = {
 }
 
 SAYINGS = {
-    "kept": "Each sentence is computed from the data by the rules under Methods. Keep it, or cut it.",
+    "kept": "The titles of the figures and tables. What they claim is computed from the data by the rules under Methods; one that claims nothing "
+    "says what was measured. Keep it, or cut it.",
     "no_checks": "No run gave a number that a check could judge.",
     "no_numbers": "No run gave a number: see the checks, and all command lines at the end.",
     "commands": "As they were started, with their environment. The numbers of the runs are those of the result file.",

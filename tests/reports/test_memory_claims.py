@@ -158,7 +158,7 @@ def test_page_and_compare_say_one_floor_peak_and_bandwidth(make: Any, tmp_path: 
             if number.name.derived:
                 found.setdefault(number.name.metric, []).append(number.value)
     medians = {name: statistics.median(values) for name, values in found.items()}
-    (offers,) = figures(path)[1].tables
+    (offers,) = figures(path)[0].tables
     row = dict(zip(offers.columns, offers.rows[0], strict=True))
 
     assert {len(values) for values in found.values()} == {3}

@@ -747,9 +747,9 @@ def test_what_the_modules_could_move_is_said_where_they_are_recorded(make: Any, 
 
 
 def test_loaded_latency_tells_what_full_load_costs(seeds_result: Path) -> None:
-    climb = next(f for f in figures_of(seeds_result, "mlc") if f.id.startswith("climb"))
+    loaded = next(f for f in figures_of(seeds_result, "mlc") if f.id.startswith("loaded"))
 
-    further = {row[:2]: row[2:] for row in climb.numbers[0].rows}
+    further = {row[:2]: row[2:] for row in loaded.numbers[0].rows}
     assert further["read only", "64 B stride"] == ("22.1", "69 %", "43.2")
     assert further["write only", "64 B stride"][2] == "170"
 
