@@ -7,11 +7,12 @@ them apart then, and what differs besides does. And it may hold, of earlier vers
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import AS_NEW, Alias, Place, Point, canonical_json
 from orchestrator.store import StoredPoint
+from orchestrator.tools import get_tool, tool_names
 from reports.grouping import group_by
 
 if TYPE_CHECKING:
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
 
 
 def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
-    """Return the cells of edited texts, and those that began anew, by point_id: with what tells them apart besides their axes.
+    """Return the cells whose axes do not tell all that tells them apart, by point_id, with what does besides.
 
-    The cells of one text differ in nothing but its axes.
+    The cells of one text differ in its axes, and in what their tool chose for them; those of an edited text, and those that began
+    anew, in any option.
     """
     found: dict[str, Point] = {}
     for cells in group_by(stored, lambda s: (s.point.sweep, s.point.tool)).values():
         same = [cell.point for cell in cells]
-        if len({cell.experiment for cell in cells}) < 2 and not any(AS_NEW in p.options for p in same):
-            continue
-        told = {point.point_id: dict(flat(point)) for point in same}
-        names = dict.fromkeys(name for own in told.values() for name in own)
-        differing = [n for n in names if len({canonical_json(own.get(n)) for own in told.values()}) > 1]
-        for point in same:
+        edited = len({cell.experiment for cell in cells}) > 1 or any(AS_NEW in p.options for p in same)
+        told = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
+        differing = [
+            n
+            for n, values in _values(told.values()).items()
+            if len(values) > 1 and (edited or len(values - {None}) > 1)
+        ]
+        for point in same if differing else ():
             own = told[point.point_id]
             new = [n for n in differing if n not in point.axes and _tells(n, point, told.values())]
             apart = {name: own[name] for name in new if name in own and name != "place"}
@@ -39,6 +43,17 @@ def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
                 apart.setdefault(AS_NEW, "no")
             found[point.point_id] = dataclasses.replace(point, axes=(*point.axes, *new), apart=apart)
     return found
+
+
+def _values(told: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
+    """Return name → its values, as texts; None where a cell has none."""
+    names = dict.fromkeys(name for own in told for name in own)
+    return {n: {canonical_json(own[n]) if n in own else None for own in told} for n in names}
+
+
+def _chosen(point: Point) -> Mapping[str, Any]:
+    module = get_tool(point.tool) if point.tool in tool_names() else None
+    return dict(module.chosen(point.options)) if hasattr(module, "chosen") and module else {}
 
 
 def flat(point: Point) -> Iterable[tuple[str, Any]]:

@@ -162,7 +162,7 @@ class Refused(Exception):
 
 
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, `probe`, `told` and `defaults` may be left out."""
+    """What every module of this package provides. STARTER, `probe`, `told`, `defaults` and `chosen` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -195,6 +195,10 @@ class ToolModule(Protocol):
 
     def defaults(self, given: Mapping[str, Any], parsed: Parsed) -> Mapping[str, Any]:
         """Return the options of a captured run that its command line leaves to the tool, with the tool's own values."""
+        ...
+
+    def chosen(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for another."""
         ...
 
     def options(self) -> Mapping[str, Option]:

@@ -150,6 +150,15 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="local")
 
 
+def chosen(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the block of a file: of one that is smaller than FILE_BLOCK it is a byte."""
+    size = _size(options.get("bytes"))
+    if options.get("target") != "file" or "block" in options or not size:
+        return {}
+    reach = min(size, _size(options.get("window")) or size)
+    return {"block": FILE_BLOCK if reach >= FILE_BLOCK else 1}
+
+
 def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the array does not fit into memory."""
     given = point.options
@@ -172,9 +181,9 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         path = f"{site.scratch}/poke-{size}.dat"
         scratch = (ScratchFile(path=path, size_bytes=size),)
         writes = (Write(path=path, kind="scratch", size_bytes=size),)
-        reach = min(size, size_bytes(str(given.get("window", size))))
-        argv += [f"--file={path}", f"--block={given.get('block', FILE_BLOCK if reach >= FILE_BLOCK else 1)}"]
-        if "block" not in given and reach < FILE_BLOCK:
+        block = {**given, **chosen(given)}["block"]
+        argv += [f"--file={path}", f"--block={block}"]
+        if "block" not in given and block < FILE_BLOCK:
             notes = (
                 f"accesses of 1 byte: the file has less than the {FILE_BLOCK} of a block; `block` says otherwise",
             )

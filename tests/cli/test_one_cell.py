@@ -344,3 +344,15 @@ def test_a_file_with_both_names_has_one_cell_on_the_page(
     assert "4 runs a cell" in shown
     assert "place=by core: the same CPUs and memory here as place=by number" in " ".join(shown.split())
     assert {(row["place"], row["repeat"]) for row in exported} == {("by number", n) for n in (1, 2, 3, 4)}
+
+
+def test_a_block_that_poke_chose_stands_beside_the_cell(pinsweep: Cli, called: Cli, tmp_path: Path) -> None:
+    """A file of 1 kB is read byte by byte, one of 1 MB by 4096: two rows that are not of one kind."""
+    text = "schema: 1\ntitle: F\ntool: poke\nfixed: {target: file, count: 100, op: read}\nmatrix: {bytes: [1kB, 1MB]}\nrepeats: 1\n"
+    (tmp_path / "f.yaml").write_text(text)
+    assert pinsweep("run", "f.yaml", "-o", "f.db").returncode == 0
+
+    shown = called("show", "f.db").stdout
+
+    rows = [line.split()[:2] for line in shown.splitlines() if "median" in line]
+    assert rows == [["1kB", "1"], ["1MB", "4096"]], shown
