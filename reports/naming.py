@@ -56,6 +56,8 @@ def option_value(name: str, value: Any) -> str:  # noqa: ANN401
         return f"{value} B stride"
     if name == "bytes":
         return block(value)
+    if name == "run of its text":
+        return f"run {value}"
     if name == "b":
         return f"buffer {value}"
     return f"{name} {value}"

@@ -62,6 +62,10 @@ Facet = tuple[tuple[str, Any], ...]
 """What all runs of a panel have in common: (name, value) pairs, always the same names in a figure."""
 
 
+TURN = "run of its text"
+"""What tells the panels of a text that holds several runs apart."""
+
+
 def facet(run: Run, names: Sequence[str]) -> Facet:
     """Return the run's panel: its host, its place, its program, and its values of the named options."""
     own = _own(run)
@@ -73,9 +77,8 @@ def _own(run: Run) -> dict[str, Any]:
 
 
 def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
-    """Return the runs of a panel."""
-    names = [name for name, _ in of]
-    return [run for run in runs if facet(run, names) == of]
+    """Return the runs of a panel; of one run of a text (`in_panels`) the text's."""
+    return [run for run in runs if all(_own(run).get(name) == value for name, value in of if name != TURN)]
 
 
 def in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
@@ -86,7 +89,7 @@ def in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
     names = facet_names(runs, within=within)
     turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
     panels = [
-        (*facet(run, names), *((("run", turn),) if several else ()))
+        (*facet(run, names), *(((TURN, turn),) if several else ()))
         for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
     ]
     return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))

@@ -44,10 +44,11 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     figures, key_numbers, times = [], [], []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         for benchmark, panels in curves(members).items():
-            figures.append(_figure(sweep, benchmark, members, panels))
+            of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
+            figures.append(_figure(sweep, benchmark, of, panels))
             if benchmark == "PingPong":
-                key_numbers += _key_numbers(members, panels)
-                times += _access_times(members, panels)
+                key_numbers += _key_numbers(of, panels)
+                times += _access_times(of, panels)
     return Chapter(
         tool=tool,
         figures=tuple(figures),
@@ -439,11 +440,12 @@ def _key_numbers(runs: Sequence[Run], panels: Panels) -> list[KeyNumber]:
 
 def _access_times(runs: Sequence[Run], panels: Panels) -> list[AccessTime]:
     """Return the times of messages without bytes, of each pair in each panel."""
+    of_line = [of for of, lines in panels.items() for _ in lines]
     return [
         AccessTime(
             name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
-            source=program_name(runs[0]), repeats=line.latency[1],
+            source=program_name(common.of_panel(runs, of)[0]), repeats=line.latency[1],
         )
-        for name, line in _named(panels)
+        for of, (name, line) in zip(of_line, _named(panels), strict=True)
         if line.latency and line.latency[0] == "0 B"
     ]  # fmt: skip

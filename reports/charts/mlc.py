@@ -132,13 +132,13 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     key_numbers: list[KeyNumber] = []
     floors: list[Idle] = []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
-        panels = loads(members)
-        if panels:
-            figures += _loaded_figures(sweep, members, panels)
-            for same in group_by(members, program_kind).values():
-                if own := loads(same):
-                    key_numbers.append(_peak_number(same, own))
-                    floors += _floors(same, own)
+        loaded = [run for run in members if load_rows(run)]
+        if loaded:
+            figures += _loaded_figures(sweep, loaded, loads(loaded))
+        for same in group_by(loaded, program_kind).values():
+            own = loads(same)
+            key_numbers.append(_peak_number(same, own))
+            floors += _floors(same, own)
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
@@ -480,12 +480,11 @@ def _peak_number(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]
     of, best = max(
         ((of, load) for of, curves in panels.items() for load in curves), key=lambda c: c[1].offers.peak
     )
+    cell = common.of_panel(runs, of)
     which = ", ".join(filter(None, [best.name, common.facet_title(of, option_value)]))
-    context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(runs[0])}"
-    name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(runs) or 'under load'}"
-    return common.key_number(
-        name, best.most, "B/s", context, 11, common.of_panel(runs, of), program=program_kind(runs[0])
-    )
+    context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
+    name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
+    return common.key_number(name, best.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 
 
 def _load_words(runs: Sequence[Run]) -> str:
@@ -542,10 +541,11 @@ def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) ->
         )
         if load.offers.undercut:
             said += ", slower than under more load: disturbed"
+        cell = common.of_panel(runs, of)
         found.append(
             Idle(
-                which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(runs[0])}",
-                buffer=_buffer(runs), runs=tuple(common.of_panel(runs, of)),
+                which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(cell[0])}",
+                buffer=_buffer(cell), runs=tuple(cell),
             )
         )  # fmt: skip
     return found
@@ -666,7 +666,8 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         for matrix in _MATRICES:
             own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
-                figures.append(_matrix_figure(sweep, matrix, same, common.in_panels(own, "mode", "W")))
+                of = list(dict.fromkeys(own["run"]))
+                figures.append(_matrix_figure(sweep, matrix, of, common.in_panels(own, "mode", "W")))
     return figures
 
 
@@ -726,6 +727,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     found = found[found["section"].isin([*words]) & (found["metric"] == "bandwidth")]
     if found.empty:
         return None
+    runs = list(dict.fromkeys(found["run"]))
     found = common.in_panels(found, "mode", "W")
     cells = {
         (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))

@@ -100,3 +100,38 @@ def test_runs_of_one_text_are_no_repeats(make: Any, tmp_path: Path) -> None:
     (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
 
     assert [p.title for p in figure.panels] == ["run 1", "run 2"]
+
+
+def test_a_number_is_of_the_program_of_its_own_text(make: Any, tmp_path: Path) -> None:
+    """Two versions on one page: the peak of the second is not the first's."""
+    rows = [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)]
+    fast = [(delay, ns, 2 * rate) for delay, ns, rate in rows]
+    old = make.mlc_text(rows).replace("v3.9", "v3.5")
+    caches = old[: old.index("Measuring Loaded")] + (
+        "Measuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HITM latency\t44.0\n"
+    )
+    path = taken(tmp_path, {"a.out": old, "b.out": make.mlc_text(fast), "c.out": caches})
+
+    built = page.build(frames.load([path]))
+    (peak,) = [n for n in built.key_numbers if n.name == "Memory, peak"]
+
+    assert (peak.value, peak.context.rpartition("; ")[2]) == ("12.0", "Intel MLC 3.9")
+    assert "source b.out" in peak.context
+
+
+def test_a_figure_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: Path) -> None:
+    near = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    other = near.replace("PingPong", "PingPing").replace("2019 Update 6", "2018 Update 1")
+    path = taken(tmp_path, {"a.out": near, "b.out": other})
+
+    subs = {
+        f.id.split("-")[1]: f.sub
+        for s in page.build(frames.load([path])).sections
+        for b in s.blocks
+        for f in b.figures
+        if b.tool == "imb"
+    }
+
+    assert "2019 Update 6" in subs["PingPong"]
+    assert "2018" not in subs["PingPong"]
+    assert "2018 Update 1" in subs["PingPing"]
