@@ -9,13 +9,14 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from parsers.errors import ParseError, UserError
 
 if TYPE_CHECKING:  # errors are of this package: what prints a message must not load all of the vocabulary
     from parsers.measurement import Metric, Parsed, Taken
+from parsers.text import clean
 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
@@ -59,12 +60,25 @@ def taken(name: str) -> Taken:
     return found
 
 
+def _looks(text: str) -> Iterator[str]:
+    """Yield a text as it is, then without what holds it as a whole, then without what makes it a comment."""
+    yield text
+    if (cleaned := clean(text)) != text:
+        yield cleaned
+    if "#" in text and (bare := clean(text, commented=re.compile(""))) != cleaned:
+        yield bare
+
+
+def _recognised(text: str) -> list[str]:
+    return [name for name in parser_names() if get_parser(name).recognise(text)]
+
+
 def guess_parser(text: str) -> str:
     """Return the name of the one parser that recognises the text. Raises ParseError if none or several do.
 
     A job's script that prints lscpu or numactl before it measures makes a text of what it measures.
     """
-    found = [name for name in parser_names() if get_parser(name).recognise(text)]
+    found = next(filter(None, map(_recognised, _looks(text))), [])
     measured = [name for name in found if name not in DESCRIPTIONS]
     if len(found) == 1 or len(measured) == 1:
         return (measured or found)[0]

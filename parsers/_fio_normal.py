@@ -33,7 +33,7 @@ _DIRECTION = re.compile(r"^\s*(read|write|trim|mixed)\s*: ?(?=\S)")
 _FIGURES = re.compile(  # a line of figures, whatever became of it
     r"^\W*(?:(?:read|write|trim|mixed)\s*: ?(?:IOPS|io)=|(?:[sc]?lat|bw|iops)\b[^=]*\bmin=|(?:READ|WRITE|TRIM|MIXED): (?:bw|io)=)"
 )
-_SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:$")
+_SYNC = re.compile(r"^\s*fsync/fdatasync/\S+:(?:\s.*)?$")
 _TIMES = re.compile(r"^\s*(\S.*?) \((nsec|usec|msec|sec)\)\s*: (?=min=)")
 _PERCENTILES = re.compile(r"^\s*(\S.*?) percentiles \((nsec|usec|msec|sec)\):(?:\s.*)?$")
 _PERCENTILE = re.compile(r"(\d+(?:\.\d+)?)th=\[\s*(\d{1,18})\s*\]")
@@ -47,14 +47,14 @@ _ISSUED = re.compile(r"^\s*issued\b[^:]*: (.*)$")
 _ERRORS = re.compile(r"^\s*errors\s*: total=(\d{1,18}), first_error=(.*)$")
 _TARGET = re.compile(r"^\s*latency\s*: (target=(?!0,)\S+, .*depth=\d+)$")
 _STEADY = re.compile(r"^\s*steadystate\s*: attained=(yes|no), bw=(\S+) \(\S+\), iops=([^\s,]+)(.*)$")
-_GROUP = re.compile(r"^\s*Run status group (\d{1,18}) \(all jobs\):$")
+_GROUP = re.compile(r"^\s*Run status group (\d{1,18}) \(all jobs\):(?:\s.*)?$")
 _GROUP_NEW = re.compile(
     r"^\s*(READ|WRITE|TRIM|MIXED): bw=(\S+) \(\S+\), (\S+?)-(\S+) \(\S+\), io=(\S+) \(\S+\), run=(\d{1,18})-(\d{1,18})msec(?:\s.*)?$"
 )
 _GROUP_OLD = re.compile(
     r"^\s*(READ|WRITE|TRIM|MIXED): io=\s*(\S+), aggrb=\s*(\S+), minb=\s*(\S+), maxb=\s*(\S+), mint=(\d{1,18})msec, maxt=(\d{1,18})msec(?:\s.*)?$"
 )
-_DISKS = re.compile(r"^\s*Disk stats \(read/write\):$")
+_DISKS = re.compile(r"^\s*Disk stats \(read/write\):(?:\s.*)?$")
 _DISK = re.compile(r"^\s*(\S+): (?=ios=)(.*util=\s*[-\w.]+%)(?:\s.*)?$")
 _PAIR = re.compile(r"([\w]+)=\s*([^\s,<#*]+)")
 _MESSAGE = re.compile(

@@ -44,10 +44,10 @@ _TITLES: Final = (
     (re.compile(r"^\W*Measuring cache-to-cache transfer latency", _I), "c2c_latency"),
 )
 _CLOCKS = re.compile(
-    r"^\W*Each iteration took +(\S+) +(core|base frequency) clocks *\(\s*(\S+)\s+ns\b", _I
+    r"^\W*Each iteration took\s+(\S+)\s+(core|base frequency) clocks\s*\(\s*(\S+)\s+ns\b", _I
 )  # ")" is not asked for: pasted copies lose it
 _VERBOSE_CELL = re.compile(
-    r"^\W*Numa node +(\d{1,18}) +\(core +\d+\) measuring latency to memory on numa node +(\d{1,18})", _I
+    r"^\W*Numa node\s+(\d{1,18})\s+\(core\s+\d+\)\s+measuring latency to memory on numa node\s+(\d{1,18})", _I
 )
 _LABELLED = re.compile(
     r"^\W*(ALL Reads|\d+:\d+ +Reads?-Writes?|Stream-triad like)\s*:?\s+([^\s\"'<(#*]+)(?=[\s\"'<(#*]|$)"
@@ -68,11 +68,11 @@ _NOTES: Final[tuple[tuple[re.Pattern[str], type[int] | type[float] | type[str]],
 )
 _UNIT_LINE = re.compile(r"Bandwidths are in .*?\(1 ([KMGT]i?)B/s(?:ec)? *= *(\d[\d,]{0,18}) Bytes/s", _I)
 _UNIT = re.compile(r"\b([kKMGT]i?B)/s(?:ec)?\b")
-_TRANSFER = r"(L\w+) ?-(?:>|&gt;) ?(L\w+) +(HITM?) +latency"
+_TRANSFER = r"(L\w+) ?-> ?(L\w+)\s+(HITM?)\s+latency"
 _CPU_C2C = re.compile(r"^\W*Measuring cache-to-cache (HITM?) latency between CPUs", _I)
-_LOCAL_C2C = re.compile(rf"^\W*Local Socket +{_TRANSFER}\s+(\d\S*)(?:\s+[^\d\s].*)?\s*$", _I)
+_LOCAL_C2C = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}\s+(\d\S*)(?:\s+[^\d\s].*)?\s*$", _I)
 _REMOTE_C2C = re.compile(
-    rf"^\W*Remote Socket +{_TRANSFER} *\(data address homed in (writer|reader) socket", _I
+    rf"^\W*Remote Socket\s+{_TRANSFER}\s*\(data address homed in (writer|reader) socket", _I
 )
 _NOISE = re.compile(
     r"^[\W_]*$"  # rules and blanks
@@ -517,6 +517,8 @@ def _drop_cut_row(run: Run, section: str, rows: list[Row]) -> None:
         above = {_decimals(w) for row in rows[:-1] for m, w, _ in row.cells if m == metric}
         if rows[-1].last:
             above = {max(above, default=_DECIMALS.get((section, metric), 1))}
+        elif not above and metric in ("latency", "bandwidth"):
+            above = {1}  # MLC prints no whole numbers
         value = number(word)
         finite = value is not None and value - value == 0
         if finite and len(above) == 1 and _decimals(word) < min(above):

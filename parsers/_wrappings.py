@@ -30,10 +30,12 @@ _JSON_LOG: Final = re.compile(
     r'|\\n[^"]*\\n'  # a string of several lines
     r'|"(?:log|message|msg|MESSAGE|line|text)"\s*:\s*"'
 )
-_FIGURE: Final = re.compile(r"^.*\S.*[\s=]\d.*$", re.MULTILINE)
+_FIGURE: Final = re.compile(r"^.*\S.*[\s=,]\d.*$", re.MULTILINE)
+_DECIMAL: Final = re.compile(r"^[^\n]*\d\.\d\d[^\n]*$", re.MULTILINE)
 _LINE_KEYS: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
 
 _SOFT: Final = re.compile(r"^[^\n]{50,80}[^=\s]=\r?$", re.MULTILINE)  # encoders break lines at 76 characters
+_ENDS: Final = re.compile(r"=(?:20|09)$|(?<=[^=\n])=$", re.MULTILINE)
 _PARTS: Final = re.compile(r"^(?=--[\w=+/.'-]{2,70}[ \t]*$|From \S)", re.MULTILINE)
 _ENCODING: Final = re.compile(
     r"^Content-Transfer-Encoding:[ \t]*(quoted-printable|base64)\b", re.IGNORECASE | re.MULTILINE
@@ -59,7 +61,7 @@ def without_json(text: str) -> str:
         found = "\n".join(dict.fromkeys(block.rstrip("\n") for block in _blocks(json.loads(text))))
     except (ValueError, RecursionError):
         found = _json_lines(text)
-    return f"{found}\n" if len(_FIGURE.findall(found)) > 1 else text
+    return f"{found}\n" if _DECIMAL.search(found) or len(_FIGURE.findall(found)) > 1 else text
 
 
 def without_mail(text: str) -> str:
@@ -86,10 +88,8 @@ def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
 
 
 def _may_be_mail(text: str) -> bool:
-    return "=3D" in text or "ransfer-" in text or _has_soft_end(text)
-
-
-def _has_soft_end(text: str) -> bool:
+    if "=3D" in text or "ransfer-" in text or "=20\n" in text or "=20\r\n" in text:
+        return True
     return ("=\n" in text or "=\r\n" in text) and _SOFT.search(text) is not None
 
 
@@ -148,21 +148,18 @@ def _decoded(part: str) -> str:
     head, blank, body = part.partition("\n\n")
     match = _ENCODING.search(head)
     if match and blank:
-        if match[1].lower() == "base64":
-            return f"{head}\n\n{_from_base64(body)}"
-        return f"{head}\n\n{_from_quoted(body)}"
+        decoded = _from_base64(body) if match[1].lower() == "base64" else _from_quoted(body)
+        return f"{head[: match.start()]}{head[match.end() :]}\n\n{decoded}"  # without the line: it is decoded once
     return _from_quoted(part) if _is_quoted(part) else part
 
 
 def _is_quoted(text: str) -> bool:
-    """Are most `=` of the text written `=3D`? Without any, is every one a part of the encoding, and a line broken by one?"""
-    if "=3D" not in text and not _has_soft_end(text):
-        return False
+    """Are most `=` of the text written `=3D`? Without any: do all end a line, as blanks (`=20`) or as a line that is broken?"""
+    if "=3D" not in text:
+        ends = len(_ENDS.findall(text))
+        return 0 < ends == text.count("=")
     kinds = [match.lastgroup for match in _EQUALS.finditer(text)]
-    other = kinds.count("other")
-    if count := kinds.count("equals"):
-        return count > 4 * other
-    return not other and "soft" in kinds
+    return kinds.count("equals") > 4 * kinds.count("other")
 
 
 def _from_quoted(text: str) -> str:

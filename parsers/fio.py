@@ -88,10 +88,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
 
     Raises ParseError if there is no report with a job in it.
     """
-    reports, rest = _fio_json.find(
-        text
-    )  # of a text as it is: what is in the way of figures is not in the way of JSON
-    if _may_hide_json(rest) or any(report.truncated for report in reports):
+    # of a text as it is: what is in the way of figures is not in the way of JSON, but a mail's broken lines are
+    reports, rest = _fio_json.find(texts.clean(text) if texts.is_wrapped(text) else text)
+    hidden = _may_hide_json(rest) or (not reports and texts.is_captured(text))
+    if hidden or any(report.truncated for report in reports):
         reports, rest = _fio_json.find(texts.clean(text, commented=_ANY))
     rest = texts.clean(rest, commented=_ANY)
     reports = [report for report in reports if report.jobs or report.truncated]

@@ -33,6 +33,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Final
 
 from parsers import text as texts
@@ -109,7 +110,7 @@ _PIN = re.compile(
     r"^(?:\[\d+\] )?MPI startup\(\): (\d{1,18})\s+(\d{1,18})\s+(\S+)\s+(\{[\d,-]*\}|\+?[\d,-]+)\s*$"
 )
 _COMMENTED = re.compile(
-    r"^[ \t]*#[ \t]*\d+[ \t]+(?:\d+[ \t]+)?\d+[.,]\d\d\b", re.MULTILINE
+    r"^[ \t]*#[ \t]*(?:\[\d+\][ \t]*)?(?:\d+[ \t]+){1,3}\d+[.,]\d\d\b", re.MULTILINE
 )  # a row behind a "#"
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
@@ -155,6 +156,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
         reader.take(last, whole=False)
     if not reader.tables:
         raise _nothing(text, reader)
+    reader.tables[-1].drop_cut_rate()
     for run in reader.runs:
         run.megabyte = _megabyte(run, [table for table in reader.tables if table.run is run])
     rows = [row for number, table in enumerate(reader.tables) for row in table.measurements(number)]
@@ -223,6 +225,18 @@ class _Table:
     decimals: bool = False  # of the last column: two, as in a row before
     cut: str = ""  # the row that is not whole; rows below it make it one that is not read
     unread: list[str] = field(default_factory=list)
+
+    def first(self) -> bool:
+        """Is no row there to tell the digits of the last column, which is one that IMB prints with two?"""
+        return not self.rows and self.columns[-1] not in ("Msg/sec", "defects")
+
+    def drop_cut_rate(self) -> None:
+        """Leave out the last rate of the text if the bandwidth beside it says that digits are missing."""
+        row = self.rows[-1] if self.rows else {}
+        size, rate, bandwidth = (row.get(name, 0.0) for name in ("#bytes", "Msg/sec", "Mbytes/sec"))
+        if size and rate and self.columns[-1] == "Msg/sec" and rate < bandwidth * _MB / size / 2:
+            del row["Msg/sec"]
+            self.cut = "rate"
 
     def measurements(self, number: int) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
         for row in self.rows:
@@ -354,7 +368,7 @@ class _Reader:
         if len(row) < len(table.columns):
             table.cut = line
             return
-        if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals):
+        if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals or table.first()):
             # IMB prints two decimals; of an integer one cannot tell whether it is whole.
             table.cut = line
             row.pop(table.columns[-1])
@@ -381,7 +395,10 @@ def _columns(line: str) -> tuple[str, ...]:
     """Return the columns if this is a table's head."""
     if not _COLUMNS_LINE.match(line):
         return ()
-    columns = tuple("#repetitions" if word == "#rep.s" else word for word in line.split())
+    words = takewhile(
+        lambda word: word not in ("#", "//") and word[0] not in "<(*!-=←", line.split()
+    )  # a note may follow
+    columns = tuple("#repetitions" if word == "#rep.s" else word for word in words)
     return columns if len(set(columns)) == len(columns) > 1 else ()
 
 

@@ -85,6 +85,9 @@ _LINE = re.compile(
     r"^(?P<name>[A-Z][\w/() .]*?):\s+(?P<value>[^\s<(#*]+)(?=[\s<(#*]|$)(?: sec)?(?:\s*(?:[^\d\s].*)?)$"
 )
 _UNMISTAKABLE = re.compile(r"^Cycles per cacheline:\s+\d")
+_COMPLETE = re.compile(
+    r"Cycles per .*\.\d{6}\b|M(?:Byte|Flops)/s:\s+\d+\.\d\d\b|.*\bsec\b"
+)  # all digits that there are
 _ANY = re.compile("")  # no line of likwid-bench begins with "#"
 
 
@@ -96,6 +99,8 @@ class _Run:
     rows: dict[str, float] = field(default_factory=dict)  # by name, as printed
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
     unfinished: bool = False
+    last: str = ""  # the line of the last figure
+    closed: bool = False  # a rule stands below the figures
     unread: list[str] = field(default_factory=list)
     not_finite: bool = False
 
@@ -125,8 +130,13 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
             runs.append(_Run())
         if runs:
             _take(runs[-1], line)
+            runs[-1].closed = runs[-1].closed or (bool(runs[-1].rows) and line.startswith("-----"))
     if runs and last.strip():
         runs[-1].unfinished = True  # the number may be cut off
+    for run in runs:
+        if run.rows and not run.closed and not _COMPLETE.match(run.last):
+            run.rows.popitem()  # of a whole number nothing tells whether the text ends in it
+            run.unfinished = True
     if not any(run.rows for run in runs):
         raise _nothing(text, bool(runs))
     return Parsed(tables=_tables(runs), flags=tuple(_flags(runs)), facts=_facts(runs))
@@ -162,6 +172,7 @@ def _take(run: _Run, line: str) -> None:
             run.not_finite = True
         else:
             run.rows.setdefault(match["name"], value)
+            run.last = line
     elif line.partition(":")[0] in _LINES:
         run.unread.append(line)
 

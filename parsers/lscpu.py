@@ -156,7 +156,10 @@ _RECOGNISE = re.compile(
     r'|^[ \t]*\{\s*"(?:lscpu|caches)": \[\s*\{|^[ \t]*\{\s*"cpus": \[\s*\{\s*"cpu": *"?\d',
     re.MULTILINE,
 )
-_COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Thread|Core)\(s\) per", re.MULTILINE)
+_COMMENTED = re.compile(
+    r"^[ \t]*#[ \t]*(?:(?:Thread|Core)\(s\) per|NAME +ONE-SIZE|CPU +(?:NODE +)?SOCKET|# The following is the pars|\{)",
+    re.MULTILINE,
+)
 _DOCUMENT = re.compile(r'^[ \t]*(?=\{\s*"(?:lscpu|caches|cpus)": \[)', re.MULTILINE)
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends inside a line or a JSON document; only what is complete is kept",
@@ -189,14 +192,14 @@ def recognise(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
     """Read every machine in the text. Raises ParseError if it is not lscpu's, or not whole where it is JSON."""
-    if not recognise(text):
+    body = clean(text, commented=_COMMENTED)
+    if not (recognise(text) or _RECOGNISE.search(body)):
         raise ParseError(
             "lscpu output",
             "looked for `Thread(s) per core:`, `# The following is the parsable format`, a table of CPUs or caches, "
             f"or their JSON; saw {first_line(text)}",
             "run it with LC_ALL=C",
         )
-    body = clean(text, commented=_COMMENTED)
     machines = list(_documents(body)) or _texts(body)
     for machine in machines:
         machine.finish()

@@ -67,8 +67,8 @@ _SHOW = re.compile(
 )
 _ANY = re.compile("")  # no line of numactl's begins with "#"
 _COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
-_STAT_HEAD = re.compile(r"^\s+node\d{1,9}(?:\s+node\d{1,9})*\s*$")
-_STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)\s*$")
+_STAT_HEAD = re.compile(r"^\s+(node\d{1,9}(?:\s+node\d{1,9})*)" + _NOTE)
+_STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)" + _NOTE)
 _REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
 _LIKE_ONE_OF_OURS = re.compile(r"^[^\w-]*(?:node +\d+|available:|\d+:(?:[ \t]+\d+)+)")
 _RECOGNISE = re.compile(
@@ -112,14 +112,16 @@ def _is_refusal(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
     """Read every machine in the text. Raises ParseError if there is neither a node nor a policy in it."""
-    if not recognise(text):
+    body = clean(text, commented=_ANY)
+    if not (recognise(text) or _RECOGNISE.search(body)):
         raise ParseError(
             "numactl output",
             f"looked for `available: N nodes (…)`, `policy: …` or numastat's counters, saw {first_line(text)}",
             "numactl --hardware, numactl --show and numastat are read",
         )
     machines: list[_Machine] = []
-    lines = clean(text, commented=_ANY).split("\n")
+    tabled = (line.replace("|", " ") if line.lstrip().startswith("|") else line for line in body.split("\n"))
+    lines = list(tabled)  # without the bars of Markdown tables
     for i, line in enumerate(lines):
         last = i == len(lines) - 1
         if not line.strip():
@@ -205,8 +207,8 @@ class _Machine:
             self.figures[int(match[1]), None, "cpus"] = float(len(cpus))
         elif match := _COLUMNS.match(line):
             self.columns = tuple(map(int, match[1].split()))
-        elif _STAT_HEAD.match(line):
-            self.stat_nodes = tuple(int(word.removeprefix("node")) for word in line.split())
+        elif match := _STAT_HEAD.match(line):
+            self.stat_nodes = tuple(int(word.removeprefix("node")) for word in match[1].split())
         elif (match := _STAT.match(line)) and len(match[2].split()) == len(self.stat_nodes):
             for node, count in zip(self.stat_nodes, match[2].split(), strict=True):
                 self.figures[node, None, match[1]] = float(count)
@@ -229,7 +231,16 @@ class _Machine:
         for to, distance in zip(self.columns, distances, strict=True):
             self.figures[node, to, "distance"] = float(distance)
 
+    def _drop_cut(self) -> None:
+        """Leave out a list of CPUs that the text ends in: numactl prints the node's size below it."""
+        node, _, metric = next(reversed(self.figures), (None, None, ""))
+        if metric == "cpus" and node is not None and "node_count" in self.facts:
+            del self.figures[node, None, metric]
+            del self.cpus[node]
+            self.flags.add("truncated")
+
     def finish(self) -> None:
+        self._drop_cut()
         distances = {(a, b): value for (a, b, metric), value in self.figures.items() if metric == "distance"}
         nodes = {node for node, _, metric in self.figures if metric != "distance"}
         if nodes and not distances and not self.stat_nodes:

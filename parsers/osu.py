@@ -77,7 +77,9 @@ _TITLE = re.compile(r"^#\s*OSU (?P<name>\S.*?)(?:\s+v(?P<version>\d[\w.]*))?$")
 _BARE_TITLE = re.compile(  # a page shows "# …" as a heading, without its mark
     r"^OSU (?P<name>(?:MPI|OpenSHMEM|UPC|NCCL|RCCL|XCCL)\S* \S.*?(?:Test|Benchmark))(?:\s+v(?P<version>\d[\w.]*))?$"
 )
-_COMMENTED = re.compile(r"^[ \t]*#[ \t]*\d+[ \t]+\d+[.,]\d\d\b", re.MULTILINE)  # a row behind a "#"
+_COMMENTED = re.compile(
+    r"^[ \t]*#[ \t]*(?:\d+[ \t]+)?\d+[.,]\d\d(?:[ \t]|$)", re.MULTILINE
+)  # a row behind a "#"
 _PAIRS = re.compile(r"^#\s*\[ pairs: (\d{1,18}) \](?: \[ window size: (\w+) \])?")
 _NOTE = re.compile(r"^#\s*(Datatype|Window creation|Synchronization): (.*?)\.?$")
 _BUFFERS = re.compile(r"^#\s*(Send Buffer on .*)$")
@@ -166,11 +168,13 @@ def _columns(line: str) -> tuple[tuple[str, str, float], ...]:
 
     Heads of barriers have no `#` (osu_ibarrier), and pastes lose it.
     """
-    columns = []
-    rest = line.removeprefix("#").replace("|", " ").strip()
+    columns: list[tuple[str, str, float]] = []
+    rest = " ".join(line.removeprefix("#").split())
     while rest:
         match = _NAME.match(rest)
         if match is None:
+            if columns and rest[0] in "<#(/*!-=←":
+                break  # a note behind the head
             return ()
         index = next(i for i, (pattern, *_) in enumerate(_NAMES) if re.fullmatch(pattern, match[0]))
         _, metric, statistic, factor = _NAMES[index]
@@ -194,7 +198,8 @@ def _note(table: _Table, line: str) -> None:
 def _row(table: _Table, line: str, whole: bool) -> None:
     columns = table.columns
     words = line.split()
-    if len(words) > len(columns) and (found := texts.row(line, len(columns))):
+    unlike = len(words) > len(columns) or (texts.number(words[0]) is None and columns[0][0] != "operation")
+    if unlike and (found := texts.row(line, len(columns))):
         words = found[0]
     first = texts.number(words[0])
     operation = None
@@ -231,7 +236,9 @@ def _row(table: _Table, line: str, whole: bool) -> None:
     if len(words) < len(columns):
         table.cut = line
         return
-    if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals):
+    if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (
+        not whole or table.decimals or not (table.rows or columns[-1][0] in _COUNTS)
+    ):
         table.cut = line
         if not figures or len(words) == 1:
             return

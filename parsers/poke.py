@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -45,6 +46,8 @@ METRICS: Final[Mapping[str, Metric]] = {
 }
 
 _START: Final = '{"program": "pinsweep poke"'
+
+_COMMENTED: Final = re.compile(r"^[ \t]*#[ \t]*\{", re.MULTILINE)
 
 _DAMAGED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a document raises that is not poke's: a key or an element that is missing, text for a number, a list for a text."""
@@ -72,7 +75,7 @@ def recognise(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001
     """Read every document in the text; what stands around them is ignored. Raises ParseError if one is not whole."""
-    documents = list(_documents(clean(text, ranks=True)))
+    documents = list(_documents(clean(text, ranks=True, commented=_COMMENTED)))
     try:
         return _tables(documents)
     except _DAMAGED as error:

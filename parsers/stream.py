@@ -55,9 +55,13 @@ _FORTRAN_HEAD = re.compile(r"^\W*Double precision appears to have", _I)
 _HPCC_BANNER = re.compile(r"HPC Challenge Benchmark version (\d[\w.]*)", _I)
 _HPCC_SETTING = re.compile(r"^\W*STREAM_(Threads|VectorSize)=(\d{1,18})\s*$")
 _HPCC_SECTION = re.compile(r"^\W*Begin of ((?:Star|Single)STREAM) section", _I)
-_HPCC_RANKS = re.compile(r"^\W*(Minimum|Average|Maximum) (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)\s*$", _I)
-_HPCC_SINGLE = re.compile(r"^\W*Single STREAM (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)\s*$", _I)
-_HPCC_SUMMARY = re.compile(r"^\W*((?:Star|Single)STREAM)_(Copy|Scale|Add|Triad)=(\S+)\s*$")
+_HPCC_RANKS = re.compile(
+    r"^\W*(Minimum|Average|Maximum) (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)(?:\s+[^\d\s].*)?\s*$", _I
+)
+_HPCC_SINGLE = re.compile(
+    r"^\W*Single STREAM (Copy|Scale|Add|Triad) ([MG]B)/s +(\S+)(?:\s+[^\d\s].*)?\s*$", _I
+)
+_HPCC_SUMMARY = re.compile(r"^\W*((?:Star|Single)STREAM)_(Copy|Scale|Add|Triad)=(\S+)(?:\s+[^\d\s].*)?\s*$")
 _HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*\(?\s*([kMGT]i?B)/s(?:ec)?\)?(.*)$", _I)
 _COLUMN = re.compile(r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+", _I)
 _ROW = re.compile(r"^[\s>*|]*([A-Za-z][\w-]*)\s*(:?)\s+(\S.*?)\s*$")

@@ -13,7 +13,8 @@ from itertools import takewhile
 from typing import Final
 
 from parsers._prefixes import has_prefix, without_prefixes
-from parsers._wrappings import is_wrapped, without_comments, without_html, without_json, without_mail
+from parsers._wrappings import is_wrapped as is_wrapped
+from parsers._wrappings import without_comments, without_html, without_json, without_mail
 
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 

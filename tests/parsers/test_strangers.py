@@ -209,7 +209,10 @@ def test_a_row_with_a_note_behind_it_is_read(
         (STREAM.replace("<- A", "2.5 x"), "stream"),
         (OLD_FIO.replace("runt=151383msec", "runt=151 383 msec"), "fio"),
         ("node distances:\nnode   0   1\n  0:  10  21\n  1:  21  1o\n", "numactl"),
-        ("Cycles per update:\t0.5\nCycles per cacheline:\t4.1\nMByte/s:\t\t12.00 13.00\n", "likwid_bench"),
+        (
+            "Cycles per update:\t0.500000\nCycles per cacheline:\t4.100000\nMByte/s:\t\t12.00 13.00\n",
+            "likwid_bench",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_read_is_said(text: str, tool: str) -> None:
@@ -265,7 +268,7 @@ def test_comments_in_a_script_are_undone_and_its_own_lines_are_no_figures() -> N
         (LATENCY.replace("# OSU", "OSU"), "osu", 3),
         (LATENCY[LATENCY.index("# Size") :], "osu", 3),
         ("node distances:\nnode   0   1\n  0:  10  21\n  1:  21  10\n", "numactl", 4),
-        ("Cycles:\t\t\t123\nTime:\t\t\t1.0 sec\nMByte/s:\t\t12.00\nCycles per update:\t0.5\nCycles per cacheline:\t4.1\n", "likwid_bench", 5),
+        ("Cycles:\t\t\t123\nTime:\t\t\t1.0 sec\nMByte/s:\t\t12.00\nCycles per update:\t0.500000\nCycles per cacheline:\t4.100000\n", "likwid_bench", 5),
     ],
 )  # fmt: skip
 def test_extracts_are_known_without_their_heads(text: str, tool: str, count: int) -> None:

@@ -5,11 +5,18 @@ Every captured output of tests/fixtures in every variant; then cut off anywhere,
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import html
+import json
+import os
+import quopri
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -72,6 +79,28 @@ VARIANTS: dict[str, Variant] = {
     "fenced": lambda t: f"Here it is:\n\n```text\n{t}```\n\nBye.\n",
     "fenced in a list": lambda t: f"* it:\n\n  ```\n{textwrap.indent(t, '  ')}  ```\n",
     "HTML": lambda t: "<html><body><pre>\n" + t.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") + "</pre></body></html>\n",
+    "HTML with breaks": lambda t: "<html><body><tt>\n" + "<br>\n".join(html.escape(line).replace("  ", "&nbsp; ") for line in t.split("\n")) + "</tt></body></html>\n",
+    "HTML, a break a line": lambda t: "\n<br>\n".join(html.escape(line).replace("  ", "&nbsp;&nbsp;") for line in t.split("\n")),
+    "HTML, quoted": lambda t: "<p>He wrote:</p>\n" + "".join(f'<span class="quote">&gt; {html.escape(line)}</span><br>\n' for line in t.split("\n")),
+    "quoted-printable": lambda t: quopri.encodestring(t.encode()).decode(),
+    "a mail": lambda t: "From: a@b.c\nSubject: x=y\nMIME-Version: 1.0\nContent-Transfer-Encoding: quoted-printable\n\nHello,\n\n" + quopri.encodestring(t.encode()).decode(),
+    "a mail with parts": lambda t: 'Content-Type: multipart/mixed; boundary="b=_1"\n\n--b=_1\nContent-Type: text/plain\n\nsee below, bs=41\n\n--b=_1\nContent-Transfer-Encoding: base64\n\n'
+    + base64.encodebytes(t.encode()).decode() + "\n--b=_1--\n",
+    "JSON list": lambda t: json.dumps({"data": t.rstrip("\n").split("\n")}) + "\n",
+    "JSON string": lambda t: json.dumps({"rc": 0, "stdout": t}, indent=2) + "\n",
+    "ansible": lambda t: json.dumps({"stdout": t.rstrip("\n"), "stdout_lines": t.rstrip("\n").split("\n")}),
+    "docker's log": each(lambda _, line: json.dumps({"log": line + "\n", "stream": "stdout", "time": "2024-05-01T10:00:00.1Z"})),
+    "avocado": before("20:17:{s:02} DEBUG| [stdout] "),
+    "autotest": before("05/21 12:33:{s:02} DEBUG|base_utils:0106| [stdout] "),
+    "logging": before("2024-05-01 10:00:{s:02},123 INFO - "),
+    "level alone": before("[INFO] "),
+    "gh run view": before("bench\tRun it\t2024-05-01T10:00:{s:02}.1234567Z "),
+    "GitLab": before("2024-05-01T10:00:{s:02}.123456Z 01O "),
+    "containerd": before("2024-05-01T10:00:{s:02}.123456789Z stdout F "),
+    "a script's comment": lambda t: "#!/bin/sh\n" + "".join(f"# {line}\n" for line in t.rstrip("\n").split("\n")) + "exit 0\n",
+    "C's comment": before("// "),
+    "SQL's comment": before("-- "),
+    "patch": before("+ "),
     "no-break blanks": lambda t: t.replace("  ", "\u00a0 "),
     "blanks at the ends": each(lambda _, line: line + "   "),
     "every line followed by a blank one": each(lambda _, line: line + "\n"),
@@ -91,6 +120,10 @@ VARIANTS: dict[str, Variant] = {
 
 PREFIXED = {
     "quoted tightly",
+    "C's comment",
+    "SQL's comment",
+    "patch",
+    *list(VARIANTS)[list(VARIANTS).index("avocado") : list(VARIANTS).index("a script's comment")],
     *list(VARIANTS)[list(VARIANTS).index("srun -l") : list(VARIANTS).index("quoted")],
 }
 COUNTED = {"cat -n", "grep -n"}
@@ -99,7 +132,11 @@ COUNTED = {"cat -n", "grep -n"}
 def cannot_be_told(name: str, variant: str) -> bool:
     """A single line has no other to compare its beginning with; progress that overwrites itself is more lines than were counted."""
     single = TEXTS[name].rstrip("\n").count("\n") < 2
-    return (single and variant in PREFIXED) or ("\r" in TEXTS[name] and variant in COUNTED)
+    return (
+        single
+        and variant
+        in {*PREFIXED, "JSON list", "JSON string", "ansible", "docker's log", "a script's comment"}
+    ) or ("\r" in TEXTS[name] and variant in COUNTED)
 
 
 def rows(parsed: Parsed) -> Counter[tuple[Cell, ...]]:
@@ -160,3 +197,127 @@ def test_a_decimal_comma_is_a_point(tool: str) -> None:
             for line in lines
         )  # fmt: skip
         assert rows(get_parser(tool).parse(text, {})) == rows(WHOLE[name]), name
+
+
+# --- the corpus, and what readers write into an output ------------------------------------------------------------------------
+
+CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
+NO_OUTPUT = {".tsv", ".stderr", ".in", ".toml", ".xml"}
+
+
+def corpus(tools: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of the outputs of the corpus."""
+    for path in sorted(CORPUS.glob("*/*/*")):
+        if path.parent.name in tools and path.suffix not in NO_OUTPUT and path.stat().st_size < 150_000:
+            yield "/".join(path.parts[-3:]), decode(path.read_bytes())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_figure_of_the_corpus_changes(variant: str) -> None:
+    for name, text in corpus({"fio", "imb", "mlc", "stream", "numactl", "lscpu", "mpi"}):
+        try:
+            tool = guess_parser(text)
+            whole = rows(get_parser(tool).parse(text, {}))
+        except ParseError:
+            continue
+        TEXTS[name] = text
+        try:
+            if whole and not cannot_be_told(name, variant):
+                changed = VARIANTS[variant](text)
+                assert guess_parser(changed) == tool, name
+                assert rows(get_parser(tool).parse(changed, {})) == whole, name
+        finally:
+            del TEXTS[name]
+
+
+Edit = Callable[[str, Random], str]
+NOTES = (
+    "  <- low",
+    "\t# here",
+    "   (!)",
+    " // why?",
+    "  <--- ???",
+    "  ← hm",
+    "  *** best",
+    "   slower than B",
+)
+ROW = re.compile(r"\s*(?:\w+:)?\s*[\d.]+\s+[\d.]+")
+HEAD = re.compile(r"\s*#bytes|# Size|\s*Inject|\s*Function")
+
+
+def some(
+    change: Callable[[str, Random], str], share: float, only: re.Pattern[str] = re.compile(r".*\S")
+) -> Edit:
+    """Change this share of the lines, of those that `only` matches."""
+    return lambda text, random: "".join(
+        (change(line, random) if only.match(line) and random.random() < share else line) + "\n"
+        for line in text.rstrip("\n").split("\n")
+    )
+
+
+EDITS: dict[str, Edit] = {
+    "notes behind lines": some(lambda line, random: line.rstrip() + random.choice(NOTES), 0.2),
+    "notes behind rows": some(lambda line, random: line.rstrip() + random.choice(NOTES), 0.5, ROW),
+    "notes that begin with a number": some(lambda line, _: line.rstrip() + "  2.5 x less", 0.2, ROW),
+    "blanks collapsed": some(lambda line, _: re.sub(r"(?<=\S) +", " ", line), 1),
+    "tabs for blanks": some(lambda line, _: re.sub(r"(?<=\S) {2,}", "\t", line), 1),
+    "stars before rows": some(lambda line, _: f"* {line}", 0.3, ROW),
+    "rows in bold": some(lambda line, _: f"**{line.strip()}**", 0.2, ROW),
+    "a Markdown table": some(lambda line, _: f"| {' | '.join(line.split())} |", 1, re.compile(f"{ROW.pattern}|{HEAD.pattern}")),
+}  # fmt: skip
+SAID = {"unread", "truncated", "unknown_column", "empty_table"}
+
+
+def printed(text: str, tool: str) -> bool:
+    """Is it lines that a person may edit? Not JSON, fio's terse lines, lscpu's fields (a note is a part of their value), nor
+    numastat's counters and progress that overwrites itself."""
+    return not (text.lstrip()[:1] == "{" or '"fio version"' in text or "\r" in text or tool in ("lscpu", "poke") or "numa_hit" in text or ";fio-" in text)  # fmt: skip
+
+
+def holds_of_edits(name: str, text: str, edit: str) -> None:
+    tool = guess_parser(text)
+    whole = rows(get_parser(tool).parse(text, {}))
+    if not (whole and printed(text, tool)):
+        return
+    parsed = get_parser(tool).parse(EDITS[edit](text, Random(name)), {})
+    assert rows(parsed) <= whole, f"{name}: other figures"
+    assert rows(parsed) == whole or SAID & {flag.id for flag in parsed.flags}, (
+        f"{name}: figures are lost without a word"
+    )
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_readers_write_into_an_output_changes_no_figure_and_loses_none_in_silence(edit: str) -> None:
+    for name, text in TEXTS.items():
+        holds_of_edits(name, text, edit)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
+@pytest.mark.parametrize("edit", EDITS)
+def test_of_the_corpus_too(edit: str) -> None:
+    for name, text in corpus({"fio", "imb", "mlc", "stream", "numactl", "mpi"}):
+        with contextlib.suppress(ParseError):
+            holds_of_edits(name, text, edit)
+
+
+@given(
+    name=st.sampled_from(sorted(TEXTS.keys() - SNAPSHOTS)),
+    at=st.floats(0, 1),
+    below=st.sampled_from(["\n", "\n\nAny ideas?\n"]),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str, at: float, below: str) -> None:
+    """The line is ended, and the figure is not: `max= 16` of 1698."""
+    tool, text = name.partition("/")[0], TEXTS[name]
+    if (
+        not printed(text, tool) or name == "osu/allreduce_full"
+    ):  # a count of iterations, 10 of 100, shows nothing
+        return
+    try:
+        part = get_parser(tool).parse(text[: int(len(text) * at)] + below, {})
+    except ParseError:
+        return
+    assert rows(part) <= rows(WHOLE[name])
