@@ -134,7 +134,7 @@ def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
 
 def pooled(runs: Iterable[Run]) -> bool:
     """Are there so many hosts that they share their panels?"""
-    return len({run.where for run in runs}) > MOST_HOSTS
+    return len({run.host for run in runs}) > MOST_HOSTS
 
 
 def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
@@ -153,7 +153,7 @@ def not_drawn(panels: int, drawn: int) -> str:
 
 def over(runs: Sequence[Run]) -> str:
     """Return what a range is taken over: "of the repeats", "of 64 hosts"."""
-    return f"of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else "of the repeats"
+    return f"of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else "of the repeats"
 
 
 def facet_title(of: Facet, naming: Callable[[str, Any], str] | None = None) -> str:
@@ -429,7 +429,7 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
     low, high = min(counts, default=1), max(counts, default=1)
     often = fmt.plural(high, "repeat") if low == high else f"{low} to {fmt.plural(high, 'repeat')}"
     often = f"{often} a cell" if high > 1 else "one run a cell"
-    hosts = f" on each of {fmt.count(len({run.where for run in runs}))} hosts" if pooled(runs) else ""
+    hosts = f" on each of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else ""
     return f"{fmt.words(programs)}, {often}{hosts}"
 
 

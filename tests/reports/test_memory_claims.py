@@ -309,3 +309,19 @@ def test_threads_fill_memory_where_fewer_do_not(rates: list[float]) -> None:
         assert all(line[count].median < 0.95 * max(rates) for count in range(1, n))
     if "still rises" in title:
         assert line[len(rates) - 1].median < 0.9 * line[len(rates)].median
+
+
+def test_nine_files_of_one_host_are_one_host(make: Any, tmp_path: Path) -> None:
+    paths = []
+    for n in range(9):
+        maker = make.Maker(tmp_path / f"{n}.db", title=f"Day {n}")
+        maker.started = f"2026-11-{n + 1:02d}T09:15:02+00:00"
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3 + n, 2))
+        paths.append(maker.write())
+
+    built = page.build(frames.load(paths))
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "stream" for f in b.figures]
+
+    assert "9 hosts" not in figure.sub
+    assert "hosts" not in built.sentence
+    assert {len(p.wide["datasets"]["ranges"]) for p in figure.panels} == {0}  # files are no repeats
