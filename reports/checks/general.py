@@ -285,10 +285,9 @@ def clock(results: Results) -> Iterator[Fault]:
 
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
     """Yield the times of a cell that are printed in steps of a tenth of them or more."""
+    finer = set(part(runs[0].tool, "kinds_judged_finer")())
     told = (
-        n
-        for n in numbers(runs[0])
-        if n.name.unit == "ns" and n.name.kind != "PingPong" and not n.name.derived
+        n for n in numbers(runs[0]) if n.name.unit == "ns" and n.name.kind not in finer and not n.name.derived
     )
     coarse = [number for number in told if number.resolution >= 0.1]
     if coarse:
@@ -327,11 +326,7 @@ def denied(results: Results) -> Iterator[Fault]:
         for flag in run.parsed.flags if run.parsed else ():
             if flag.id == "validation_failed":
                 yield Fault(level="error", run=run, text=flag.text)
-        wrong = (
-            sum(row.value for row in run.measured() if row.metric == "defects") if run.tool == "imb" else 0.0
-        )
-        if wrong:
-            yield Fault(level="error", run=run, text=f"{fmt.number(wrong)} defects: wrong data were received")
+    yield from parts("denied", results)
 
 
 @check("G11", "info")

@@ -161,6 +161,19 @@ def resolution(results: Results) -> Iterator[Fault]:
             yield Fault(level=level, run=runs[0], text="; ".join(parts))
 
 
+def kinds_judged_finer() -> Iterator[str]:
+    """Give the benchmarks whose printed digits P3 judges, from 2 % on."""
+    yield "PingPong"
+
+
+def denied(results: Results) -> Iterator[Fault]:
+    """G10: wrong data that were received, where IMB was built to look."""
+    for run in results.runs:
+        wrong = sum(row.defects or 0 for row in timings(run)) if run.tool == "imb" and run.parsed else 0
+        if wrong:
+            yield Fault(level="error", run=run, text=f"{fmt.number(wrong)} defects: wrong data were received")
+
+
 @check("P4", "info")
 def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """more bytes in less time, or a bandwidth that falls past its peak
