@@ -24,7 +24,12 @@ MODES = re.compile(r"(.+): \w+ speeds, (.+)")
 
 
 def rows(table: Table) -> list[dict[str, str]]:
-    return [dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows]
+    """The rows by their columns, without the ranges of the repeats."""
+    texts = ("Target", "Access", "Modes: median, share")
+    return [
+        {name: str(cell) if name in texts else str(cell).split(" (")[0] for name, cell in zip(table.columns, row, strict=True)}
+        for row in table.rows
+    ]  # fmt: skip
 
 
 def row_of(name: str, table: Table) -> dict[str, str]:
