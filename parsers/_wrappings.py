@@ -25,11 +25,7 @@ _CELL_ENDS: Final = re.compile(r"</t[dh]>", re.IGNORECASE)
 _LINE_ENDS: Final = re.compile(r"<br\b[^<>]*>|</(?:p|div|tr|li|h[1-6]|pre|blockquote)>", re.IGNORECASE)
 _TAG: Final = re.compile(rf"</?(?:{_TAGS})(?:\s[^<>]*)?/?>", re.IGNORECASE)
 
-_JSON_LOG: Final = re.compile(
-    r'\[\s*"(?:[^"\\\n]|\\.)*"\s*,\s*"'  # strings in a list
-    r'|\\n[^"]*\\n'  # a string of several lines
-    r'|"(?:log|message|msg|MESSAGE|line|text)"\s*:\s*"'
-)
+_STRINGS: Final = re.compile(r'\[\s*"')
 _FIGURE: Final = re.compile(r"^.*\S.*[\s=,]\d.*$", re.MULTILINE)
 _DECIMAL: Final = re.compile(r"^[^\n]*\d\.\d\d[^\n]*$", re.MULTILINE)
 _LINE_KEYS: Final = ("log", "message", "msg", "MESSAGE", "line", "text")
@@ -82,7 +78,7 @@ def without_html(text: str) -> str:
 
 def without_comments(text: str, rows: re.Pattern[str] | None) -> str:
     """Take `# ` off blocks of three lines or more that all begin so, and that hold one of the `rows` behind it (None: any)."""
-    if "#" not in text:
+    if "#" not in text or (rows is not None and not rows.search(text)):
         return text
     return _COMMENTED.sub(lambda m: _MARK.sub("", m[0]) if rows is None or rows.search(m[0]) else m[0], text)
 
@@ -98,7 +94,11 @@ def _may_be_html(text: str) -> bool:
 
 
 def _is_json_log(text: str) -> bool:
-    return text[:200].lstrip()[:1] in ("{", "[") and _JSON_LOG.search(text, 0, 20_000) is not None
+    """Cheap: a list of strings, a string of several lines, or an object of a line, near the beginning of a document."""
+    head = text[:20_000]
+    if head[:200].lstrip()[:1] not in ("{", "["):
+        return False
+    return "\\n" in head or any(f'"{key}"' in head for key in _LINE_KEYS) or _STRINGS.search(head) is not None
 
 
 def _blocks(value: object) -> Iterator[str]:

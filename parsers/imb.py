@@ -368,11 +368,16 @@ class _Reader:
         if len(row) < len(table.columns):
             table.cut = line
             return
-        if re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1]) and (not whole or table.decimals or table.first()):
+        two = words[-1][-3:-2] in (".", ",")
+        if (
+            not two
+            and re.fullmatch(r"\d+(?:[.,]\d?)?", words[-1])
+            and (not whole or table.decimals or table.first())
+        ):
             # IMB prints two decimals; of an integer one cannot tell whether it is whole.
             table.cut = line
             row.pop(table.columns[-1])
-        table.decimals = table.decimals or words[-1][-3:-2] in (".", ",")
+        table.decimals = table.decimals or two
         if any(value - value != 0 for value in row.values()):
             self.not_finite = True
         table.rows.append(row)

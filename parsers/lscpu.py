@@ -185,7 +185,7 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    return (is_captured(text) or "#" in text) and bool(
+    return (is_captured(text) or _COMMENTED.search(text) is not None) and bool(
         _RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED))
     )
 

@@ -65,6 +65,7 @@ _SHOW = re.compile(
     r"^\s*(policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred|interleavemask|interleavenode"
     r"|weighted interleave)[:=] *(.*?)\s*$"
 )
+_COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:available:|node )", re.MULTILINE)
 _ANY = re.compile("")  # no line of numactl's begins with "#"
 _COUNTERS = "numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
 _STAT_HEAD = re.compile(r"^\s+(node\d{1,9}(?:\s+node\d{1,9})*)" + _NOTE)
@@ -94,7 +95,7 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text) or _is_refusal(text):
         return True
-    return (is_captured(text) or "#" in text) and bool(
+    return (is_captured(text) or _COMMENTED.search(text) is not None) and bool(
         _RECOGNISE.search(clean(text, ranks=True, commented=_ANY))
     )
 
