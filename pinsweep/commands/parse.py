@@ -112,6 +112,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
     from collections.abc import Iterator
 
     from orchestrator.intake import Left, read, store
+    from reports import format as fmt
 
     left: list[Left] = []
     count = 0
@@ -134,7 +135,8 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
         click.echo("nothing was taken", err=True)
         return status
     before = f", {kept.known} were there already" if kept.known else ""
-    click.echo(f"{kept.added} runs out of {count} texts taken into {output}{before}", err=True)
+    taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count, 'text')}"
+    click.echo(f"{taken} taken into {output}{before}", err=True)
     if kept.added:
         path = shlex.quote(str(output))
         click.echo(f"next: pinsweep audit {path}, or pinsweep report {path} -o report.html", err=True)

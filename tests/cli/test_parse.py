@@ -61,7 +61,7 @@ def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     assert "skipped logs/README: not the output of a known tool" in done.stderr
-    assert "8 runs out of 8 texts taken into old.db" in done.stderr
+    assert "8 runs of 8 texts taken into old.db" in done.stderr
     assert sorted(cells(tmp_path / "old.db")) == [
         (f"node={node} threads={threads}", repeat)
         for node in ("n001", "n002")
@@ -90,10 +90,10 @@ def test_taking_in_again_adds_what_is_new(pinsweep: Cli, logs: Path, tmp_path: P
 
     again = pinsweep("parse", "logs", "-o", "old.db")
 
-    assert "4 runs out of 8 texts taken into old.db, 4 were there already" in again.stderr
+    assert "4 runs of 8 texts taken into old.db, 4 were there already" in again.stderr
     assert len(cells(tmp_path / "old.db")) == 8
     (logs / "n002" / "new.txt").write_text(stream(4, 4000.0))
-    assert "1 runs out of" in pinsweep("parse", "logs", "-o", "old.db").stderr
+    assert "1 run of 9 texts" in pinsweep("parse", "logs", "-o", "old.db").stderr
 
 
 def test_repeats_go_on_counting(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:
