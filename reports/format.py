@@ -154,7 +154,7 @@ def change(share: float | None) -> str:
 
 def seconds(value: float | None) -> str:
     """A duration for people: "0.42 s", "12.3 s", "3 min 20 s", "1 h 5 min"."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return NOTHING
     if value < 100:
         return f"{number(value)} s"

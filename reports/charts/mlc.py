@@ -374,15 +374,18 @@ def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, lis
     return notes, boxes
 
 
+MOST_DELAYS = 24
+
+
 def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
-    """Latency by delay and mix, one table a panel: at most ten delays, spread over those measured."""
+    """Latency by delay and mix, one table a panel: at most MOST_DELAYS, spread over those measured."""
     tables = []
     for of, curves in list(panels.items())[:2]:
         delays = sorted({row.delay for load in curves for row in load.rows})
         if len(delays) < 3 or len(curves) < 2:
             continue
-        step = (len(delays) - 1) / min(9, len(delays) - 1)
-        chosen = [delays[round(i * step)] for i in range(min(10, len(delays)))]
+        shown = min(MOST_DELAYS, len(delays))
+        chosen = [delays[round(i * (len(delays) - 1) / (shown - 1))] for i in range(shown)]
         values = [
             [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
             for delay in chosen

@@ -95,3 +95,7 @@ def test_a_bound_of_three_digits() -> None:
     assert fmt.number(4.5, 2, fmt.DOWN) == fmt.number(4.5, 2, fmt.UP) == "4.5"
     assert fmt.quantity(236.9e9, "B/s", 2, fmt.DOWN) == "230 GB/s"
     assert fmt.quantity(999.7, "ns", 3, fmt.UP) == "1.00 µs"
+
+
+def test_a_duration_without_end_is_none() -> None:
+    assert fmt.seconds(float("inf")) == fmt.seconds(float("nan")) == fmt.NOTHING
