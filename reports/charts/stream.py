@@ -116,14 +116,15 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         findings.scaling(name, {c.name: {int(t): s for t, s in c.points} for c in lines})
         for lines in sound.values()
     }
-    share = _dram_share(runs, largest_median)
+    measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
+    share = _dram_share(measured, largest_median)
     rest = common.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else f"{name} bandwidth over threads",
-        sub=f"{kernel.capitalize()}, {common.ran(runs, program_name)}; the best rate of a run."
+        sub=f"{kernel.capitalize()}, {common.ran(measured, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
         f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
         f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(lit, 'bandwidth')}{rest}",

@@ -135,3 +135,13 @@ def test_a_figure_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: 
     assert "2019 Update 6" in subs["PingPong"]
     assert "2018" not in subs["PingPong"]
     assert "2018 Update 1" in subs["PingPing"]
+
+
+def test_bandwidth_names_the_programs_whose_triad_is_drawn(make: Any, tmp_path: Path) -> None:
+    other = make.stream_text(10e3, 3).replace("5.10", "5.9")
+    other = "\n".join(line for line in other.split("\n") if not line.startswith("Triad"))
+    path = taken(tmp_path, {"a.out": make.stream_text(20e3, 2), "b.out": other})
+
+    (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert figure.sub.startswith("Triad, STREAM 5.10, one run a cell;")
