@@ -146,21 +146,25 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
     for curve in found:
         machine = curve.run.session.topology
         placed = {cpu for group in curve.run.placed for cpu in group.cpus}
-        limit: float | None = None
+        limit, said, short = 0.0, "", ""
         if machine is not None:
             limit = LINES_A_CORE * sum(
                 1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus)
             )
+            said = f"at most {fmt.number(limit)} can be waited for, {LINES_A_CORE} a core"
+            short = f"the cores can wait for {fmt.number(limit)}"
         elif machine_key(curve.run) in reads:
-            limit = 2 * reads[machine_key(curve.run)]
+            read = reads[machine_key(curve.run)]
+            limit = 2 * read
+            said = short = f"over twice the {fmt.number(read)} of its read-only curve"
         row = max(curve.rows, key=lambda r: r.bandwidth * r.latency)
         lines = derive.lines_in_flight(row.bandwidth, row.latency)
         if limit and lines > limit:
             yield Fault(
                 level="info", run=curve.run,
                 text=f"delay {row.delay}: {fmt.quantity(row.bandwidth, 'B/s')} × {fmt.quantity(row.latency, 'ns')} ÷ 64 B = "
-                f"{fmt.number(lines)} lines, at most {fmt.number(limit)} can be waited for",
-                title=f"{fmt.number(lines)} lines in flight, the cores can wait for {fmt.number(limit)}",
+                f"{fmt.number(lines)} lines, {said}",
+                title=f"{fmt.number(lines)} lines in flight, {short}",
             )  # fmt: skip
 
 

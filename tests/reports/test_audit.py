@@ -181,6 +181,10 @@ def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> 
     assert len(found(report_004, "M3")) == 8  # -W9, 7, 8, 6, each with two strides: non-temporal
     lines = [re.search(r"= (\d+) lines", text)[1] for _, text in found(report_004, "M4")]  # type: ignore[index]
     assert lines == ["170", "173"]
+    assert all(
+        text.endswith("lines, over twice the 56.8 of its read-only curve")
+        for _, text in found(report_004, "M4")
+    )  # no machine is recorded
 
 
 def test_seed_003(report_003: tuple[Finding, ...]) -> None:
