@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from parsers.measurement import whole
-from reports import derive, findings, labels, scales, vega
+from reports import derive, findings, labels, naming, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
 from reports.derive import Load, LoadedLatency, Spread
 from reports.frames import Results, Run
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
-from reports.naming import option_value, program_kind, program_name, stands_in
+from reports.naming import program_kind, program_name, stands_in
 from reports.readings import groups
 from reports.readings.mlc import entries, load_rows
 from reports.vega import Frame, Rows, Spec
@@ -511,10 +511,23 @@ class Idle:
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
 
+    @property
+    def name(self) -> str:
+        """ "Memory, idle"; of a buffer that was asked for "Idle latency", where it is not known to be larger than the caches."""
+        machines = [run.session.topology for run in self.runs if "b" in run.options]
+        caches = [machine.numbers().get("LLC", 0) if machine else 0 for machine in machines]
+        known = all(0 < cache < self.buffer < math.inf for cache in caches)
+        return "Memory, idle" if known else "Idle latency"
+
+
+def option_value(name: str, value: Any) -> str:  # noqa: ANN401
+    """Return an option in words; a buffer without a unit is one of KiB."""
+    return naming.option_value(name, f"{value} KiB" if name == "b" and str(value).isdecimal() else value)
+
 
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
-        name=f"Memory, idle, {idle.which}" if idle.which else "Memory, idle", group="memory",
+        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory",
         median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None,
     )  # fmt: skip
 
@@ -527,7 +540,7 @@ def _idle_number(found: Sequence[Idle]) -> KeyNumber:
     best = min(alike, key=lambda idle: idle.value.median)
     lowest = f"lowest of {len(alike)}" if len(alike) > 1 else ""
     context = "; ".join(filter(None, [best.which, lowest, best.said]))
-    return common.key_number("Memory, idle", best.value, "ns", context, 10, best.runs)
+    return common.key_number(best.name, best.value, "ns", context, 10, best.runs)
 
 
 def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:

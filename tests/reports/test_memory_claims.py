@@ -253,12 +253,28 @@ def test_buffers_of_several_sizes_are_several_numbers(make: Any, tmp_path: Path)
         maker.add("s", "mlc", options, idle_text(latency, mib), axes=("b",))
     path = maker.write()
 
-    number = key(path, "Memory, idle")
+    number = key(path, "Idle latency")  # no machine is known whose caches it would be larger than
     times = chapter(frames.load([path])).access_times
 
     assert (number.value, number.context) == ("307", "buffer 4 x L3; Intel MLC 3.9")
     assert sorted(time.median for time in times) == [3.4, 16.0, 307.0, 336.0]
-    assert "Memory, idle, buffer 16k" in {time.name for time in times}
+    assert "Idle latency, buffer 16k" in {time.name for time in times}
+
+
+def test_a_buffer_that_may_lie_in_a_cache_is_not_called_memory(make: Any, tmp_path: Path) -> None:
+    """A number without a unit is one of KiB."""
+    for machine, want in (
+        ("", "Idle latency"),
+        ("pack:1 numa:1 l3:1(size=33554432) core:4 pu:1", "Memory, idle"),
+    ):
+        maker = make.Maker(tmp_path / f"{want}.db")
+        maker.topology = machine or maker.topology
+        for size, latency in ((64, 2.9), (1_800_000, 75.8)):
+            text = idle_text(latency, size / 1024)
+            maker.add("s", "mlc", {"mode": "idle_latency", "b": size}, text, axes=("b",))
+        times = chapter(frames.load([maker.write()])).access_times
+
+        assert [t.name for t in times] == ["Idle latency, buffer 64 KiB", f"{want}, buffer 1800000 KiB"]
 
 
 def test_two_places_of_one_relation_are_two_numbers(make: Any, tmp_path: Path) -> None:
