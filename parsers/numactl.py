@@ -73,10 +73,10 @@ _STAT = re.compile(rf"^\s*({_COUNTERS})((?:\s+\d{{1,18}})+)" + _NOTE)
 _REFUSED = re.compile(r"^\s*(<[^<>\n]+> is invalid|libnuma: Warning: .*|numactl: .*|usage: numactl .*)$")
 _LIKE_ONE_OF_OURS = re.compile(r"^[^\w-]*(?:node +\d+|available:|\d+:(?:[ \t]+\d+)+)")
 _RECOGNISE = re.compile(
-    r"^\W*available: +\d+ nodes? *\(|^\W*node +\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
-    r"|^\W*node distances:[^\n]*\n\W*node(?:[ \t]+\d+)+\s"
-    r"|^\s*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
-    rf"|^\s+node\d[^\n]*\n\s*(?:{_COUNTERS})\s+\d",
+    r"^[^\w\n]*(?:available: +\d+ nodes? *\(|node +(?:\d+ +(?:cpus:|(?:size|free): +\d+ MB)"
+    r"|distances:[^\n]*\n[^\w\n]*node(?:[ \t]+\d+)+\s))"
+    r"|^[ \t]*policy: \w+[^\n]*\n\s*preferred node: |^No NUMA support available on this system"
+    rf"|^[ \t]+node\d[^\n]*\n\s*(?:{_COUNTERS})\s+\d",
     re.MULTILINE,
 )
 _FLAGS: Final[Mapping[str, str]] = {
