@@ -79,6 +79,7 @@ def continued(
     for run in {run.point.point_id: run for run in plan.runs}.values():
         found = [
             *_of_place(run, of_cell.get(run.point.point_id, ())),
+            *_of_mask(run, of_cell.get(run.point.point_id, ()), sessions, now),
             *_of_machine(run, tuple(of_sweep.get(run.sweep, {}).values()), now),
         ]
         label = ", ".join(dict.fromkeys(difference.label for difference in found))
@@ -124,6 +125,19 @@ def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]
         if gone or new:
             said = f"{run.sweep} {cell} ran {_with(gone, new)}, and would run {_with(new, gone)} now"
             found.append(Difference(said=said, label=_with(new, gone)))
+    return found
+
+
+def _of_mask(
+    run: PlannedRun, before: Sequence[Conditions], sessions: Mapping[int, Session], now: Setting
+) -> list[Difference]:
+    """Say on which CPUs a cell without a place was free to run, if these are others now."""
+    here = now.facts.get("cpus_allowed")
+    found = []
+    for there in {sessions[conditions.session].facts.get("cpus_allowed") for conditions in before}:
+        if not run.placement and here and there and here != there:
+            said = f"{run.sweep} {run.point.describe()} was free to run on CPUs {there}, and would be on {here} now"
+            found.append(Difference(said=said, label=f"free on CPUs {here}"))
     return found
 
 

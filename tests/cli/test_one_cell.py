@@ -115,6 +115,29 @@ def test_other_cpus_are_refused_or_begin_a_cell_of_their_own(pinsweep: Cli, tmp_
     assert "\n  no " in shown
 
 
+@TWO_CPUS
+def test_a_cell_without_a_place_is_of_the_cpus_that_it_was_free_to_run_on(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    text = "schema: 1\ntool: command\nfixed: {command: nproc, metrics: {cpus: {regex: '([0-9]+)'}}}\nrepeats: %d\n"
+    (tmp_path / "a.yaml").write_text(text % 1)
+    assert pinsweep("run", "a.yaml", "-o", "r.db").returncode == 0
+    (tmp_path / "a.yaml").write_text(text % 2)
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {CPUS[0]})
+    try:
+        refused = pinsweep("run", "a.yaml", "-o", "r.db")
+        anew = pinsweep("run", "a.yaml", "-o", "r.db", "--as-new")
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    back = pinsweep("run", "a.yaml", "-o", "r.db")
+
+    assert refused.returncode == 2
+    assert f"and would be on {CPUS[0]} now" in refused.stderr
+    assert anew.returncode == back.returncode == 0, anew.stderr + back.stderr
+    assert len(rows(tmp_path / "r.db", "SELECT DISTINCT point_id FROM run")) == 2
+
+
 @pytest.mark.parametrize(
     ("name", "then"),
     [
