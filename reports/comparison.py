@@ -20,6 +20,7 @@ from orchestrator.store import Session
 from orchestrator.yaml_nodes import nearest as nearest_word
 from parsers.errors import UserError
 from parsers.measurement import Direction
+from parsers.units import to_base
 from reports import fingerprint as prints
 from reports import format as fmt
 from reports import naming, numbers
@@ -480,11 +481,32 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
     missing: list[Unmatched] = []
     for pair in matching.pairs:
         left, right = (_found(cell, read) for cell in (pair.a, pair.b))
+        for metric, (unit, other) in _units_that_changed(pair.a, pair.b).items():
+            for found in (left, right):
+                for name in [name for name in found if name.metric == metric]:
+                    del found[name]
+            reason = f"not the same unit (A: {unit or 'none'}; B: {other or 'none'}): {metric}"
+            missing.append(Unmatched(side="B", sweep=pair.b.sweep, cell=pair.b.name, reason=reason))
         drafts += [_Draft(pair=pair, a=left[key], b=right[key]) for key in left if key in right]
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
     drafts += _curves(matching.pairs, read, ask.slo_ns)
     return _with_steps(_with_families(drafts)), missing
+
+
+def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
+    """Return the metrics that an experiment reads in another unit on each side: the reading was mended, not the machine."""
+    of_a, of_b = (cell.runs[0].point.options.get("metrics") or {} for cell in (a, b))
+    units = {
+        name: (str(of_a[name].get("unit", "")), str(of_b[name].get("unit", "")))
+        for name in of_a
+        if name in of_b
+    }
+    return {
+        name: (one, other)
+        for name, (one, other) in units.items()
+        if to_base(one)[0] != to_base(other)[0] and to_base(one)[1] == to_base(other)[1]
+    }
 
 
 def _found(cell: CellOfSide, read: _Read) -> _Found:

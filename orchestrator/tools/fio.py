@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Mapping
 from importlib import resources
@@ -124,6 +125,8 @@ _PER_DIRECTION = frozenset(
 )
 """Options of one value, or of one each for reads, writes and trims, with commas between."""
 
+_LIMITS: Final = {"iodepth": (1, math.inf), "rwmixread": (0, 100), "rwmixwrite": (0, 100)}
+
 _NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h|d)?")
 _TIME_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -184,6 +187,16 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
                     f"{text!r} is several numbers; a list of values has brackets and stands under `matrix`",
                 )
             )
+        elif kind == "int" and (text.startswith("-") or re.search(r"\.\d+(?:,|$)", text)):
+            found.append((name, f"{text!r} is not a whole number: fio would cut it, or go without it"))
+        elif (
+            (limits := _LIMITS.get(_canonical(name)))
+            and text.isdigit()
+            and not limits[0] <= int(text) <= limits[1]
+        ):
+            found.append((name, f"{text!r} is not in {limits[0]}..{limits[1]:g}"))
+        elif kind == "seconds" and re.search(r"\.\d+(?:us|ms|s)?$", text):
+            found.append((name, f"{text!r} has a fraction, which fio cuts: write whole numbers (700ms)"))
         elif kind == "seconds" and seconds(text) is None:
             found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
         elif any(sign in text for sign in "\n\0$`;#") and name != "filename":

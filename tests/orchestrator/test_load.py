@@ -312,6 +312,11 @@ order: listd
         (fio("matrix: {iodepth: [1, 2]}\nexclude: [{iodepth: 1..2}]"), "1:1: exclude: takes away every cell of the sweep"),
         (fio("matrix:\n  iodepth: 1,4,8"), '4:12: matrix.iodepth: \'1,4,8\' is one value | a list has brackets: [1, 4, 8]; if one value is meant: "1,4,8"'),
         (fio("matrix: {iodepth: 1,4}"), "3:21: matrix.4: fio has no option '4' | a list has brackets: [1, 4]"),
+        (fio("fixed:\n  runtime: 0.7"), "4:3: fixed.runtime: '0.7' has a fraction, which fio cuts: write whole numbers (700ms) | runtime: Stop workload when this amount of time has passed"),
+        (fio("fixed:\n  iodepth: 4.5"), "4:3: fixed.iodepth: '4.5' is not a whole number: fio would cut it, or go without it | iodepth: Number of IO buffers to keep in flight"),
+        (fio("fixed:\n  rate_iops: -3"), "4:3: fixed.rate_iops: '-3' is not a whole number: fio would cut it, or go without it | rate_iops: Limit IO used to this number of IO operations/sec"),
+        (fio("fixed:\n  rwmixread: 170"), "4:3: fixed.rwmixread: '170' is not in 0..100 | rwmixread: Percentage of mixed workload that is reads"),
+        (fio("fixed:\n  iodepth: 0"), "4:3: fixed.iodepth: '0' is not in 1..inf | iodepth: Number of IO buffers to keep in flight"),
         (fio("fixed:\n  iodepth: 1,4"), ("4:3: fixed.iodepth: '1,4' is several numbers; a list of values has brackets and stands under `matrix` | "
          "iodepth: Number of IO buffers to keep in flight")),
         ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),

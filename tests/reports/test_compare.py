@@ -531,6 +531,25 @@ def test_numbers_of_other_units_or_directions_are_not_compared(
     assert found.unmatched[0].reason == f"not the same unit or direction {said}"
 
 
+def test_a_unit_that_was_mended_is_no_regression(make: Any, tmp_path: Path) -> None:
+    """us, then ms, of a program that prints the same: both are times."""
+    sides = []
+    for name, unit in (("A", "us"), ("B", "ms")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        metrics = {
+            "took": {"regex": r"took ([\d.]+)", "unit": unit, "better": "lower"},
+            "rate": {"regex": r"rate ([\d.]+)", "better": "higher"},
+        }
+        for took in ("12.1", "12.2", "12.4"):
+            maker.add("s", "command", {"command": "x", "metrics": metrics, "n": 1}, f"took {took}\nrate 5{took}\n", axes=("n",))  # fmt: skip
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [row.name for row in found.rows] == ["s, n=1: rate"]
+    assert [u.reason for u in found.unmatched] == ["not the same unit (A: us; B: ms): took"]
+
+
 def test_two_units_of_one_metric_are_two_families(make: Any, tmp_path: Path) -> None:
     sides = []
     for name in ("A", "B"):
