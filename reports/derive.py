@@ -468,7 +468,7 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
     """
     counts: dict[int, int] = {}
     for bucket in buckets:
-        index = math.floor(math.log10(max(bucket.middle, 1e-3)) * per_decade + 1e-9)
+        index = _log_index(bucket, per_decade)
         counts[index] = counts.get(index, 0) + bucket.n
     return [
         Bucket(10 ** (i / per_decade), 10 ** ((i + 1) / per_decade), n)
@@ -477,8 +477,13 @@ def merge(buckets: Sequence[Bucket], per_decade: int = 24) -> list[Bucket]:
     ]
 
 
+def _log_index(bucket: Bucket, per_decade: int) -> int:
+    """Return into which logarithmic bucket this one goes: `i` begins at 10^(i/per_decade)."""
+    return math.floor(math.log10(max(bucket.middle, 1e-3)) * per_decade + 1e-9)
+
+
 class Mode(NamedTuple):
-    """A peak of a distribution: its median, and the share of all samples that lie in it."""
+    """A peak of a distribution: the median of its samples, and the share of all samples that lie in it."""
 
     at: float  # ns
     share: float
@@ -524,7 +529,13 @@ def modes(
             break
         _, i = max(joins)
         spans[i : i + 2] = [range(spans[i].start, spans[i + 1].stop)]
-    return [_mode(heights, span, index[0], per_decade, total) for span in spans]
+    edges = [[10 ** ((i + index[0]) / per_decade) for i in (span.start, span.stop)] for span in spans]
+    own: list[list[Bucket]] = [[] for _ in spans]
+    place = {i + index[0]: of for of, span in zip(own, spans, strict=True) for i in span}
+    for bucket in buckets:
+        if bucket.n:
+            place[_log_index(bucket, per_decade)].append(bucket)
+    return [_mode(of, low, high, total) for of, (low, high) in zip(own, edges, strict=True)]
 
 
 def _spans(heights: Sequence[int]) -> list[range]:
@@ -548,14 +559,7 @@ def _one(heights: Sequence[int], a: range, b: range) -> bool:
     return valley > lower / 2
 
 
-def _mode(heights: Sequence[int], span: range, first: int, per_decade: int, total: int) -> Mode:
-    mass = sum(heights[span.start : span.stop])
-    seen = 0
-    middle = span.start
-    for i in span:
-        seen += heights[i]
-        if seen * 2 >= mass:
-            middle = i
-            break
-    edge = [10 ** ((i + first) / per_decade) for i in (span.start, middle + 0.5, span.stop)]
-    return Mode(edge[1], mass / total, edge[0], edge[2])
+def _mode(own: Sequence[Bucket], low: float, high: float, total: int) -> Mode:
+    """Return the mode from `low` to `high` that some of the buckets lie in, with the median of their samples."""
+    middle = quantile(own, 0.5) or 0.0
+    return Mode(min(max(middle, low), high), sum(b.n for b in own) / total, low, high)

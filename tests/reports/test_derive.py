@@ -265,6 +265,15 @@ def test_modes_are_peaks_with_their_mass() -> None:
     assert derive.modes([]) == []
 
 
+def test_a_mode_has_the_median_of_its_own_samples() -> None:
+    """Of the tool's own buckets, not of the wider ones that peaks are looked for in."""
+    found = derive.modes(
+        [Bucket(42, 42.4, 700), Bucket(42.4, 43, 400), Bucket(69, 70, 4000), Bucket(70, 70.2, 5000)]
+    )
+
+    assert [m.at for m in found] == [pytest.approx(42.2), pytest.approx(70.1)]
+
+
 def test_a_coarse_clock_makes_no_modes() -> None:
     ticks = [Bucket(20, 20.3, 6000), Bucket(30, 30.4, 9000), Bucket(40, 40.6, 5000)]  # a clock of 10 ns
 
