@@ -370,12 +370,13 @@ def page_cache(results: Results) -> Iterator[Fault]:
         for direction, own in fio.directions(run).items():
             if not all(_is_buffered(run, job) for job in own):
                 continue
-            took = [time for job in own if (time := _took(run, job)) is not None]
+            timed = [(time, job) for job in own if (time := _took(run, job)) is not None]
+            took = [time for time, _ in timed]
             deep = [job for job in own if fio.engine(run, job) == "libaio" and _depth(run, job) > 1]
             level: Level = "warn"
             text = f"direct=0, {direction}"
             if took:
-                text += f" takes {fmt.quantity(min(took), 'ns')}"
+                text += f" takes {fmt.quantity(_over_ios(timed), 'ns')}"
             if deep:
                 level = "error"
                 text += f": libaio waits for each I/O, iodepth={_depth(run, deep[0])} has no effect"
@@ -414,6 +415,12 @@ def _took(run: Run, job: Job) -> float | None:
     alone = alone and not _sections_untold(run)
     each = processes / job.iops * 1e9 if alone and processes and job.iops else None
     return min((t for t in (latency, each) if t is not None), default=None)
+
+
+def _over_ios(timed: Sequence[tuple[float, Job]]) -> float:
+    """Return the mean time (ns) of the I/Os of all these jobs, as the page has it."""
+    weights = [job.ios if all(j.ios for _, j in timed) else job.iops for _, job in timed]
+    return statistics.fmean([time for time, _ in timed], [w or 0.0 for w in weights])
 
 
 @check("F8", "warn")

@@ -692,6 +692,19 @@ def test_what_goes_through_the_page_cache_is_said_whatever_it_took(make: Any, tm
     )
 
 
+def test_the_page_cache_took_what_all_jobs_of_the_cell_took(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    slow = json.loads(make.fio_text({"read": (9e3, 100.0)}, bs="4k", rw="randread", iodepth=1))
+    document["jobs"] += slow["jobs"]
+    for job in document["jobs"]:
+        job["job options"] |= {"direct": "0", "ioengine": "psync"}
+    options = {"rw": "randread", "bs": "4k", "iodepth": 1, "ioengine": "psync", "direct": False}
+    path = make.Maker(tmp_path / "a.db").add("s", "fio", options, json.dumps(document)).write()
+
+    ((_, text),) = found(findings(path), "F7", "warn")
+    assert text.startswith("direct=0, read takes 95.0 µs through")
+
+
 def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, tmp_path: Path) -> None:
     text = make.fio_text({"read": (46e3, 172.0)}, bs="4k", rw="randread", iodepth=4)
     assert found(heard(tmp_path, text), "F1", "error")
