@@ -206,8 +206,8 @@ class Results:
 
     @property
     def texts(self) -> int:
-        """How many captured texts there are; each part of one counts."""
-        return len({(run.file, run.record.capture.file) for run in self.runs if run.record.capture})
+        """How many captured texts there are; one may hold several runs."""
+        return len({(run.file, text) for run, text in texts_of(self.runs).items()})
 
     @property
     def taken_in(self) -> str:
@@ -467,6 +467,24 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
 
 def _cell(run: Run) -> tuple[str, str]:
     return run.file, run.record.point_id
+
+
+def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
+    """Return captured run → the name of the text that it is read from: the one named at its intake that its own name, which says the
+    part of it, too, begins with."""
+    named: dict[tuple[str, int], frozenset[str]] = {}
+    found = {}
+    for run in runs:
+        if run.record.capture is None:
+            continue
+        at = run.file, run.session.session
+        if at not in named:
+            named[at] = frozenset(run.session.argv)
+        text = own = run.record.capture.file
+        while text not in named[at] and text:
+            text = text.rpartition(", ")[0]
+        found[run] = text or own
+    return found
 
 
 def _key(run: Run) -> tuple[str, str, int]:

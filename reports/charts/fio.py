@@ -16,7 +16,7 @@ from reports.charts import _common as common
 from reports.charts import _tails
 from reports.charts._common import Curve
 from reports.charts._tails import Distribution
-from reports.frames import Results, Run
+from reports.frames import Results, Run, texts_of
 from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
 from reports.naming import block, option_value, program_name
@@ -92,7 +92,7 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
         iodepth=pd.array(list(map(_depth, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
         kind=list(map(_kind, run, direction)), verify=list(map(is_verify, run, direction)),
         cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
-        busy=run.map(utilisation).astype(float),
+        busy=run.map(_utilisations(runs)).astype(float),
     )  # fmt: skip
     which = found["which"] if both else [""] * len(found)
     names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
@@ -108,6 +108,18 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 _RANKED = ["order", "kind", "verify", "direction", "which"]
+
+
+def _utilisations(runs: Sequence[Run]) -> dict[Run, float | None]:
+    """Return run → share of the time in which its busiest disk had an I/O; None of groups of jobs whose text tells only that of all."""
+    texts = texts_of(runs)
+
+    def whole_text(run: Run) -> tuple[object, ...]:
+        reading = run.record.capture.reading if run.record.capture else {}
+        return (run.file, texts[run], reading.get("document")) if "group" in reading else (run,)
+
+    together = group_by(runs, whole_text).values()
+    return {run: utilisation(run) if len(same) == 1 else None for same in together for run in same}
 
 
 def _depth(run: Run, direction: str = "") -> int | None:

@@ -262,6 +262,30 @@ def test_a_mix_that_a_text_does_not_tell_is_not_one_half(tmp_path: Path) -> None
     assert "The share of reads in the mix is not said." in figure.sub
 
 
+def groups_of_jobs(tmp_path: Path) -> Path:
+    """Two jobs, one after the other, and the disk's share of time busy over both."""
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    document["jobs"][1]["groupid"] = 1
+    document["disk_util"] = [{"name": "nvme0n1", "read_ios": 1, "write_ios": 0, "read_ticks": 1, "write_ticks": 0, "in_queue": 1, "util": 76.2}]  # fmt: skip
+    (tmp_path / "groups.json").write_text(json.dumps(document))
+    return taken(tmp_path / "groups.json", tmp_path)
+
+
+def test_the_utilisation_of_a_whole_text_is_that_of_no_group(tmp_path: Path) -> None:
+    figure, *_ = figures(groups_of_jobs(tmp_path), "fio")
+
+    assert all("Utilisation" not in table.columns for table in (*figure.tables, *figure.numbers))
+
+
+def test_two_groups_of_one_text_are_one_text(tmp_path: Path) -> None:
+    path = groups_of_jobs(tmp_path)
+    built = page.build(frames.load([path]))
+
+    assert len(built.runs) == 2
+    assert built.sentence == "1 text taken in, its host unknown."
+    assert "1 text taken in, its host unknown" in terminal.show_result(path)
+
+
 def test_mixes_that_rwmixwrite_tells_apart_are_two(make: Any, tmp_path: Path) -> None:
     cells = []
     for share in (10, 90):
