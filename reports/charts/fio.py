@@ -162,9 +162,10 @@ def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
 
 
 def _share(run: Run) -> str:
-    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ."""
+    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ. fio's own half is said of what
+    pinsweep ran: the options that a captured text prints may be those of one of its jobs."""
     reads, writes = ({whole(v) for v in given(run, name) - {None}} for name in ("rwmixread", "rwmixwrite"))
-    if not reads and not writes and tells_options(run):
+    if not reads and not writes and not run.captured:
         return " 50:50"
     shares = reads | {100 - share for share in writes if share is not None}
     share = shares.pop() if len(shares) == 1 else None

@@ -262,6 +262,16 @@ def test_a_mix_that_a_text_does_not_tell_is_not_one_half(tmp_path: Path) -> None
     assert "The share of reads in the mix is not said." in figure.sub
 
 
+def test_a_mix_of_a_captured_document_is_not_taken_for_the_default(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (7662.0, 90.0), "write": (39340.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
+    (tmp_path / "mix.json").write_text(text)
+
+    figure, *_ = figures(taken(tmp_path / "mix.json", tmp_path), "fio")
+
+    assert [key.name for key in figure.key] == ["rw, reads", "rw, writes"]
+    assert "The share of reads in the mix is not said." in figure.sub
+
+
 def groups_of_jobs(tmp_path: Path) -> Path:
     """Two jobs, one after the other, and the disk's share of time busy over both."""
     document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
