@@ -648,6 +648,7 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     depth, jobs = _known(best["iodepth"]), _known(best["processes"])
     context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
+    context += [f"source {of['source']}"] if (of := dict(best["panel"])).get("source") else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
     return [

@@ -400,6 +400,23 @@ def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
     )
 
 
+def test_a_key_number_names_the_text_that_gives_it(make: Any, tmp_path: Path) -> None:
+    for name, iops in (("slow", 1e4), ("quick", 2e4)):
+        text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
+        (tmp_path / f"{name}.json").write_text(text)
+    path = tmp_path / "a.db"
+    assert (
+        CliRunner().invoke(cli, ["parse", *map(str, tmp_path.glob("*.json")), "-o", str(path)]).exit_code == 0
+    )
+
+    (key,) = page.build(frames.load([path])).key_numbers
+
+    assert (key.value, key.context) == (
+        "20.0",
+        "randread, iodepth 1, source quick.json, mean latency 90.0 µs",
+    )
+
+
 def test_reads_in_order_and_at_random_have_names_of_their_own(make: Any, tmp_path: Path) -> None:
     """Both were "read" beside the tails, and one curve took the other's place."""
     document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
