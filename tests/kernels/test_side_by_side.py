@@ -103,5 +103,5 @@ def compared(pinsweep: Cli, tool: str, theirs: Path, ours: Path, official: str) 
     assert done.returncode == 0, done.stderr
     assert official in words(page)
     assert OURS[tool] in words(page)
-    assert f"Stand-in for {official.rsplit(' ', 1)[0]}" in words(page)
+    assert f"Numbers from {OURS[tool]}" in words(page)
     assert "--across-programs" in verdict.stdout + verdict.stderr
