@@ -113,13 +113,16 @@ class Point:
         return hashlib.sha256(canonical_json(self.canonical()).encode()).hexdigest()[:16]
 
     def labels(self) -> dict[str, Any]:
-        """Return the axes' values of this cell, in order: what tells it from its siblings."""
-        values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
-        return {axis: values[axis] for axis in self.axes if values.get(axis) is not None}
+        """Return the axes' values of this cell, in order: what tells it from its siblings. A list that is one value is a text: "1k,4k"."""
+        return {axis: _listed(value) if isinstance(value, tuple) else value for axis, value in self._axes()}
 
     def describe(self) -> str:
         """Return `iodepth=4 bs=4k place=local`, for people."""
-        return " ".join(f"{k}={_short(v)}" for k, v in self.labels().items()) or "(one cell)"
+        return " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or "(one cell)"
+
+    def _axes(self) -> list[tuple[str, Any]]:
+        values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
+        return [(axis, values[axis]) for axis in self.axes if values.get(axis) is not None]
 
 
 def canonical_json(value: Any) -> str:  # noqa: ANN401
@@ -129,8 +132,12 @@ def canonical_json(value: Any) -> str:  # noqa: ANN401
 
 def _short(value: Value) -> str:
     if isinstance(value, tuple):
-        return f"{value[0]}..{value[-1]}" if len(value) > 3 else ",".join(map(str, value))
+        return f"{value[0]}..{value[-1]}" if len(value) > 3 else _listed(value)
     return str(value)
+
+
+def _listed(value: tuple[Any, ...]) -> str:
+    return ",".join(map(str, value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

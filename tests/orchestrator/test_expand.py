@@ -183,7 +183,7 @@ def test_excluding_an_inner_axis_names_the_whole_of_it() -> None:
         ),  # fio's own per cent, not ours
         ("fio", "bs", "4k..64k x4", ["4k", "16k", "64k"]),
         ("fio", "filename", "[../data, memory]", ["../data", "memory"]),
-        ("fio", "rate", "[10m, 1.5]", ["10m", 1.5]),
+        ("fio", "rate", "[10m, 15]", ["10m", 15]),
         ("stream", "array_size", "[4 x LLC, 0.5 x L2, 512M, auto]", ["128M", "512k", "512M", "auto"]),
         ("imb", "np", "[2, 50%]", [2, 10]),
         ("imb", "time", "[1, 1.5]", [1, 1.5]),
@@ -207,7 +207,7 @@ def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
     ("sweep", "axis", "spellings", "value"),
     [
         ("tool: fio", "iodepth", ["4", "'4'"], 4),
-        ("tool: fio", "rate_iops", ["1.5", "'1.5'"], 1.5),
+        ("tool: fio", "rate_iops", ["15", "'15'"], 15),
         ("tool: fio", "direct", ["1", "on", "true"], True),
         ("tool: fio", "rw", ["read", "'read'"], "read"),
         ("tool: mlc\nfixed: {mode: loaded_latency}", "t", ["2", "2.0", "2s", "2000 ms", "'2'"], 2),
