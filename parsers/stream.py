@@ -152,10 +152,21 @@ class _Run:
 
 _TABLE = 'its table is read by: pinsweep parse table FILE --tool stream --columns "{}kernel, bandwidth[MB/s], -, -, -"'
 
+
+def _sections(parsed: Parsed) -> list[dict[str, int]]:
+    """HPCC runs STREAM twice, in all processes and in one: two cells."""
+    runs = list(parsed.tables["runs"].records())
+    names = {str(run.get("program")) for run in runs}
+    several = len(names) == len(runs) > 1 and all(name.startswith("HPCC ") for name in names)
+    return [{"section": number} for number in range(1, len(runs) + 1)] if several else [{}]
+
+
 TAKEN: Final = Taken(
     begins=(r"^-{20,}\s*\n(?=(?:STREAM version|pinsweep stream))", r"^Function +(?:Best )?Rate"),
     program=r"\bstream\w*\b",
-    tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages")},
+    tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages", "section")},
+    parts=_sections,
+    part_name=lambda parsed: str(parsed.facts.get("program")),
     table_labels={"": {"kernel": "triad"}},
     typed=lambda command: (
         {"threads": int(m[1])} if (m := re.search(r"\bOMP_NUM_THREADS=(\d{1,6})\b", command)) else {}
@@ -188,8 +199,8 @@ def recognise(text: str) -> bool:
     return bool(_RECOGNISE.search(clean(text, ranks=True, commented=_COMMENTED)))
 
 
-def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
-    """Read every run in the text. Lines of several MPI ranks (`mpirun -l`, `srun -l`) are taken apart first.
+def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
+    """Read every run in the text, or the one that `section` in the context counts to. Lines of several MPI ranks (`mpirun -l`, `srun -l`) are taken apart first.
 
     Raises ParseError if the text has neither a banner nor a table of STREAM.
     """
@@ -209,7 +220,8 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             f"saw {first_line(text)}",
             "a table without its head has no unit: add the head, or name the tool that printed this",
         )
-    return _parsed(runs, unread)
+    section = context.get("section")
+    return _parsed(runs, unread, section if isinstance(section, int) else None)
 
 
 class _Reader:
@@ -433,10 +445,12 @@ def _flag(run: _Run) -> None:
     run.flags |= {name for name, holds in conditions.items() if holds}
 
 
-def _parsed(runs: list[_Run], unread: list[str]) -> Parsed:
+def _parsed(runs: list[_Run], unread: list[str], section: int | None) -> Parsed:
+    """section: of HPCC the run that is asked for, from 1."""
     figures: list[tuple[tuple[Cell, ...], str, float]] = []
     rows: list[tuple[Cell, ...]] = []
-    for index, run in enumerate(runs, 1):
+    chosen = [(index, run) for index, run in enumerate(runs, 1) if section in (None, index)]
+    for index, run in chosen:
         for kernel, cells in run.rows.items():
             for metric, (word, factor) in cells.items():
                 value = scaled(word, factor)
@@ -459,6 +473,16 @@ def _parsed(runs: list[_Run], unread: list[str]) -> Parsed:
             "measurements": measurements(LABELS, METRICS, figures),
             "runs": Table(columns=_RUN_COLUMNS, rows=tuple(rows)),
         },
-        flags=collected(_FLAGS, [run.flags for run in runs], {"unread": unread}),
-        facts=agreed(_RUN_COLUMNS, rows, but=("run", "heading", "flags")),
+        flags=collected(_FLAGS, [run.flags for _, run in chosen], {"unread": unread}),
+        facts=agreed(_RUN_COLUMNS, rows, but=("run", "heading", "flags"))
+        | _suite([run for _, run in chosen]),
     )
+
+
+def _suite(runs: list[_Run]) -> dict[str, Cell]:
+    """Return the facts of runs that a suite made, whose version is not STREAM's: which suite, and which of its sections."""
+    programs = {run.program or "" for run in runs}
+    if not programs or not all(name.startswith("HPCC ") for name in programs):
+        return {}
+    sections = [name.removeprefix("HPCC ") for name in programs]
+    return {"suite": "HPCC", "section": sections[0] if len(sections) == 1 else None}

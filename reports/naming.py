@@ -43,6 +43,8 @@ def _name(run: Run) -> str:
     version = run.version
     for prefix in (program, known, "v", "-"):
         version = version.removeprefix(prefix).strip()
+    if suite := facts.get("suite"):  # whose version it is
+        known = f"{known} of {suite}"
     return f"{known} {version}".strip()
 
 

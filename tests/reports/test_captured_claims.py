@@ -145,3 +145,20 @@ def test_bandwidth_names_the_programs_whose_triad_is_drawn(make: Any, tmp_path: 
     (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
 
     assert figure.sub.startswith("Triad, STREAM 5.10, one run a cell;")
+
+
+def test_the_two_parts_of_a_suite_are_two_named_cells(tmp_path: Path) -> None:
+    """Single and Star are no repeats of one another, and the version is that of the suite."""
+    text = "This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\n" + "".join(
+        f"{part}STREAM_{kernel}={rate}\n"
+        for part, rate in (("Star", 20.5), ("Single", 24.7))
+        for kernel in ("Copy", "Scale", "Add", "Triad")
+    )
+    path = taken(tmp_path, {"hpccoutf.txt": text})
+
+    (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
+    shown = terminal.show_result(path)
+
+    assert {p.title for p in figure.panels} == {"section StarSTREAM", "section SingleSTREAM"}
+    assert figure.sub.startswith("Triad, STREAM of HPCC 1.5.0, one run a cell;")
+    assert all(words in shown for words in ("StarSTREAM", "SingleSTREAM", "20.5 GB/s", "24.7 GB/s"))
