@@ -82,6 +82,7 @@ class LoadedLatency:
     )  # False: the load never doubled it, `at_double` is then the peak; None: in some repeats only
     collapse: float | None  # bandwidth at delay 0 ÷ peak
     at_half_more: float  # B/s: the most at a latency of at most 1.5 × unloaded
+    reached_half_more: bool | None  # as `reached_double`, of 1.5 ×
 
 
 UNDERCUT = 1.08
@@ -103,7 +104,7 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
                at_half_more at 1.5 ×
     collapse   bandwidth at delay 0 ÷ peak: below 1 where more load moves fewer bytes
 
-    The latency has doubled where a row that moves half of the peak, or one under more load, is slower than 2 × unloaded.
+    The latency has doubled (and reached 1.5 ×) where a row that moves half of the peak, or one under more load, is slower than that.
 
     Source: measurement guide, 6. A knee by the largest distance from the chord lands on the peak in two of ten real
     tables: it is not derived.
@@ -126,6 +127,7 @@ def loaded_latency(rows: Sequence[Load]) -> LoadedLatency:
         at_double=bandwidth_within(ordered, 2 * unloaded) or 0.0,
         at_half_more=bandwidth_within(ordered, 1.5 * unloaded) or 0.0,
         reached_double=any(r.latency > 2 * unloaded for r in ordered[half:]),
+        reached_half_more=any(r.latency > 1.5 * unloaded for r in ordered[half:]),
         collapse=full[0] / peak.bandwidth if full and peak.bandwidth else None,
     )
 
@@ -136,7 +138,9 @@ def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
     def median(of: Callable[[LoadedLatency], float]) -> float:
         return statistics.median(map(of, runs))
 
-    doubled = {run.reached_double for run in runs}
+    doubled, half_more = (
+        {getattr(run, of) for run in runs} for of in ("reached_double", "reached_half_more")
+    )
     collapses = [run.collapse for run in runs if run.collapse is not None]
     return LoadedLatency(
         rows=min(run.rows for run in runs),
@@ -150,6 +154,7 @@ def over_repeats(runs: Sequence[LoadedLatency]) -> LoadedLatency:
         at_double=median(lambda r: r.at_double),
         at_half_more=median(lambda r: r.at_half_more),
         reached_double=doubled.pop() if len(doubled) == 1 else None,
+        reached_half_more=half_more.pop() if len(half_more) == 1 else None,
         collapse=statistics.median(collapses) if collapses else None,
     )
 

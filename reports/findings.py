@@ -57,8 +57,8 @@ def matrix(
     """Say "Idle latency: other nodes’ memory is at 1.71 × the own", "… at 1.21 to 1.23 × the own (same package), 2.3 × (another
     package)". With one node, or where a node's difference is within noise, the subject alone.
 
-    pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. All are within what
-    is said, whatever the panel.
+    pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
+    the highest ratio are said, whatever the panel.
     """
     if not any(pairs.values()):
         return title
@@ -67,9 +67,8 @@ def matrix(
     said: list[str] = []
     for far, same in pairs.items():
         ratios = [other.median / own.median for own, other in same]
-        low, high = fmt.number(min(ratios), rounding=fmt.DOWN), fmt.number(max(ratios), rounding=fmt.UP)
-        near = fmt.number(min(ratios))
-        ratio = near if near == fmt.number(max(ratios)) else f"{low} to {high}"
+        low, high = fmt.number(min(ratios)), fmt.number(max(ratios))
+        ratio = low if low == high else f"{low} to {high}"
         said.append(f"{ratio} ×{'' if said else ' the own'}{f' ({far})' if far else ''}")
     return f"{title}: {others} is at {', '.join(said)}"
 

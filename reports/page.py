@@ -99,6 +99,7 @@ class Page:
     places: tuple[places.HostPlaces, ...] = ()
     runs: tuple[RunRow, ...] = ()
     started: int = 0  # runs in all; more than rows where these are of cells
+    drawn: bool = True  # False: runs gave numbers, and no figure is of them
     about: str = ""
     comparison: Delta | None = None  # its verdict is then the page's sentence
     lead: str = "Every process that was started, in order."
@@ -116,6 +117,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
     key_numbers = comparison.key_numbers if comparison else [_of_hosts(n, len(hosts)) for n in numbers[:6]]
+    sections = tuple(_sections(results, chapters))
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results),
@@ -123,7 +125,8 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
-        sections=tuple(_sections(results, chapters)),
+        sections=sections,
+        drawn=bool(sections) or not results.tools,
         places=places.of_hosts(results),
         methods=tuple(_methods(results)),
         runs=tuple(_run_rows(results)),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parsers import imb
 from reports import derive, findings, labels, scales, vega
 from reports import format as fmt
 from reports.charts import _common as common
@@ -49,6 +50,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
             if benchmark == "PingPong":
                 key_numbers += _key_numbers(of, panels)
                 times += _access_times(of, panels)
+        figures += _tables(sweep, members)
     return Chapter(
         tool=tool,
         figures=tuple(figures),
@@ -89,8 +91,24 @@ Panels = dict[common.Facet, list[Line]]
 def curves(runs: Sequence[Run]) -> dict[str, Panels]:
     """Return benchmark → panel → curves of time (ns) over message size (B), one curve a place.
 
-    The time is the figure that stands for its line everywhere (`numbers.imb.stands_for`); lines without such a time are not drawn.
+    The time is the figure that stands for its line everywhere (`numbers.imb.stands_for`); lines without such a time are not drawn
+    (`_tables`).
     """
+    found = _lines(runs).dropna(subset=["time", "message_size"]).drop_duplicates(_KEY)
+    benchmarks: dict[str, Panels] = {}
+    for (benchmark, of), own in groups(found, ["benchmark", "panel"]):
+        lines = [_line(name, line) for (name,), line in groups(own, ["line"])]
+        benchmarks.setdefault(benchmark, {})[of] = sorted(lines, key=lambda c: c.points[0][1].median)
+    return benchmarks
+
+
+_KEY = ["run", "benchmark", "nprocs", "mode", "group", "message_size"]
+"""What tells a line from all others: of one that comes twice the first counts."""
+
+
+def _lines(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the lines of all tables with `statistic` (which figure stands for it, "" of none), `time` (ns, where that is one),
+    `panel` (a Facet), and `line`: what tells it from the others of its benchmark and panel."""
     import pandas as pd
 
     names = common.facet_names(runs, within=("place", "benchmark"))
@@ -101,19 +119,58 @@ def curves(runs: Sequence[Run]) -> dict[str, Panels]:
     ]
     found = timings.frame(runs).assign(statistic=leads, line=lambda f: f["run"].map(_place))
     found["time"] = pd.Series(times, index=found.index, dtype=float)
-    found = found.dropna(subset=["time", "message_size"])
-    found = found.drop_duplicates(["run", "benchmark", "nprocs", "mode", "group", "message_size"])
     found["panel"] = found["run"].map(lambda r: common.facet(r, names))
     ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
     found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
         told = found[label].notna()
         found.loc[told, "line"] += word + found[label][told].astype(str).str.lower()
-    benchmarks: dict[str, Panels] = {}
-    for (benchmark, of), own in groups(found, ["benchmark", "panel"]):
-        lines = [_line(name, line) for (name,), line in groups(own, ["line"])]
-        benchmarks.setdefault(benchmark, {})[of] = sorted(lines, key=lambda c: c.points[0][1].median)
-    return benchmarks
+    return found
+
+
+MOST_ROWS = 32
+"""A longer table is closed."""
+
+
+def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
+    """Return a table for each benchmark with lines that are not drawn: of Uniband, which has no time, or Barrier, which has no size."""
+    import pandas as pd
+
+    found = _lines(runs)
+    undrawn = (found["time"].isna() | found["message_size"].isna()) & (found["statistic"] != "")
+    found = found[undrawn].drop_duplicates(_KEY)
+    figures = []
+    for (benchmark,), own in groups(found, ["benchmark"]):
+        names = {*own["statistic"], "bandwidth", "message_rate"}
+        metrics = [name for name in imb.METRICS if name in names and own[name].notna().any()]
+        of = {name: fmt.scale_to_largest(own[name].dropna(), imb.METRICS[name].unit) for name in metrics}
+        rows = []
+        for (where, line, size), same in groups(own, ["panel", "line", "message_size"]):
+            name = ", ".join(filter(None, [line, common.facet_title(where, option_value)]))
+            known = [(of[name], same[name].dropna()) for name in metrics]
+            texts = (common.spread_text(derive.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
+            rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
+        columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
+        table = Table(columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))))
+        figures.append(
+            Figure(
+                id=f"imb-{benchmark}-{sweep}-table",
+                of=sweep,
+                sweep=runs[0].sweep_title,
+                title=f"{benchmark}: {fmt.words(_metric(name).lower() for name in metrics)}",
+                sub=f"IMB {benchmark}, {common.ran(list(dict.fromkeys(own['run'])), program_name)}.",
+                tables=(table,) if len(rows) <= MOST_ROWS else (),
+                numbers=(table,) if len(rows) > MOST_ROWS else (),
+                half=True,
+            )
+        )
+    return figures
+
+
+def _metric(name: str) -> str:
+    """Return the name of a figure for people: "Time, slowest rank", "Message rate"."""
+    whose = STATISTICS.get(name)
+    return f"Time, {whose}" if whose else name.replace("_", " ").capitalize()
 
 
 def _place(run: Run) -> str:

@@ -89,6 +89,7 @@ class LoadCurve:
     traffic: str
     rows: tuple[Row, ...]
     runs: tuple[LoadedLatency, ...]  # what each repeat offers
+    cell: tuple[Run, ...]  # whose rows these are
 
     @property
     def offers(self) -> LoadedLatency:
@@ -137,11 +138,13 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
             figures += _loaded_figures(sweep, loaded, loads(loaded))
         for same in group_by(loaded, program_kind).values():
             own = loads(same)
-            key_numbers.append(_peak_number(same, own))
-            floors += _floors(same, own)
+            key_numbers.append(_peak_number(own))
+            floors += _floors(own)
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
+        if others := _others_figure(sweep, members):
+            figures.append(others)
     idle = _idle_latencies(runs) or floors
     if idle:
         key_numbers.append(_idle_number(idle))
@@ -182,7 +185,12 @@ def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
         list(map(Load, own["delay"].tolist(), own["latency"].tolist(), own["bandwidth"].tolist()))
         for _, own in groups(found, ["where", "repeat"])  # of delays that are cells a run each
     )
-    return LoadCurve(traffic=traffic, rows=tuple(rows), runs=tuple(map(derive.loaded_latency, loads)))
+    return LoadCurve(
+        traffic=traffic,
+        rows=tuple(rows),
+        runs=tuple(map(derive.loaded_latency, loads)),
+        cell=tuple(dict.fromkeys(found["run"])),
+    )
 
 
 def _colours(n: int) -> tuple[str, ...]:
@@ -447,11 +455,15 @@ def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale)
 def _floor_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
     """Return the floor, and the bandwidth within twice of it."""
     floor = fmt.number(offers.unloaded)
-    double = scale.number(offers.at_double, rounding=fmt.NEAREST if offers.reached_double else fmt.DOWN)
     return (
         floor if offers.enough_idle_rows else f"{floor} *",
-        double if offers.reached_double else f"≥ {double}",
+        _within(offers.at_double, scale, reached=offers.reached_double),
     )
+
+
+def _within(bandwidth: float, scale: fmt.Scale, *, reached: bool | None) -> str:
+    """Return the bandwidth within a latency; of a load that did not reach this latency, a bound."""
+    return scale.number(bandwidth) if reached else f"≥ {scale.number(bandwidth, rounding=fmt.DOWN)}"
 
 
 def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
@@ -460,7 +472,9 @@ def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
-            scale.number(offers.at_half_more) if offers.idle else fmt.NOTHING,
+            _within(offers.at_half_more, scale, reached=offers.reached_half_more)
+            if offers.idle
+            else fmt.NOTHING,
             fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),
             fmt.number(derive.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
@@ -479,11 +493,11 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
     return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
 
-def _peak_number(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> KeyNumber:
+def _peak_number(panels: dict[common.Facet, list[LoadCurve]]) -> KeyNumber:
     of, best = max(
         ((of, load) for of, curves in panels.items() for load in curves), key=lambda c: c[1].offers.peak
     )
-    cell = common.of_panel(runs, of)
+    cell = best.cell
     which = ", ".join(filter(None, [best.name, common.facet_title(of, option_value)]))
     context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
     name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
@@ -510,6 +524,7 @@ class Idle:
     pairs: int = 1
     buffer: float = math.inf  # B; inf if nothing tells
     home: bool = True  # is it the node's own memory?
+    traffic: str = ""  # of the floor of a curve
 
     @property
     def name(self) -> str:
@@ -538,12 +553,13 @@ def _idle_number(found: Sequence[Idle]) -> KeyNumber:
     largest = max(idle.buffer for idle in own)
     alike = [idle for idle in own if idle.buffer == largest]
     best = min(alike, key=lambda idle: idle.value.median)
-    lowest = f"lowest of {len(alike)}" if len(alike) > 1 else ""
+    one = len({idle.traffic for idle in alike}) == 1
+    lowest = f"lowest of {len(alike)}" if len(alike) > 1 and one else ""
     context = "; ".join(filter(None, [best.which, lowest, best.said]))
     return common.key_number(best.name, best.value, "ns", context, 10, best.runs)
 
 
-def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
+def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
     """Return the floor of each panel that has an idle row: of its reads, else of its lightest traffic."""
     found = []
     for of, curves in panels.items():
@@ -551,17 +567,17 @@ def _floors(runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]) ->
         if not load.offers.idle:
             continue
         said = (
-            "floor of the loaded latency"
+            f"floor of the loaded latency, {load.name}"
             if load.offers.enough_idle_rows
-            else f"least load, delay {load.rows[0].delay}"
+            else f"least load, delay {load.rows[0].delay}, {load.name}"
         )
         if load.offers.undercut:
             said += ", slower than under more load: disturbed"
-        cell = common.of_panel(runs, of)
+        cell = load.cell
         found.append(
             Idle(
                 which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(cell[0])}",
-                buffer=_buffer(cell), runs=tuple(cell),
+                buffer=_buffer(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip
     return found
@@ -772,3 +788,57 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         ),
         half=True,
     )
+
+
+MOST_ROWS = 32
+"""A longer table is closed."""
+
+
+def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    """Return tables of what no other figure shows: caches of one socket, matrices by CPU, loads of which only one figure is told."""
+    found = entries.frame(runs)
+    shown = found["section"].isin(["idle_latency", "peak_injection_bandwidth", "max_bandwidth"])
+    pairs = found["source"].notna() & found["target"].notna()
+    shown |= pairs & found["section"].isin([matrix.section for matrix in _MATRICES])
+    shown |= (found["section"] == "loaded_latency") & found["run"].map(lambda run: bool(load_rows(run)))
+    found = found[~shown]
+    if found.empty:
+        return None
+    tables = []
+    for (metric, unit), own in groups(
+        found.assign(unit=found["metric"].map({"latency": "ns", "bandwidth": "B/s"})), ["metric", "unit"]
+    ):
+        scale = fmt.scale_for(list(own["value"]), unit)
+        rows = tuple(
+            (_entry_words(of, *which), common.spread_text(derive.spread(list(same["value"])), scale))
+            for (of, *which), same in groups(
+                common.in_panels(own, "mode", "W"),
+                ["panel", "section", "traffic", "transfer", "delay", "source", "target"],
+            )
+        )
+        columns = ("Of", f"{metric.capitalize()}, {scale.unit}")
+        tables.append(Table(columns=columns, rows=rows, numeric=frozenset((1,))))
+    sections = {_section_words(section) for section in found["section"]}
+    said = sections.pop() if len(sections) == 1 else ""
+    return Figure(
+        id=f"others-{sweep}",
+        of=sweep,
+        sweep=runs[0].sweep_title,
+        title=f"{said[:1].upper()}{said[1:]}" or "Further latencies and bandwidths",
+        sub=f"{common.ran(list(dict.fromkeys(found['run'])), program_name)}.",
+        tables=tuple(table for table in tables if len(table.rows) <= MOST_ROWS),
+        numbers=tuple(table for table in tables if len(table.rows) > MOST_ROWS),
+        half=True,
+    )
+
+
+def _section_words(section: str) -> str:
+    return section.replace("c2c", "cache-to-cache").replace("cpu", "CPU").replace("_", " ")
+
+
+def _entry_words(of: common.Facet, section: str, traffic: Any, transfer: Any, *rest: Any) -> str:  # noqa: ANN401
+    """Return "cache-to-cache latency, local L2->L2 HIT": what tells an entry from the others; missing labels are left out."""
+    labels = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
+    mix = traffic_name(traffic) if isinstance(traffic, str) else ""
+    told = transfer if isinstance(transfer, str) else ""
+    return ", ".join(filter(None, [_section_words(section), mix, told, *labels, common.facet_title(of, option_value)]))  # fmt: skip

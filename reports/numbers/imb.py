@@ -90,14 +90,16 @@ STATISTICS: Final = {
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "0 B in 190 ns, up to 11.9 GB/s"; of a collective "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
+    """Return "0 B in 190 ns, up to 11.9 GB/s" of PingPong, which is named beside other benchmarks; of texts without it
+    "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
     zero, peak = median(_zero, repeats), median(_peak, repeats)
     if zero or peak:
         parts = [
             f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
             f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
         ]
-        return ", ".join(filter(None, parts))
+        several = len({row.benchmark for row in timings(repeats[0])}) > 1
+        return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"
     rows = [row for row in timings(repeats[0]) if stands_for(row)]
     first = next((row for row in rows if row.message_size), next(iter(rows), None))
     if first is None:
@@ -118,7 +120,7 @@ def _same(row: Timing, other: Timing) -> bool:
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the largest bandwidth of what has a time per message, else what stands for the first line with bytes."""
+    """Return the largest bandwidth of PingPong, else what stands for the first line with bytes."""
     if peak := _peak(parsed):
         return "B/s", peak
     rows = [row for row in timings(parsed) if stands_for(row)]
@@ -126,10 +128,17 @@ def leading(parsed: Parsed) -> tuple[str, float] | None:
     return None if first is None else (imb.METRICS[stands_for(first)].unit, getattr(first, stands_for(first)))
 
 
+def _curve(parsed: Parsed) -> dict[int, float]:
+    """Return message size (B) → time (ns) of the first PingPong curve of a text; empty without one."""
+    rows = [row for row in timings(parsed) if row.benchmark == "PingPong" and row.time]
+    own = [row for row in rows if _part(row) == _part(rows[0])]
+    return _times(reversed(own))  # of a size that comes twice the first
+
+
 def _zero(parsed: Parsed) -> float | None:
-    return next((row.time for row in timings(parsed) if row.time and row.message_size == 0), None)
+    return _curve(parsed).get(0)
 
 
 def _peak(parsed: Parsed) -> float | None:
     """Return the largest bandwidth (B/s), from bytes and time."""
-    return max(derive.bandwidths(_times(timings(parsed))).values(), default=None)
+    return max(derive.bandwidths(_curve(parsed)).values(), default=None)

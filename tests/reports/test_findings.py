@@ -167,5 +167,9 @@ def test_matrix() -> None:
         findings.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
         == "Idle latency: other nodes’ memory is at 1.72 × the own"
     )
+    assert (
+        findings.matrix("Idle latency", {"": pairs((78.5, 125.8), (78.5, 144.7))})
+        == "Idle latency: other nodes’ memory is at 1.60 to 1.84 × the own"
+    )
     assert findings.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
     assert findings.matrix("Idle latency", {}) == "Idle latency"

@@ -84,7 +84,7 @@ def test_nodes_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> No
 
     assert (
         figure.title
-        == "Idle latency: other nodes’ memory is at 1.21 to 1.30 × the own (same package), 2.29 to 2.37 × (another package)"
+        == "Idle latency: other nodes’ memory is at 1.22 to 1.29 × the own (same package), 2.29 to 2.36 × (another package)"
     )
 
 
@@ -95,7 +95,7 @@ def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Pat
         .write()
     )
 
-    assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.21 to 2.37 × the own"
+    assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.22 to 2.36 × the own"
 
 
 def test_matrices_of_several_texts_have_no_median(make: Any, tmp_path: Path) -> None:
@@ -341,3 +341,42 @@ def test_nine_files_of_one_host_are_one_host(make: Any, tmp_path: Path) -> None:
     assert "9 hosts" not in figure.sub
     assert "hosts" not in built.sentence
     assert {len(p.wide["datasets"]["ranges"]) for p in figure.panels} == {0}  # files are no repeats
+
+
+LOCAL = "Measuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HIT  latency\t8.8\nLocal Socket L2->L2 HITM latency\t8.9\n"
+
+
+def test_transfers_within_a_socket_are_a_table(make: Any, tmp_path: Path) -> None:
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "c2c_latency"}, LOCAL).write()
+
+    (figure,) = figures(path)
+
+    assert figure.tables[0].rows == (
+        ("cache-to-cache latency, local L2->L2 HIT", "8.80"),
+        ("cache-to-cache latency, local L2->L2 HITM", "8.90"),
+    )
+
+
+def test_a_load_that_never_reached_one_and_a_half_floors_gives_a_bound(make: Any, tmp_path: Path) -> None:
+    figure = figures(loaded(make, tmp_path / "r.db", CURVE))[0]
+
+    (row,) = figure.numbers[0].rows
+    assert row[1] == "≥ 8.45"  # 131 ns at the peak: 1.27 × 103.1
+
+
+def test_a_key_number_is_of_the_runs_of_its_curve_and_names_its_traffic(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for mix, traffic, factor in (("R", "", 1.0), (2, "2", 0.9)):
+        rows = [(delay, latency * factor, rate * factor) for delay, latency, rate in CURVE]
+        maker.add(
+            "s",
+            "mlc",
+            {"mode": "loaded_latency", "W": mix},
+            make.mlc_text(rows, traffic=traffic),
+            axes=("W",),
+        )
+    path = maker.write()
+
+    assert {run.options["W"] for run in key(path, "Memory, idle").runs} == {"R"}
+    assert {run.options["W"] for run in key(path, "Memory, under load").runs} == {"R"}
+    assert ", read only" in key(path, "Memory, idle").context

@@ -161,3 +161,26 @@ def test_every_panel_is_in_the_overview(make: Any, tmp_path: Path) -> None:
         ("MPI 0 B, all, source b.txt", "190 ns"),
         ("MPI 0 B, all, source a.txt", "730 ns"),
     ]
+
+
+def test_what_has_no_time_or_no_size_is_a_table(make: Any, tmp_path: Path) -> None:
+    bands = (FIXTURES / "uniband_biband.out").read_text()
+    barrier = """# Benchmarking Barrier
+# #processes = 4
+#---------------------------------------------------
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+       100000        90.11        91.24        90.80
+"""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "imb", {"np": 2}, bands)
+    maker.add("b", "imb", {"np": 4}, barrier)
+
+    uniband, biband, waited = figures(maker.write())
+
+    assert (uniband.title, biband.title[:6]) == ("Uniband: bandwidth and message rate", "Biband")
+    rows = {row[1]: row[2:] for row in uniband.tables[0].rows}
+    assert rows["0 B"] == ("–", "1.93")
+    assert rows["4 KiB"] == ("1.88", "0.460")
+    assert uniband.tables[0].columns[2:] == ("Bandwidth, GB/s", "Message rate, M/s")
+    assert waited.tables[0].columns[-1] == "Time, slowest rank, µs"
+    assert waited.tables[0].rows[0][-1] == "91.2"

@@ -370,6 +370,12 @@ def test_almost_nothing_is_still_a_page(make: Any, tmp_path: Path) -> None:
     assert "could not be read" in text
     assert "No run of these files has given a number" in text
 
+    idle = make.Maker(tmp_path / "idle.db")
+    idle.add("s", "mlc", {"mode": "idle_latency"}, "Each iteration took 245.7 core clocks (\t80.9 ns)\n")
+    text = render_report([idle.write()], tmp_path / "idle.html").read_text(encoding="utf-8")
+    assert "80.9" in text
+    assert "No run of these files has given a number" not in text
+
 
 def test_a_line_is_not_joined_across_a_failed_cell(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "f.db")

@@ -57,6 +57,7 @@ def test_one_cell_is_no_best(make: Any, tmp_path: Path) -> None:
     ("tool", "fixture", "said"),
     [
         ("imb", "nbc", "Ibcast 1 B in 700 ns (with computation) and 18 more"),
+        ("imb", "rma", "Unidir_put 1 B in 1.55 µs and 67 more"),
         ("imb", "multi0_np4", "Multi-PingPong 1 B in 780 ns (slowest rank) and 14 more"),
         ("osu", "latency", "mean latency 200 ns at 0 B and 23 more"),
         ("osu", "barrier", "mean latency 350 ns"),
