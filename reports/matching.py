@@ -284,12 +284,16 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
     if fewest > 1:
         return f"{other} has no such cell: the nearest differs in {fmt.words(names)}"
     name = names[0]
-    values = sorted({_text(_parameters(c).get(name)) for c, gap in gaps if gap == [name]}, key=natural)
+    values = sorted(
+        {_text(_parameters(c).get(name, "none")) for c, gap in gaps if gap == [name]}, key=natural
+    )
     own = _text(parameters.get(name))
     listed = fmt.words(values[:6]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
         return f"{other} has no cell there ({own}); it has {listed}"
     fixed = not any(name in c.axes for c in (cell, *same_tool))
+    if name not in parameters:
+        return f"{name} is not said here; {other} has {listed}" + (f" (--ignore {name}?)" if fixed else "")
     return f"{other} has no {name}={own}; it has {listed}" + (f" (--ignore {name}?)" if fixed else "")
 
 

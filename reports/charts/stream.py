@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reports import derive, findings, scales, vega
@@ -53,16 +54,26 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
     return common.in_panels(rates.frame(runs), "place", "threads").assign(
-        place=lambda f: f["run"].map(lambda r: r.place or r.relation or "all"),
+        place=lambda f: f["run"].map(_line),
         threads=lambda f: f["run"].map(threads),
     )
 
 
+def _line(run: Run) -> str:
+    """Return what a run's line is called: its place; one of texts that do not say their threads is never joined to others."""
+    place = run.place or run.relation or "all"
+    return place if threads(run) else f"{place}, threads not said".removeprefix("all, ")
+
+
+def _counted(count: float) -> str:
+    return fmt.plural(int(count), "thread") if count else "threads not said"
+
+
 def threads(run: Run) -> int:
-    """Return the threads that ran: what the program counted, else what was asked for, else the PUs it was given."""
+    """Return the threads that ran: what the program counted, else what was asked for, else the PUs it was given; 0 where nothing says."""
     facts = run.parsed.facts if run.parsed else {}
     placed = sum(len(group.cpus) for group in run.placed)
-    return int(facts.get("threads") or run.options.get("threads") or placed or 1)
+    return int(facts.get("threads") or run.options.get("threads") or placed)
 
 
 def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
@@ -92,6 +103,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     missing = group_by(lost, lambda r: common.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = scales.integers(counts, "Threads")
+    x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
     y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
     lit = common.spotlight(list(shown.values()), lambda c: -max(c.medians.values()))
@@ -165,7 +177,7 @@ def _panel(
         )  # fmt: skip
         plot = common.Plot(frame=frame, x=x, y=y)
         points = common.point_rows(
-            lines, tested, scale.factor, lambda n, v: f"{fmt.plural(int(n), 'thread')} · {common.exact(v, 'B/s')}"
+            lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {common.exact(v, 'B/s')}"
         )  # fmt: skip
         data = {
             "points": [row for row in points if (row["series"], row["x"]) not in hollow],
@@ -192,8 +204,12 @@ def _panel(
 
     title = common.facet_title(of, option_value)
     described = " ".join(
-        f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most, {fmt.quantity(line.points[0][1].median, 'B/s')} "
-        f"with {fmt.plural(int(line.points[0][0]), 'thread')}."
+        f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most"
+        + (
+            f", {fmt.quantity(line.points[0][1].median, 'B/s')} with {_counted(line.points[0][0])}."
+            if line.points[0][0]
+            else "."
+        )
         for line in lines
     )
     return panel(title, f"{kernel.capitalize()} bandwidth by thread count. {described}", build)
@@ -219,7 +235,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         )
         rows.append(
             (
-                kernel, *([common.facet_title(of, option_value)] if named else []), fmt.whole(count),
+                kernel, *([common.facet_title(of, option_value)] if named else []), fmt.whole(count) if count else fmt.NOTHING,
                 *(f"{'⚠ ' * (p in void)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
@@ -251,11 +267,10 @@ def _key_numbers(
         run
         for of, own in panels.items()
         for run in (common.of_panel(runs, of) if best in own else ())
-        if threads(run) == at and (run.place or run.relation or "all") == best.name
+        if threads(run) == at and _line(run) == best.name
     ]
-    context = fmt.plural(int(at), "thread")
-    if best.name not in ("all", ""):
-        context += f", {best.name}"
+    words = [_counted(at) if at else "", best.name if best.name != "all" else ""]
+    context = ", ".join(filter(None, words))
     if title := common.facet_title(of, option_value):
         context += f", {title}"
     remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)

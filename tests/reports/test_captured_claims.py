@@ -162,3 +162,20 @@ def test_the_two_parts_of_a_suite_are_two_named_cells(tmp_path: Path) -> None:
     assert {p.title for p in figure.panels} == {"section StarSTREAM", "section SingleSTREAM"}
     assert figure.sub.startswith("Triad, STREAM of HPCC 1.5.0, one run a cell;")
     assert all(words in shown for words in ("StarSTREAM", "SingleSTREAM", "20.5 GB/s", "24.7 GB/s"))
+
+
+def test_threads_that_a_text_does_not_say_have_no_number(make: Any, tmp_path: Path) -> None:
+    untold = "\n".join(line for line in make.stream_text(15e3, 1).split("\n") if "hread" not in line)
+    path = taken(tmp_path, {"a.out": untold})
+    other = (
+        make.Maker(tmp_path / "b.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    built = page.build(frames.load([path]))
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    compared = CliRunner().invoke(cli, ["compare", str(path), str(other)]).output
+
+    assert [n.context for n in built.key_numbers] == ["threads not said"]
+    assert "1 thread" not in figure.panels[0].description
+    assert {row[1] for row in figure.numbers[0].rows} == {"–"}
+    assert "None" not in compared
