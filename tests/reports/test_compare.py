@@ -371,7 +371,7 @@ def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path:
     medians = [row for row in found.rows if row.number.statistic == "p50"]
     assert all(abs(row.change or 0) < 0.02 for row in medians)
     assert [(round(m.share_a, 2), round(m.share_b, 2)) for m in found.modes] == [(0.9, 0.7), (0.1, 0.3)]
-    assert "the mode at 95 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
+    assert "the mode at 100 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
     assert not compare(sides[0], side("B", "A again", sides[0].results)).modes
 
 
