@@ -30,7 +30,7 @@ TEXT = """\
 schema: 1
 title: A device
 tool: fio
-fixed: {{filename: {device}, ioengine: psync, size: 1M, bs: 64k, runtime: 0.1, place: {{cpus: pu 0, memory: any}}}}
+fixed: {{filename: {device}, ioengine: psync, size: 1M, bs: 64k, runtime: 100ms, place: {{cpus: pu 0, memory: any}}}}
 matrix: {{rw: [{rw}]}}
 repeats: 2
 order: listed

@@ -63,7 +63,7 @@ class TestFio:
 schema: 1
 title: fio
 tool: fio
-fixed: {ioengine: psync, direct: false, size: 4M, bs: 4k, runtime: 0.3}
+fixed: {ioengine: psync, direct: false, size: 4M, bs: 4k, runtime: 300ms}
 matrix:
   rw: [randread, randrw]
 repeats: 1
@@ -178,7 +178,7 @@ title: too large
 repeats: 1
 sweeps:
   - {name: large, tool: fio, fixed: {size: 900T, runtime: 1, rw: randread}}
-  - {name: none, tool: fio, fixed: {ioengine: "null", size: 1M, runtime: 0.2, rw: randread}}
+  - {name: none, tool: fio, fixed: {ioengine: "null", size: 1M, runtime: 200ms, rw: randread}}
 """
         (tmp_path / "f.yaml").write_text(text)
 
@@ -368,7 +368,7 @@ schema: 1
 title: all
 repeats: 1
 sweeps:
-  - {name: f, tool: fio, fixed: {rw: randread, size: 1M, runtime: 0.2, ioengine: psync, direct: false}}
+  - {name: f, tool: fio, fixed: {rw: randread, size: 1M, runtime: 200ms, ioengine: psync, direct: false}}
   - {name: s, tool: stream, fixed: {threads: 1, array_size: 1M, ntimes: 2}}
   - {name: m, tool: mlc, fixed: {mode: loaded_latency, delays: [0, 100], t: 0.05, b: 4m}}
   - {name: p, tool: poke, fixed: {target: file, bytes: 1MB, count: 100}}
