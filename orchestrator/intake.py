@@ -460,8 +460,10 @@ def _cells(
     apart = {item.digest for same in alike for item in same}
     if alike:
         most = max(alike, key=len)
+        differ = any(len({item.argv for item in same if item.argv}) > 1 for same in alike)
         notes[
             f"{sum(map(len, alike))} texts tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
+            f"{'Their command lines differ, see `show`. ' if differ else ''}"
             'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
         ] = 1
     names = _short_names([item.label for item in items if item.digest in apart])

@@ -179,3 +179,20 @@ def test_threads_that_a_text_does_not_say_have_no_number(make: Any, tmp_path: Pa
     assert "1 thread" not in figure.panels[0].description
     assert {row[1] for row in figure.numbers[0].rows} == {"–"}
     assert "None" not in compared
+
+
+def test_command_lines_that_differ_are_told_where_options_do_not(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    assert "IMB-MPI1 PingPong" in text
+    said = {}
+    for name, other in (
+        ("same", text + "\n"),
+        ("other", text.replace("IMB-MPI1 PingPong", "IMB-MPI1 -msglog 12 PingPong")),
+    ):
+        (tmp_path / name).mkdir()
+        for file, words in (("a.out", text), ("b.out", other)):
+            (tmp_path / name / file).write_text(words)
+        files = [str(tmp_path / name / file) for file in ("a.out", "b.out")]
+        said[name] = CliRunner().invoke(cli, ["parse", *files, "-o", str(tmp_path / name / "r.db")]).output
+
+    assert ["Their command lines differ" in said[name] for name in ("same", "other")] == [False, True], said
