@@ -47,8 +47,10 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
 
 def _best(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> str:
     """Return what the best cell found and by which number it is the best: of a time the lowest. Where neither way is better it is the
-    highest; where the cells have different units, the first one stands for the others."""
+    highest; where the cells have different units, or their directions were edited, the first one stands for the others."""
     name, better = numbers.leader(cells[0][0])
+    if len({numbers.leader(cell[0])[1] for cell in cells}) > 1:
+        typical = [None] * len(cells)
     known = [(value, i) for i, value in enumerate(typical) if value is not None]
     chosen, why = 0, "first"
     if known:

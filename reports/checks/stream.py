@@ -137,16 +137,14 @@ def threads_without_a_core(results: Results) -> Iterator[Fault]:
         cpus = [cpu for group in run.placed for cpu in group.cpus]
         threads = counted or option
         if run.parsed and run.parsed.has("threads_differ"):
-            yield Fault(level="error", run=run, text=f"{fmt.number(asked)} threads asked for, {fmt.number(counted)} counted")  # fmt: skip
+            yield Fault(level="error", run=run, text=f"{asked or 0:g} threads asked for, {counted or 0:g} counted")  # fmt: skip
         elif counted and option and counted != option:
-            yield Fault(
-                level="error", run=run, text=f"threads={option} asked for, {fmt.number(counted)} counted"
-            )
+            yield Fault(level="error", run=run, text=f"threads={option} asked for, {counted:g} counted")
         if threads and cpus and threads > len(cpus):
-            text = f"{fmt.number(threads)} threads on {fmt.plural(len(cpus), 'CPU')}"
+            text = f"{threads:g} threads on {fmt.plural(len(cpus), 'CPU')}"
             yield Fault(level="error", run=run, text=text)
         if cpus and threads and threads <= len(cpus) and (left := _cores_left(run, cpus, int(threads))):
-            text = f"{fmt.number(threads)} threads on {left[0]}, there are {left[1]}"
+            text = f"{threads:g} threads on {left[0]}, there are {left[1]}"
             yield Fault(level="error", run=run, text=text)
         command = command_text(run)
         if is_captured(run) and "OMP_NUM_THREADS" in command and not _BINDS.search(command):

@@ -37,6 +37,16 @@ def test_the_best_cell_is_the_best_by_its_own_direction(
     assert lines(maker.write()) == [said]
 
 
+def test_cells_of_an_edited_direction_have_no_best(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for better, value in (("lower", 2.0), ("higher", 8.0)):
+        metrics = {"lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": better}}
+        maker.add("demo", "command", {"command": "demo", "metrics": metrics, "n": value}, f"lat {value}\n", axes=("n",))  # fmt: skip
+
+    (said,) = lines(maker.write())
+    assert said.startswith("demo  first of 2: lat 2.00 µs at n=2.0")
+
+
 def test_the_best_is_that_of_the_medians(make: Any, tmp_path: Path) -> None:
     """One lucky run of three does not make a cell the best."""
     maker = make.Maker(tmp_path / "r.db")
