@@ -65,23 +65,26 @@ def run_experiments(
         seed = secrets.randbelow(2**31)
     prepared = prepare(paths, wishes, seed=seed)
     path = wishes.output or Path(default_name(prepared.experiments))
-    with Stop() as stop, create_result(path) as result, open_scratch(prepared.scratch) as scratch:
+    with Stop() as stop, create_result(path) as result:
         prepared = _continued(
             prepared, result, wishes.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
         )
-        on_begin(path, prepared)
-        session = begin(result, prepared, version=version, argv=argv, seed=seed)
-        summary = execute(
-            prepared.plan,
-            result,
-            session,
-            scratch,
-            stop,
-            topology=prepared.machine.site.topology,
-            retry_failed=retry_failed,
-            allow_misplaced=allow_misplaced,
-            on_event=on_event,
-        )
+        with open_scratch(
+            prepared.scratch
+        ) as scratch:  # made last: nothing removes it before there is a watchdog
+            on_begin(path, prepared)
+            session = begin(result, prepared, version=version, argv=argv, seed=seed)
+            summary = execute(
+                prepared.plan,
+                result,
+                session,
+                scratch,
+                stop,
+                topology=prepared.machine.site.topology,
+                retry_failed=retry_failed,
+                allow_misplaced=allow_misplaced,
+                on_event=on_event,
+            )
         result.end_session(session, now_utc())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)

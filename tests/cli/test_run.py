@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.scratch import MARKER
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 ECHO = """\
@@ -291,7 +293,8 @@ def test_a_sweep_does_not_go_on_beside_what_cannot_be_ended(tmp_path: Path, home
 @pytest.mark.slow
 def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
     """One good run per cell and repeat at the end, whatever the moments were. After each of them: no run that was announced
-    is lost, the file is sound, no process and no scratch folder is left."""
+    is lost, the file is sound, no process is left, and no scratch folder but one that was just made: a kill in the instant
+    between that and the fork of the watchdog leaves it empty, and the next run takes it."""
     moments = random.Random(9)
     (tmp_path / "echo.yaml").write_text(
         ECHO.replace("[1, 2, 3, 4]", "1..10")
@@ -311,7 +314,9 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
         _, stderr = process.communicate()
         announced += sum(line.startswith("[") for line in [told, *stderr.splitlines()])
         until(lambda: nothing_is_left(home) and not hiding())
-        assert not list(tmp_path.glob("pinsweep-scratch*"))
+        assert {e.name for f in tmp_path.glob("pinsweep-scratch*") for e in f.rglob("*") if e.is_file()} <= {
+            MARKER
+        }
         if (tmp_path / "echo.db").exists():
             with sqlite3.connect(tmp_path / "echo.db") as db:
                 assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
