@@ -412,18 +412,21 @@ class Bucket(NamedTuple):
 
 def quantile(buckets: Sequence[Bucket], share: float) -> float | None:
     """Return the value below which `share` of the samples lie: the middle of the bucket that holds the sample of
-    rank ⌈share · n⌉. None unless at least ten samples lie beyond it (99.9 % needs 10 000 samples); the
-    median needs no such tail."""
+    rank ⌈share · n⌉. None unless at least ten samples lie beyond it: 99.9 % needs 10 000 samples, the median 20."""
     total = sum(b.n for b in buckets)
-    if total == 0 or (share > 0.5 and total * (1 - share) < 10 - 1e-6):
-        return None
+    return _ranked(buckets, share, total) if fixed(share, total) else None
+
+
+def fixed(share: float, n: float) -> bool:
+    """Do n samples fix a quantile: do ten of them lie beyond it?"""
+    return n * (1 - share) >= 10 - 1e-6
+
+
+def _ranked(buckets: Sequence[Bucket], share: float, total: int) -> float:
     rank = max(1, math.ceil(share * total - 1e-9))
-    seen = 0
-    for bucket in sorted(buckets):
-        seen += bucket.n
-        if seen >= rank:
-            return bucket.middle
-    return None
+    ordered = sorted(buckets)
+    seen = itertools.accumulate(b.n for b in ordered)
+    return next(b.middle for b, n in zip(ordered, seen, strict=True) if n >= rank)
 
 
 def moments(buckets: Sequence[Bucket]) -> tuple[float, float]:
@@ -566,5 +569,5 @@ def _one(heights: Sequence[int], a: range, b: range) -> bool:
 
 def _mode(own: Sequence[Bucket], low: float, high: float, total: int) -> Mode:
     """Return the mode from `low` to `high` that some of the buckets lie in, with the median of their samples."""
-    middle = quantile(own, 0.5) or 0.0
-    return Mode(min(max(middle, low), high), sum(b.n for b in own) / total, low, high)
+    n = sum(b.n for b in own)
+    return Mode(min(max(_ranked(own, 0.5, n), low), high), n / total, low, high)

@@ -98,7 +98,7 @@ def _latencies(direction: str, own: Sequence[Job], which: str, joined: Buckets) 
         printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
         for statistic, share in QUANTILES:
             value = printed.get(statistic)
-            if value and (share <= 0.5 or job.ios is None or job.ios * (1 - share) >= 10):
+            if value and (job.ios is None or derive.fixed(share, job.ios)):
                 yield quantile(statistic, value, part, bin_width(value), WORDS[which])
 
 

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
-from reports import derive
 from reports import format as fmt
 from reports.derive import Bucket
 from reports.frames import Run
@@ -51,10 +50,8 @@ def _name(metric: str, part: Part, statistic: str = "") -> Name:
 
 
 def latencies(of: Run | Parsed) -> dict[Part, Mapping[str, float]]:
-    """Return for each operation what poke prints of its latency: "p50", "p99.9", "mean", "sd", "max" (ns).
-
-    Of fewer than 20 samples it prints no median: that is then the middle of its bucket.
-    """
+    """Return for each operation what poke prints of its latency: "p50", "p99.9", "mean", "sd", "max" (ns). Of fewer than 20 samples
+    it prints no median."""
     found: dict[Part, dict[str, float]] = {}
     for time in times(of):
         if time.metric == "latency" and time.statistic:
@@ -62,10 +59,6 @@ def latencies(of: Run | Parsed) -> dict[Part, Mapping[str, float]]:
             told = found.setdefault(part, {})
             several = time.statistic == "max" and "max" in told  # documents of one target
             told[time.statistic] = max(told["max"], time.value) if several else time.value
-    if any("p50" not in own for own in found.values()):
-        for name, own in histograms(of):
-            if (median := derive.quantile(own, 0.5)) is not None:
-                found[name.part].setdefault("p50", median)
     return dict(found)
 
 

@@ -102,7 +102,8 @@ def test_a_quantile_needs_ten_samples_beyond_it() -> None:
     assert derive.quantile(buckets, 0.5) == 10.5
     assert derive.quantile(buckets, 0.999) == 50.5
     assert derive.quantile(buckets, 0.9999) is None
-    assert derive.quantile([Bucket(1, 2, 3)], 0.5) == 1.5
+    assert derive.quantile([Bucket(1, 2, 20)], 0.5) == 1.5
+    assert derive.quantile([Bucket(1, 2, 19)], 0.5) is None
     assert derive.quantile([], 0.5) is None
 
 
