@@ -14,7 +14,7 @@ from reports.derive import LoadedLatency, Mode, Spread, differs
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
-    """Say "Memory gives 21.0 to 27.1 GB/s before latency doubles", or "Latency did not double: 1 load thread reaches 10.6 GB/s".
+    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
     noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
     load: the load in words ("1 load thread"), where it is known and the same for all.
@@ -25,9 +25,7 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
     if not curves or not _quiet(curves, noise):
         return "Latency under load"
     if all(c.reached_double for c in curves):
-        return (
-            f"Memory gives {_from_to([c.at_double for c in curves], 'B/s', fmt.DOWN)} before latency doubles"
-        )
+        return f"Memory latency doubles at {_from_to([c.at_double for c in curves], 'B/s')}"
     if all(c.reached_double is False for c in curves):
         subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
         return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
@@ -38,10 +36,10 @@ def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
     return noise <= 0.25 and all(c.rows >= 4 and c.idle and not c.undercut for c in curves)
 
 
-def _from_to(values: Sequence[float], unit: str, rounding: str = fmt.NEAREST) -> str:
+def _from_to(values: Sequence[float], unit: str) -> str:
     """Return "21.0 to 27.1 GB/s", or "21.0 GB/s" where both are written alike."""
     scale = fmt.scale_to_largest(values, unit)
-    low, high = (scale.number(v, rounding=rounding) for v in (min(values), max(values)))
+    low, high = (scale.number(v) for v in (min(values), max(values)))
     return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
 
 

@@ -41,7 +41,6 @@ _NUMBER = re.compile(
 )
 _SPELLED = dict(zip(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), range(1, 13), strict=True))  # fmt: skip
 _AT_LEAST = re.compile(r"\b(?:over|more than|at least|not up to|did not double up to)\s*$")
-_GIVES = re.compile(r"\bgives (?:[\d.]+ to )?$")  # "gives 12 to 27 GB/s before latency doubles"
 _AT_MOST = re.compile(r"\b(?:under|less than|at most|up to|within)\s*$")
 
 
@@ -85,8 +84,7 @@ def said(text: str, unit: str = "") -> Iterator[Said]:
         digits = match["digits"].replace("\u2009", "")
         places = len(digits.partition(".")[2])
         before = text[: match.start()]
-        least = _AT_LEAST.search(before) or ("before" in text[match.end() :] and _GIVES.search(before))
-        bound = 1 if least else -1 if _AT_MOST.search(before) else 0
+        bound = 1 if _AT_LEAST.search(before) else -1 if _AT_MOST.search(before) else 0
         step = 10.0**-places
         if not places:  # "1 230" and "240" may be rounded to their zeros: three digits are said
             step = 10.0 ** max(0, min(len(digits) - 3, len(digits) - len(digits.rstrip("0"))))

@@ -63,7 +63,7 @@ def test_loaded_latency() -> None:
     doubling = loaded_latency([*idle, Load(100, 90, 15e9), Load(0, 200, 20e9)])
     flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
 
-    assert findings.loaded_latency([doubling]) == "Memory gives 16.3 GB/s before latency doubles"
+    assert findings.loaded_latency([doubling]) == "Memory latency doubles at 16.4 GB/s"
     assert findings.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
     assert findings.loaded_latency([flat, doubling]) == "Latency under load"
     assert findings.loaded_latency([doubling], 0.4) == "Latency under load"
