@@ -386,8 +386,8 @@ def _times(line: Curve) -> dict[int, float]:
 
 
 def _fitted(lines: Sequence[Line]) -> str:
-    """Say "t = α + n ÷ B: same package 190 ns + n ÷ 3.90 GB/s to 32 KiB, 3.60 µs + n ÷ 12.5 GB/s beyond (off by up to 14 %)" of lines
-    that are quotable all along."""
+    """Say "t = α + n ÷ B: same package 190 ns + n ÷ 3.90 GB/s to 32 KiB (off by up to 14 %), 3.60 µs + n ÷ 12.5 GB/s beyond (off by up
+    to 7.2 %)" of lines that are quotable all along."""
     said = []
     for line in lines[:4]:
         found = derive.fit(_times(line))
@@ -400,19 +400,21 @@ def _fitted(lines: Sequence[Line]) -> str:
         ):
             continue
         parts = [f"{fmt.quantity(b.alpha, 'ns')} + n ÷ {fmt.quantity(b.rate, 'B/s')}" for b in quotable]
-        text = parts[0]
-        if len(parts) == 2:
-            text += f" to {fmt.size(quotable[0].end)}, {parts[1]} beyond"
-        worst = max(b.worst for b in quotable)
-        said.append(f"{line.name} {text} (off by up to {fmt.number(worst * 100, 2, fmt.UP)} %)")
+        ends = [f" to {fmt.size(quotable[0].end)}", " beyond"] if len(quotable) == 2 else [""]
+        off = [f" (off by up to {_worst(b)})" for b in quotable]
+        said.append(f"{line.name} {', '.join(map(''.join, zip(parts, ends, off, strict=True)))}")
     return f"Fitted t = α + n ÷ B: {'; '.join(said)}." if said else ""
+
+
+def _worst(branch: Branch) -> str:
+    return f"{fmt.number(branch.worst * 100, 2, fmt.UP)} %"
 
 
 def _is_real(branch: Branch) -> bool:
     return branch.alpha >= 0 and branch.rate != float("inf")
 
 
-def _offers(panels: Panels) -> tuple[Table, Table]:
+def _offers(panels: Panels) -> tuple[Table, ...]:
     """Return what each curve offers, and the lines that were fitted to it."""
     offers, fits = [], []
     for name, line in _named(panels):
@@ -435,10 +437,10 @@ def _offers(panels: Panels) -> tuple[Table, Table]:
                 (
                     name, word, fmt.quantity(branch.alpha, "ns") if branch.alpha >= 0 else fmt.NOTHING,
                     fmt.quantity(branch.rate, "B/s") if branch.rate != float("inf") else fmt.NOTHING,
-                    fmt.percent(branch.worst), "yes" if branch in found.quotable else "no",
+                    _worst(branch), "yes" if branch in found.quotable else "no",
                 )
             )  # fmt: skip
-    return (
+    both = (
         Table(
             caption="What each pair offers",
             columns=("Pair", "0 B", "0 to 8 B", "Peak", "at", "n½", "Protocol changes at"),
@@ -452,6 +454,7 @@ def _offers(panels: Panels) -> tuple[Table, Table]:
             numeric=frozenset((2, 3, 4)),
         ),
     )
+    return tuple(table for table in both if table.rows)
 
 
 def _named(panels: Panels) -> list[tuple[str, Line]]:

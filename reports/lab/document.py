@@ -243,7 +243,7 @@ def _shortened(check: page.Check) -> page.Check:
     items = tuple(_cut(item) for item in check.items[:_MOST_EXAMPLES])
     return replace(
         check,
-        items=(*items, "and more, in the page and in pinsweep audit")
+        items=(*items, f"and more, on the page{' and in pinsweep audit' if check.id else ''}")
         if check.items[_MOST_EXAMPLES:]
         else items,
     )

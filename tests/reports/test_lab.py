@@ -642,6 +642,18 @@ def test_no_numbers_is_still_a_report(make: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "lab" / "figures").exists()
 
 
+def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for n in range(8):
+        maker.add("s", "stream", {"threads": n}, "Segmentation fault\n", axes=("threads",))
+    results = frames.load([maker.write()])
+
+    told = document.build(results, page.build(results)).checks
+
+    (failed,) = [check for check in told if check.items]
+    assert (failed.id, failed.items[-1]) == ("", "and more, on the page")
+
+
 SEEDS = Path(__file__).resolve().parents[2] / "docs" / "seeds"
 
 

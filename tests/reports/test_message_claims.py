@@ -184,3 +184,22 @@ def test_what_has_no_time_or_no_size_is_a_table(make: Any, tmp_path: Path) -> No
     assert uniband.tables[0].columns[2:] == ("Bandwidth, GB/s", "Message rate, M/s")
     assert waited.tables[0].columns[-1] == "Time, slowest rank, µs"
     assert waited.tables[0].rows[0][-1] == "91.2"
+
+
+def test_a_fit_has_one_error_wherever_it_stands(make: Any, tmp_path: Path) -> None:
+    """A caption said "off by up to 14 %" where the table had 13 % and 7.2 %."""
+    curve = times(0.2, 12e3, step=0.15)
+    told = {n: t * {2: 1.134, 2**19: 0.928}.get(n, 1) for n, t in curve.items()}
+
+    (figure,) = figures(pingpong(make, tmp_path / "r.db", ("", "", told)))
+
+    (fits,) = [table for table in figure.numbers if "Off by up to" in table.columns]
+    quotable = [str(row[4]) for row in fits.rows if row[5] == "yes"]
+    assert len(quotable) == 2
+    assert re.findall(r"off by up to (\S+ %)", figure.note) == quotable
+
+
+def test_sizes_that_no_line_fits_have_no_table_of_fits(make: Any, tmp_path: Path) -> None:
+    (figure,) = figures(pingpong(make, tmp_path / "r.db", ("", "", {0: 0.2, 8: 0.2})))
+
+    assert all(table.rows for table in figure.numbers)
