@@ -156,17 +156,24 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
         if 2 + sum(max(len(row[i]) for row in wide) + 2 for i in range(len(wide[0]))) - 2 <= WIDTH:
             rows = wide
-    return [*_wrapped(f"  {names}{each}"), *_columns(rows if axes else rows[1:])]
+    ranged = fmt.words(
+        dict.fromkeys(numbers.leader(own[0])[0] for own in cells[:_MOST_LINES] if _half(own) is not None),
+        "or",
+    )
+    range_ = f"; ±: half the range of {ranged} over the runs" if ranged else ""
+    return [*_wrapped(f"  {names}{each}{range_}"), *_columns(rows if axes else rows[1:])]
 
 
 def _cell(runs: Sequence[Run]) -> str:
-    """Return the headline of the medians over the repeats, as in the charts, with half of their range in percent."""
-    text = numbers.headline(runs[0].tool, *(run.parsed for run in runs))
+    """Return the headline of the medians over the repeats, as in the charts, and half of the range of the number they are ranked by."""
+    text, half = numbers.headline(runs[0].tool, *(run.parsed for run in runs)), _half(runs)
+    return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
+
+
+def _half(runs: Sequence[Run]) -> float | None:
+    """Return half of the range over the repeats, in % of the median; None of one repeat."""
     values = [v for v in map(_leading, runs) if v]
-    if len(values) > 1:
-        half = derive.spread(values).relative * 50
-        text += f"  ±{half:.0f} %" if half >= 10 else f"  ±{half:.1f} %"
-    return text
+    return derive.spread(values).relative * 50 if len(values) > 1 else None
 
 
 def _leading(run: Run) -> float | None:

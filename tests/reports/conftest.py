@@ -293,9 +293,7 @@ def poke_text(
     n = len(ordered)
     mean = sum(ordered) / n
     quantiles = {
-        str(q): ordered[max(0, math.ceil(q * n) - 1)]
-        for q in (0.5, 0.9, 0.99, 0.999)
-        if n * (1 - q) >= 10
+        str(q): ordered[max(0, math.ceil(q * n) - 1)] for q in (0.5, 0.9, 0.99, 0.999) if n * (1 - q) >= 10
     }
     result = {
         "target": target, "op": op, "bytes": size, "block": 1, "count": n, "clock_backwards": 0, "mean_ns": mean,

@@ -90,3 +90,14 @@ def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
     parsed = get_parser("mlc").parse(make.mlc_text(rows) + caches, {})
 
     assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, floor 80.0 ns"
+
+
+def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for rate in (20e3, 22e3, 24e3):
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2), axes=("threads",))
+
+    said = terminal.show_result(maker.write())
+
+    assert "triad 22.0 GB/s  ±9.1 %" in said
+    assert "±: half the range of bandwidth over the runs" in " ".join(said.split())
