@@ -243,10 +243,25 @@ class Alias:
     point: Mapping[str, Any]  # the labels
     of: Mapping[str, Any]  # the labels of the cell that is measured
 
+    @classmethod
+    def between(cls, point: Point, of: Point) -> Alias:
+        """Return what says it by the cells' labels; where these are the same, by what differs of their places, too."""
+        labels, others = point.labels(), of.labels()
+        if labels == others and point.place and of.place:
+            words, known = (
+                {f"place.{name}": value for name, value in asdict(place).items()}
+                for place in (point.place, of.place)
+            )
+            labels = {**labels, **{name: word for name, word in words.items() if word != known[name]}}
+            others = {**others, **{name: known[name] for name in words if words[name] != known[name]}}
+        return cls(sweep=point.sweep, point=labels, of=others)
+
     @property
     def reason(self) -> str:
         others = {k: v for k, v in self.of.items() if self.point.get(k) != v}
         named = " ".join(f"{k}={v}" for k, v in (others or self.of).items())
+        if any(name.partition(".")[0] != "place" for name in others):
+            return f"another way to write {named}: one cell, measured under that name"
         return f"the same CPUs and memory here as {named}: one cell, measured under that name"
 
 

@@ -7,11 +7,11 @@ printed is what is started.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from orchestrator.expand import expand, rounds
+from orchestrator.expand import expand, is_open, rounds
 from orchestrator.model import (
     Alias,
     Experiment,
@@ -25,7 +25,7 @@ from orchestrator.model import (
     canonical_json,
 )
 from orchestrator.place import Unplaceable, expand_each, resolve
-from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool
+from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
 from parsers.errors import UserError
 
 TIMEOUT_FACTOR = 4.0
@@ -154,13 +154,30 @@ def _merged(cells: Iterable[_Cell], scratch: str) -> tuple[dict[str, _Cell], tup
     for cell in cells:
         point = cell.point
         words = tuple("" if word.startswith(scratch) else word for word in cell.command.argv)
-        start = words, tuple(cell.command.env.items()), cell.placement.groups if cell.placement else None
-        same = first.setdefault((point.sweep, canonical_json(dict(point.options)), start), cell)
-        if same is cell or cell.placement is None:
+        same = first.setdefault((start(point, cell.placement, words), tuple(cell.command.env.items())), cell)
+        if same is cell:
             kept[point.point_id] = cell
         else:
-            aliases.append(Alias(sweep=point.sweep, point=point.labels(), of=same.point.labels()))
+            aliases.append(Alias.between(point, same.point))
     return kept, tuple(aliases)
+
+
+def start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
+    """Return what is the same for all runs that are started in one way, however their options and places are written."""
+    asked = canonical_json(dict(meant(point.tool, point.options)))
+    return point.sweep, point.tool, asked, placement.groups if placement else (), spelt(point.tool, argv)
+
+
+def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command with the tool's options in one spelling: `--bs=4k` is `--bs=4096`."""
+    if is_open(get_tool(tool)):  # words of the user's own
+        return tuple(argv)
+    found = []
+    for word in argv:
+        name, sign, value = word.removeprefix("--").partition("=")
+        said = meant(tool, {name: value}) if sign and word.startswith("--") else {}
+        found.append(" ".join(f"--{key}={one}" for key, one in said.items()) or word)
+    return tuple(found)
 
 
 def _cells(point: Point, machine: Machine, only: Collection[str] | None) -> list[_Cell | Skipped]:

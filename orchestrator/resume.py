@@ -9,14 +9,18 @@ the differences alone, the same command in the same setting finds these cells ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator import facts
-from orchestrator.model import AS_NEW, Placement, Plan, PlannedRun, Point
-from orchestrator.place import where
+from orchestrator.cpulist import parse_cpulist
+from orchestrator.model import AS_NEW, Alias, Placement, Plan, PlannedRun, Point, canonical_json
+from orchestrator.place import Unplaceable, resolve, where
+from orchestrator.plan import spelt, start
 from orchestrator.store import Conditions, Session
+from orchestrator.tools import get_tool
+from orchestrator.topology import Topology
 from parsers.errors import UserError
 
 _MOST_SAID: Final = 3
@@ -47,6 +51,7 @@ class Setting:
     host: str
     facts: Mapping[str, Any]
     programs: Mapping[str, Mapping[str, Any]]  # as a session records them
+    topology: Topology | None = None
 
 
 def continued(
@@ -64,6 +69,7 @@ def continued(
                 f"holds runs of the host {session.host}, this is {now.host}",
                 "name another file with -o",
             )
+    plan = _as_known(plan, held)
     sessions = {session.session: session for session in held.sessions}
     first = {point.point_id: point for point in held.points if AS_NEW not in point.options}
     begun = {(point.sweep, point.options[AS_NEW]) for point in held.points if AS_NEW in point.options}
@@ -77,11 +83,9 @@ def continued(
     refused: dict[str, Difference] = {}
     pending = {run.point.point_id for run in plan.runs if is_pending(run)}
     for run in {run.point.point_id: run for run in plan.runs}.values():
-        found = [
-            *_of_place(run, of_cell.get(run.point.point_id, ())),
-            *_of_mask(run, of_cell.get(run.point.point_id, ()), sessions, now),
-            *_of_machine(run, tuple(of_sweep.get(run.sweep, {}).values()), now),
-        ]
+        before, of_all = of_cell.get(run.point.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
+        own = [sessions[conditions.session] for conditions in before]
+        found = [*_of_place(run, before), *_of_mask(run, own, of_all, now), *_of_machine(run, of_all, now)]
         label = ", ".join(dict.fromkeys(difference.label for difference in found))
         if found and (as_new or (run.sweep, label) in begun):
             cells[run.point.point_id] = _anew(run.point, label)
@@ -89,6 +93,45 @@ def continued(
             refused |= {difference.said: difference for difference in found}
     if refused:
         raise _refusal(held.path, tuple(refused))
+    return _in_cells(plan, cells)
+
+
+def _as_known(plan: Plan, held: Held) -> Plan:
+    """Return the plan with the cells that the file holds under other words as it has them: a place or an option that is written in
+    another way, and starts the same, begins no cell."""
+    measured = {conditions.point_id: conditions for conditions in held.conditions}
+    planned = {point.point_id: point for point in plan.points}
+    starts = {run.point.point_id: _start(run.point, run.placement, run.argv) for run in plan.runs}
+    sweeps = {(point.sweep, point.tool) for point in plan.points}
+    known: dict[Hashable, Point] = {}
+    for point in held.points:
+        of = measured.get(point.point_id)
+        if of and (point.sweep, point.tool) in sweeps and point.point_id not in planned:
+            known.setdefault(_start(point, of.placement, of.argv), point)
+    cells: dict[str, Point] = {}
+    for point_id, own in starts.items():
+        if point_id not in measured and (same := known.pop(own, None)):
+            cells[point_id] = dataclasses.replace(planned[point_id], options=same.options, place=same.place)
+    labels = {canonical_json(planned[point_id].labels()): point for point_id, point in cells.items()}
+    aliases = [
+        Alias.between(planned[point_id], point)
+        for point_id, point in cells.items()
+        if planned[point_id].place != point.place
+    ]
+    for alias in plan.aliases:
+        kept = labels.get(canonical_json(dict(alias.of)))
+        alias = dataclasses.replace(alias, of=kept.labels()) if kept else alias
+        if alias.point != alias.of:
+            aliases.append(alias)
+    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+
+
+def _start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
+    return start(point, placement, [word for word in argv if "/" not in word])
+
+
+def _in_cells(plan: Plan, cells: Mapping[str, Point]) -> Plan:
+    """Return the plan with the runs of some cells (by point_id) in others."""
     runs = tuple(
         dataclasses.replace(run, point=cells.get(run.point.point_id, run.point)) for run in plan.runs
     )
@@ -120,8 +163,9 @@ def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]
             said = f"{run.sweep} {cell} ran on {there}, and would run on {here} now"
             found.append(Difference(said=said, label=here))
             continue
-        gone = " ".join(word for word in _arguments(conditions.argv) if word not in run.argv)
-        new = " ".join(word for word in _arguments(run.argv) if word not in conditions.argv)
+        words, others = (_arguments(run.tool, argv) for argv in (run.argv, conditions.argv))
+        gone = " ".join(word for word in others if word not in words)
+        new = " ".join(word for word in words if word not in others)
         if gone or new:
             said = f"{run.sweep} {cell} ran {_with(gone, new)}, and would run {_with(new, gone)} now"
             found.append(Difference(said=said, label=_with(new, gone)))
@@ -129,16 +173,35 @@ def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]
 
 
 def _of_mask(
-    run: PlannedRun, before: Sequence[Conditions], sessions: Mapping[int, Session], now: Setting
+    run: PlannedRun, own: Sequence[Session], of_sweep: Sequence[Session], now: Setting
 ) -> list[Difference]:
-    """Say on which CPUs a cell without a place was free to run, if these are others now."""
+    """Say on which CPUs a cell was free to run, or one that was never run would have been in earlier sessions of its sweep, if
+    these are others now. Where a cell with a place ran, its runs tell (`_of_place`)."""
     here = now.facts.get("cpus_allowed")
     found = []
-    for there in {sessions[conditions.session].facts.get("cpus_allowed") for conditions in before}:
-        if not run.placement and here and there and here != there:
+    for there in {session.facts.get("cpus_allowed") for session in own or of_sweep}:
+        if not here or not there or here == there:
+            continue
+        if not run.placement:
             said = f"{run.sweep} {run.point.describe()} was free to run on CPUs {there}, and would be on {here} now"
             found.append(Difference(said=said, label=f"free on CPUs {here}"))
+        elif not own and now.topology:
+            then = _placed(run, now.topology.under(parse_cpulist(there)))
+            if then and then.groups != run.placement.groups:
+                said = f"{run.sweep} {run.point.describe()} would have been on {where(then)} in earlier runs, and would be on {where(run.placement)} now"
+                found.append(Difference(said=said, label=where(run.placement)))
     return found
+
+
+def _placed(run: PlannedRun, topology: Topology) -> Placement | None:
+    """Return where a run's place is on a machine; None where it has no such place."""
+    tool = get_tool(run.tool)
+    place = run.point.place or tool.default_place(run.point.options)
+    threads, processes = tool.shape(run.point.options)
+    try:
+        return resolve(place, topology, threads=threads, processes=processes)[0] if place else None
+    except Unplaceable:
+        return None
 
 
 def _groups(placement: Placement | None) -> tuple[object, ...]:
@@ -149,9 +212,9 @@ def _with(words: str, others: str) -> str:
     return f"with {words}" if words else f"without {others}"
 
 
-def _arguments(argv: Sequence[str]) -> list[str]:
+def _arguments(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a command that say what is measured: paths (of programs, of scratch) may be others tomorrow."""
-    return [word for word in argv if "/" not in word]
+    return spelt(tool, [word for word in argv if "/" not in word])
 
 
 def _of_machine(run: PlannedRun, before: Sequence[Session], now: Setting) -> list[Difference]:

@@ -142,7 +142,12 @@ def _continued(
             points=[stored.point for stored in result.points()],
             conditions=result.conditions(),
         ),
-        resume.Setting(host=platform.node(), facts=machine.facts(), programs=_programs(prepared)),
+        resume.Setting(
+            host=platform.node(),
+            facts=machine.facts(),
+            programs=_programs(prepared),
+            topology=prepared.machine.site.topology,
+        ),
         is_pending=lambda run: is_pending(
             attempts.get(run.key, (0, ""))[1], retry_failed=retry_failed, allow_misplaced=allow_misplaced
         ),

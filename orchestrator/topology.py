@@ -142,6 +142,11 @@ class Topology:
             numa_nodes=tuple(dataclasses.replace(n, allowed=n.os_index in usable) for n in self.numa_nodes),
         )
 
+    def under(self, cpus: Cpus) -> Topology:
+        """Return the same machine as a process sees it whose affinity mask is these PUs, be it narrower or wider than ours."""
+        pus = tuple(dataclasses.replace(pu, allowed=pu.os_index in cpus) for pu in self.pus)
+        return dataclasses.replace(self, pus=pus)
+
     def numbers(self) -> dict[str, int]:
         """Return the numbers that ranges in an experiment may use, of what this process is allowed to use.
 

@@ -104,7 +104,7 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
                 or _selectors(own[0].point.place) == _selectors(point.place)
             ):
                 continue
-            aliases.append(Alias(sweep=point.sweep, point=own[0].point.labels(), of=point.labels()))
+            aliases.append(Alias.between(own[0].point, point))
             for run in own:
                 record = dataclasses.replace(
                     run.record,

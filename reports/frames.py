@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Alias, Group, Point, RunRecord, Skipped
+from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, canonical_json
 from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -309,7 +309,6 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
             machines += [Machine(file=file, session=session) for session in sessions.values()]
             experiments |= {e.sha256: e for e in result.experiments()}
             host = next((s.host for s in reversed(sessions.values())), path.stem)
-            skipped += [(host, file, item) for item in result.skipped()]
             aliases += [(host, file, item) for item in result.aliases()]
             records = result.runs()
             before = len(runs)
@@ -348,6 +347,13 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
                     )
                 )  # fmt: skip
             missing += [(host, file, stored.point, repeat) for (_, repeat), stored in wanted.items()]
+            found = {(r.point.sweep, canonical_json(r.point.labels())) for r in runs[before:] if r.parsed}
+            skipped += [
+                (host, file, replace(item, reason=f"{item.reason}; its numbers are of before"))
+                if (item.sweep, canonical_json(dict(item.point))) in found
+                else (host, file, item)
+                for item in result.skipped()
+            ]
             runs[before:], merged = cells.merged(runs[before:], points)
             aliases += [(host, file, item) for item in merged]
     files = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})

@@ -162,7 +162,7 @@ class Refused(Exception):
 
 
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, `probe`, `told`, `defaults` and `chosen` may be left out."""
+    """What every module of this package provides. STARTER, `probe`, `told`, `defaults`, `chosen` and `meant` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -199,6 +199,10 @@ class ToolModule(Protocol):
 
     def chosen(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the options that a cell leaves to the tool, where the tool takes other values for one cell than for another."""
+        ...
+
+    def meant(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what options ask for, the same however it is written (4k and 4096); for comparing only. Without what nothing hangs on."""
         ...
 
     def options(self) -> Mapping[str, Option]:
@@ -243,6 +247,12 @@ def get_tool(name: str) -> ToolModule:
     if name not in tool_names():
         raise UserError(name, "no tool of that name", f"tools: {', '.join(tool_names())}")
     return cast("ToolModule", importlib.import_module(f"{__name__}.{name}"))
+
+
+def meant(tool: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what options ask for (`ToolModule.meant`); of a tool that knows one spelling of each, the options."""
+    module = get_tool(tool)
+    return module.meant(options) if hasattr(module, "meant") else options
 
 
 def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:

@@ -17,6 +17,7 @@ from orchestrator.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers import command as parser
 from parsers.measurement import Parsed
+from parsers.units import to_base
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
@@ -81,6 +82,23 @@ def _text(value: Any) -> str:  # noqa: ANN401
         if isinstance(value, Sequence) and not isinstance(value, str)
         else str(value)
     )
+
+
+def meant(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with units in one spelling, without titles, and without `seconds` where only the plan goes by it."""
+    told = {name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()}
+    told["env"] = {name: str(value) for name, value in (options.get("env") or {}).items()}
+    told["metrics"] = {
+        name: {
+            **{key: item for key, item in spec.items() if key != "text"},
+            "unit": to_base(spec.get("unit", "")),
+            "better": spec.get("better", "neither"),
+        }
+        for name, spec in options["metrics"].items()
+    }
+    if "{seconds}" not in f"{options['command']} {told['env']}":
+        told.pop("seconds", None)
+    return told
 
 
 def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -236,6 +236,25 @@ def seconds(text: str) -> float | None:
     return float(match[1]) * _TIME_UNITS[match[2] or "s"] if match else None
 
 
+def meant(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are one."""
+    return {_canonical(name): _meant(_canonical(name), value) for name, value in options.items()}
+
+
+def _meant(name: str, value: Any) -> Any:  # noqa: ANN401
+    kind, text = _catalogue().get(name, {}).get("kind"), _text(value)
+    if kind == "seconds":
+        return seconds(text) or text
+    if kind in ("int", "size") or name in ("bsrange", "bssplit"):
+        powers = " kmgtp"
+        return re.sub(
+            r"\b(\d+)([kmgtp])\b",
+            lambda one: str(int(one[1]) * 1024 ** powers.index(one[2])),
+            text.lower(),
+        )
+    return text
+
+
 def direction(options: Mapping[str, Any]) -> str:
     return str(options.get("rw", options.get("readwrite", "read"))).split(":")[0]
 

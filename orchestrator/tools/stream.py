@@ -67,6 +67,16 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     return []
 
 
+def meant(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the array in whole elements or, where it was written as a size, in whole bytes."""
+    size = options.get("array_size")
+    if isinstance(size, float) and size.is_integer():
+        size = int(size)
+    elif isinstance(size, str) and size[:1].isdigit():
+        size = f"{size_bytes(size)}B"
+    return {**options, **({"array_size": size} if size is not None else {})}
+
+
 def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
     return options.get("threads"), 1
 

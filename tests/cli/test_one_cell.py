@@ -351,14 +351,44 @@ def test_two_places_of_the_same_cpus_are_one_cell(
         assert "place=by core" in text
 
 
+@TWO_CPUS
+def test_two_names_under_a_narrower_mask_are_another_cell(called: Cli, tmp_path: Path) -> None:
+    both = TWO_NAMES.replace("core 0", "all").replace(f"pu {CPUS[0]}", f"pu {CPUS[0]},{CPUS[1]}")
+    (tmp_path / "t.yaml").write_text(both)
+    everywhere = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, set(CPUS[:2]))
+    try:
+        called("run", "t.yaml", "-o", "t.db")
+        os.sched_setaffinity(0, {CPUS[0]})
+        refused = called("run", "t.yaml", "-o", "t.db")
+        anew = called("run", "t.yaml", "-o", "t.db", "--as-new")
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    shown = " ".join(called("show", "t.db").stdout.split())
+
+    assert refused.returncode == 2
+    assert f"and would be on CPU {CPUS[0]} now" in refused.stderr
+    assert "place=by core as-new=CPU" in anew.stderr
+    assert "may not be used here" in shown
+    assert "; its numbers are of before" in shown
+
+
 def test_a_file_with_both_names_has_one_cell_on_the_page(
     one_pu_core: None, pinsweep: Cli, called: Cli, tmp_path: Path
 ) -> None:
     """As files of earlier versions have them: each name its own point, with runs of its own."""
-    for name in ("by number", "by core"):
+    for name, file in (("by number", "t.db"), ("by core", "u.db")):
         kept = [line for line in TWO_NAMES.splitlines() if "name: by" not in line or f"name: {name}" in line]
         (tmp_path / "t.yaml").write_text("\n".join(kept) + "\n")
-        assert pinsweep("run", "t.yaml", "-o", "t.db").returncode == 0
+        assert pinsweep("run", "t.yaml", "-o", file).returncode == 0
+    with sqlite3.connect(tmp_path / "t.db") as db:
+        db.execute("ATTACH ? AS u", (str(tmp_path / "u.db"),))
+        for table in ("experiment", "point", "run", "output"):
+            db.execute(f"CREATE TEMP TABLE moved AS SELECT * FROM u.{table}")
+            if table in ("run", "output"):
+                db.execute("UPDATE moved SET run_id = run_id + 100")
+            db.execute(f"INSERT INTO {table} SELECT * FROM moved")
+            db.execute("DROP TABLE moved")
 
     shown = called("show", "t.db").stdout
     called("report", "t.db", "-o", "t.html", "--static")

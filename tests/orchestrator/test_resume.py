@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import AS_NEW, Group, Place, Placement, Plan, PlannedRun, Point
+from orchestrator.model import AS_NEW, Alias, Group, Place, Placement, Plan, PlannedRun, Point
 from orchestrator.resume import Held, Setting, continued
 from orchestrator.store import Conditions, Session
+from orchestrator.topology import topology_from_text
 from parsers.errors import UserError
 
 LIBRARY = {"path": "/opt/mpi/libmpi.so.12", "sha256": "aa"}
@@ -168,3 +169,105 @@ def test_a_path_of_a_program_or_of_scratch_is_no_argument() -> None:
     elsewhere = tuple(word.replace("/opt", "/usr/local") for word in ARGV)
 
     assert go_on([run(point(2), 2, argv=elsewhere)], held(point(2))) == [point(2)]
+
+
+# --- one cell, however it is written --------------------------------------------------------------------------
+
+METRICS = {"reply": {"regex": "([0-9]+)", "unit": "us"}}
+
+
+def written(
+    tool: str, options: dict[str, Any], place: Place, words: tuple[str, ...], cpus: tuple[int, ...] = (0,)
+) -> PlannedRun:
+    of = Point(sweep="s", tool=tool, options=options, place=place, axes=("place",))
+    placement = Placement(name=place.name, groups=(Group(cpus=cpus),))
+    return run(of, tool=tool, argv=(tool, *words), placement=placement, files={})
+
+
+def measured(*runs: PlannedRun, **facts: Any) -> Held:
+    conditions = [
+        Conditions(point_id=r.point.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs
+    ]
+    return Held(
+        path="r.db",
+        sessions=(session(facts={**FACTS, **facts}),),
+        points=[r.point for r in runs],
+        conditions=conditions,
+    )
+
+
+CORE = Place(name="here", cpus="core 0", memory="any")
+COMMAND = {"command": "x {n}", "n": 1, "metrics": METRICS, "seconds": 1}
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "words", "after", "now"),
+    [
+        ("fio", {"bs": "4k", "runtime": 2}, ("--bs=4k", "--runtime=2"), {"blocksize": 4096, "runtime": "2s"}, ("--blocksize=4096", "--runtime=2s")),
+        ("fio", {"bssplit": "4k/50:8k/50"}, ("--bssplit=4k",), {"bssplit": "4096/50:8192/50"}, ("--bssplit=4096",)),
+        ("stream", {"array_size": "1M"}, ("1048576",), {"array_size": "1024k"}, ("1048576",)),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "metrics": {"reply": {**METRICS["reply"], "unit": "µs", "better": "neither", "text": "Reply"}}}, ("x", "1")),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "seconds": 5}, ("x", "1")),
+        ("command", {**COMMAND, "env": {"A": 1}}, ("x", "1"), {**COMMAND, "env": {"A": "1"}}, ("x", "1")),
+    ],
+)  # fmt: skip
+def test_an_option_in_another_spelling_begins_no_cell(
+    tool: str, before: dict[str, Any], words: tuple[str, ...], after: dict[str, Any], now: tuple[str, ...]
+) -> None:
+    there = written(tool, before, CORE, words)
+
+    assert go_on([written(tool, after, CORE, now)], measured(there)) == [there.point]
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "words", "after", "now"),
+    [
+        ("fio", {"bs": "4k"}, ("--bs=4k",), {"bs": "4m"}, ("--bs=4m",)),
+        ("stream", {"array_size": 1024}, ("1024",), {"array_size": "1k"}, ("128",)),
+        ("command", {**COMMAND, "command": "x {seconds}"}, ("x", "1"), {**COMMAND, "command": "x {seconds}", "seconds": 2}, ("x", "2")),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "metrics": {"reply": {**METRICS["reply"], "unit": "ms"}}}, ("x", "1")),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_value_does(
+    tool: str, before: dict[str, Any], words: tuple[str, ...], after: dict[str, Any], now: tuple[str, ...]
+) -> None:
+    new = written(tool, after, CORE, now)
+
+    assert go_on([new], measured(written(tool, before, CORE, words))) == [new.point]
+
+
+def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() -> None:
+    there = written("command", COMMAND, CORE, ("x", "1"))
+    by_number = written("command", COMMAND, Place(name="here", cpus="pu 0", memory="any"), ("x", "1"))
+    renamed = written("command", COMMAND, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
+    elsewhere = written(
+        "command", COMMAND, Place(name="here", cpus="pu 1", memory="any"), ("x", "1"), cpus=(1,)
+    )
+
+    assert go_on([by_number], measured(there)) == go_on([renamed], measured(there)) == [there.point]
+    assert go_on([elsewhere], measured(there)) == [elsewhere.point]
+    assert Alias.between(by_number.point, there.point).reason.startswith(
+        "the same CPUs and memory here as place.cpus=core 0:"
+    )
+    # of two that are planned none takes the other's place
+    assert go_on([there, by_number], measured(there)) == [there.point, by_number.point]
+
+
+def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
+    """Two names of the CPUs 0 and 1: with one CPU the first cannot be, and the second is another cell than it was."""
+    two = topology_from_text("package:1 core:2 pu:1")
+    everywhere = Place(name="everywhere", cpus="all", memory="any")
+    there = written(
+        "command", COMMAND, Place(name="both", cpus="pu 0,1", memory="any"), ("x", "1"), cpus=(0, 1)
+    )
+    narrow = {"topology": two.limited({0}), "facts": {**FACTS, "cpus_allowed": "0"}}
+    known = measured(there, cpus_allowed="0-1")
+
+    with pytest.raises(UserError) as refused:
+        go_on([written("command", COMMAND, everywhere, ("x", "1"))], known, **narrow)
+    anew = go_on([written("command", COMMAND, everywhere, ("x", "1"))], known, as_new=True, **narrow)
+    one = written("command", {**COMMAND, "n": 2}, Place(name="one", cpus="pu 0", memory="any"), ("x", "2"))
+
+    assert "would have been on CPUs 0,1 in earlier runs, and would be on CPU 0 now" in refused.value.cause
+    assert [p.options[AS_NEW] for p in anew] == ["CPU 0"]
+    assert go_on([one], known, **narrow) == [one.point]  # it would have been there before, too
