@@ -21,11 +21,17 @@ from parsers.text import clean, decode
 OPTION_FACT: Final = "option."
 """Facts of a parser whose name starts so are options of the run that printed the text."""
 
-_HEADS: Final = re.compile(r"^\s*(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE)
-_PROMPT: Final = re.compile(r"^\s*(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S")
+_HEADS: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S|^[^\n]*\bCommand\b", re.IGNORECASE)
+_PROMPT: Final = re.compile(r"^\s*(?:# +)?(?:\S*[$>]|\++|\S+@\S+[#$%])\s+\S")
 _HEADING: Final = re.compile(
-    r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,} *(\S.{0,80}?) *={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
+    r"^[ \t]*(?:#{2,6} +(\S.{0,80})|={2,}>? *(\S.{0,80}?) *<?={2,}|\*\*(\S.{0,80})\*\*:?|\(?(?:[a-z]|\d{1,2})[.)] +(\S.{0,80}))$"
 )
+_GATHERED: Final = re.compile(
+    r"^(-{15,16}|:{14})\n(?P<name>\S{1,80}(?: \(\d+\))?)\n\1$|^(?P<host>\S{1,80}) \| [A-Z]+!? \| rc=\d+ >>$",
+    re.MULTILINE,
+)
+"""What clush -b, dshbak, `more` and ansible put above what a host printed, or what stands in a file."""
+
 _NUMBER: Final = re.compile(r"(?<![\w.])\d[\d.,]*")
 _HEAD_LINES: Final = 15
 _COUNTING_LABELS: Final = frozenset({"document", "run", "table", "job"})
@@ -39,19 +45,51 @@ def cut(tool: str, data: bytes, parsed: Parsed) -> list[bytes]:
     if _runs(tool, parsed) < 2 or b"\0" in data[:200]:
         return [data]
     text = data.decode("latin-1")  # a character a byte: places in the text are places in the file
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    for view in (*_views(text), text):
+        if view.count("\n") != len(lines) - 1:
+            continue  # the lines of what is cleaned are not those of the file
+        for starts in _starts(tool, view):
+            at = [lines[view.count("\n", 0, start)] for start in starts]
+            pieces = [data[a:b] for a, b in zip(at, [*at[1:], len(data)], strict=True)]
+            each = (get_parser(tool).parse(decode(piece), {}) for piece in pieces)  # one in memory at a time
+            with contextlib.suppress(ParseError):
+                if all(a == b for a, b in zip_longest(_figures(each), _figures([parsed]))):
+                    return pieces
+    return [data]
+
+
+def above_parts(tool: str, data: bytes, count: int) -> list[bytes]:
+    """Return what stands around each of `count` parts of a text that cannot be cut (lines kept as JSON, web pages, UTF-16): what
+    their headings and commands are read off. Where that cannot be told, one command is that of all."""
+    for view in _views(decode(data)):
+        for starts in _starts(tool, view):
+            if len(starts) == count:
+                return [view[a:b].encode() for a, b in zip(starts, [*starts[1:], len(view)], strict=True)]
+    return [data if len(set(_commands(tool, data))) == 1 else b""] * count
+
+
+def _views(text: str) -> Iterator[str]:
+    """Yield a text without what stands before its lines, then without what makes them comments."""
+    yield (cleaned := _GATHERED.sub(_as_heading, clean(text, ranks=True)))
+    if "#" in text and (bare := clean(text, ranks=True, commented=re.compile(""))) != cleaned:
+        yield bare
+
+
+def _as_heading(match: re.Match[str]) -> str:
+    return f"== {match['name'] or match['host']} ==" + (
+        "\n\n" if match["name"] else ""
+    )  # as many lines as there were
+
+
+def _starts(tool: str, text: str) -> Iterator[list[int]]:
+    """Yield where the runs of a text begin, with what stands above each: by every sign of a beginning, the surest first."""
     for pattern in taken(tool).begins:
         found = [m.start() for m in re.finditer(pattern, text, re.MULTILINE | re.IGNORECASE)]
         ends = [text.find("\n", at) + 1 for at in found]  # of the lines with which the runs before them begin
         starts = [0, *(_above(tool, text, at, end) for at, end in zip(found[1:], ends, strict=False))]
-        starts = list(dict.fromkeys(starts))
-        if len(starts) < 2:
-            continue
-        pieces = [data[a:b] for a, b in zip(starts, [*starts[1:], len(data)], strict=True)]
-        each = (get_parser(tool).parse(decode(piece), {}) for piece in pieces)  # one in memory at a time
-        with contextlib.suppress(ParseError):
-            if all(a == b for a, b in zip_longest(_figures(each), _figures([parsed]))):
-                return pieces
-    return [data]
+        if len(starts := list(dict.fromkeys(starts))) > 1:
+            yield starts
 
 
 def _runs(tool: str, parsed: Parsed) -> int:
@@ -104,7 +142,7 @@ def heading_of(line: str) -> str:
 
 def heading(tool: str, data: bytes) -> str:
     """Return the last heading above the run that a text begins with; "" if there is none."""
-    text = clean(decode(data))
+    text = next(_views(decode(data)))
     starts = [
         match.start()
         for p in taken(tool).begins
@@ -149,14 +187,17 @@ def command_of(tool: str, data: bytes, parsed: Parsed) -> tuple[str, ...]:
 
     Kept as it was typed: quotes and pipes are words too.
     """
+    return next(_commands(tool, data), tuple(str(taken(tool).command(parsed) or "").split()))
+
+
+def _commands(tool: str, data: bytes) -> Iterator[tuple[str, ...]]:
+    """Yield the commands of the tool that stand behind a prompt."""
     program = re.compile(taken(tool).program or r"(?!)")
-    for line in clean(decode(data[:20_000])).split("\n"):
-        if not program.search(line):
-            continue
-        match = _prompt().match(line.strip())
-        if match and program.search(match["command"]):
-            return tuple(match["command"].split())
-    return tuple(str(taken(tool).command(parsed) or "").split())
+    for view in _views(decode(data[:20_000])):
+        for line in view.split("\n"):
+            match = _prompt().match(line.strip()) if program.search(line) else None
+            if match and program.search(match["command"]):
+                yield tuple(match["command"].split())
 
 
 _WHERE: Final = re.compile(

@@ -34,7 +34,7 @@ from orchestrator.topology import topology_from_xml
 from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Cell, Parsed, Table
-from parsers.text import decode
+from parsers.text import by_host, decode
 
 MACHINE: Final = DESCRIPTIONS | {"hwloc"}
 """What is printed about a machine, not by a run: facts of the session."""
@@ -74,6 +74,7 @@ class Captured:
     parsed: Parsed
     tables: bool = False  # read as plain tables, not by the tool's own parser
     named: bool = True  # the user named this very file
+    host: str = ""  # whose lines these are, where several hosts printed into one file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +103,33 @@ def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
         if source.problem:
             yield Left(name=source.name, reason=source.problem, failed=source.named, missing=source.missing)
             continue
-        try:
-            yield replace(_read(source, wishes), named=source.named)
-        except ParseError as error:
-            reason = (
-                _said(error) if source.named else str(error)
-            )  # a hint for each of a hundred files helps nobody
-            yield Left(name=source.name, reason=reason, failed=source.named)
+        for host, part in _by_host(source, wishes):
+            try:
+                yield replace(_read(part, wishes), named=source.named, host=host)
+            except ParseError as error:
+                reason = (
+                    _said(error) if source.named else str(error)
+                )  # a hint for each of a hundred files helps nobody
+                yield Left(name=part.name, reason=reason, failed=source.named)
+            del part
         del source  # its bytes, before the next are read
+
+
+def _by_host(source: Source, wishes: Wishes) -> list[tuple[str, Source]]:
+    """Take apart what several hosts printed into one file: (host, its lines). Ranks of one program are no hosts: where only one
+    of them has figures, the file is one text."""
+    found = {} if wishes.columns else by_host(source.data)
+    known = [host for host, data in found.items() if _known(decode(data))]
+    if not known or (len(known) == 1 and known[0].startswith("rank ")):
+        return [("", source)]
+    return [(host, replace(source, name=f"{source.name}, {host}", data=data)) for host, data in found.items()]
+
+
+def _known(text: str) -> bool:
+    try:
+        return bool(guess_parser(text))
+    except ParseError:
+        return False
 
 
 def _said(error: PinsweepError) -> str:
@@ -355,7 +375,8 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
     for number, piece in enumerate(pieces, 1):
         whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(wishes.settings))
         parts = taken(item.tool).parts(whole)
-        for reading in parts:
+        around = text_of.above_parts(item.tool, piece, len(parts)) if len(parts) > 1 else [piece]
+        for reading, above in zip(parts, around, strict=True):
             parsed = parser.parse(decode(piece), {**wishes.settings, **reading}) if reading else whole
             label = item.name + (f", part {number}" if len(pieces) > 1 else "")
             label += f", {taken(item.tool).part_name(parsed)}" if reading else ""
@@ -364,16 +385,16 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
                     notes[f"{label}: no figures in it"] = 1
                 continue
             found = True
-            options = text_of.told(item.tool, parsed)
+            options = text_of.told(item.tool, parsed) | ({"source": item.host} if item.host else {})
             if usual := text_of.defaults(item.tool, options, parsed):
                 words = " ".join(
                     f"{name}={value}" for name, value in usual.items() if name not in wishes.settings
                 )
                 said = f"{words}: not given, the default of {parser.NAME}"
                 notes[said] = notes.get(said, 0) + 1
-            title = text_of.heading(item.tool, piece) if len(pieces) > 1 else ""
+            title = text_of.heading(item.tool, above) if len(pieces) > 1 or len(parts) > 1 else ""
             yield _item(
-                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, wishes, notes, label, title
+                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, wishes, notes, label, title, above
             )  # fmt: skip
     if not found:
         raise ParseError("", "there are no figures in it")
@@ -396,7 +417,9 @@ def _item(
     notes: dict[str, int],
     label: str,
     heading: str,
+    above: bytes = b"",
 ) -> _Item:
+    """above: the part of `data` in which its command is looked for."""
     named, repeat = from_name
     labels = get_parser(item.tool).LABELS if wishes.columns else ()
     given: dict[str, Any] = {
@@ -412,13 +435,13 @@ def _item(
     digest.update(said.encode())
     typed = wishes.command or str(reading.get("command", ""))
     argv = tuple(_lines(typed).split()) or (
-        () if item.tables else text_of.command_of(item.tool, data, parsed)
+        () if item.tables else text_of.command_of(item.tool, above, parsed)
     )
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
         stand_in=parsed.has("stand_in"), argv=argv, options={**given, **options}, place=place, repeat=repeat,
-        added=(*(("place",) if place else ()), *given), reading=reading,
+        added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
         digest=digest.hexdigest()[:32], heading=heading,
     )  # fmt: skip
 
@@ -504,9 +527,10 @@ def _by_headings(items: Sequence[_Item], notes: dict[str, int]) -> list[_Item]:
                     f"{len(parts)} parts of {file} are told apart by what stands above them: {axis}={', '.join(names)}"
                 ] = 1
                 for item, name in zip(parts, names, strict=True):
+                    source = " ".join(filter(None, (item.options.get("source"), name)))  # of a host, its part
                     named[item.digest] = replace(
                         item, added=(*item.added, axis), place=name if axis == "place" else item.place,
-                        options=item.options if axis == "place" else {**item.options, "source": name},
+                        options=item.options if axis == "place" else {**item.options, "source": source},
                     )  # fmt: skip
                 break
     return [named.get(item.digest, item) for item in items]

@@ -30,10 +30,14 @@ _LOGGED: Final = re.compile(
 )  # avocado: "DEBUG| [stdout] "
 _COMMENT: Final = re.compile(r"[ \t]*(?://+|;+|--|%+|\*|!|\+|::|REM|dnl)(?: |$)")
 _CONSTANT: Final = re.compile(
-    r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\|) ?"  # n001: …, bench-1  | …
+    r" *(?=[^\s:|]*\d)(?:\[[^\]\n]{1,60}\](?:<\w+>)?|[\w.@/-]{1,60})(?::| +\||\t) ?"  # n001: …, bench-1  | …, parallel --tag
     r"|\[(?:pod/)?[\w./-]*\d[\w./-]*\] "  # kubectl --prefix
     r"|│ ?"  # a box drawn around it
 )
+_HOST: Final = re.compile(
+    r" *(?:(?P<host>[\w.@/-]{1,60})(?::| +\|)(?: |$)|(?P<tag>[\w.@/-]*[A-Za-z][\w.@/-]*)\t|\[(?:pod/)?(?P<pod>[\w./-]*[A-Za-z][\w./-]*)\] "
+    r"|\[(?:\d{1,9},)?(?P<rank>\d{1,9})\](?:<std(?:out|err)>:?)? ?)"
+)  # pdsh, srun -l, docker compose; parallel --tag; kubectl --prefix; mpirun -l and --tag-output
 _NUMBERED: Final = re.compile(r" *(\d{1,7})[\t:]")  # cat -n, grep -n
 _QUOTED: Final = re.compile(r"(?:> ?)+")
 _MOST: Final = 0.9
@@ -60,6 +64,32 @@ def without_prefixes(text: str, *, labels: bool = True) -> str:
     return text
 
 
+def hosts(text: str) -> dict[str, list[int]]:
+    """Return the numbers of the lines of each host (container, rank) whose name stands before them: {} unless nearly all lines
+    have a name, and there are several. The lines above the first name are everybody's where they are few."""
+    if not has_prefix(text) and not _HOST.match(_probe(text)):
+        return {}
+    found: dict[str, list[int]] = {}
+    above: list[int] = []
+    others = count = 0
+    for number, line in enumerate(without_prefixes(text, labels=False).split("\n")):
+        if not line.strip():
+            continue
+        count += 1
+        if match := _HOST.match(line):
+            name = str(match[match.lastgroup or 0])
+            found.setdefault(f"rank {name}" if name.isdigit() else name, []).append(number)
+        elif found:
+            others += 1
+        else:
+            above.append(number)
+    if len(found) < 2 or others > (1 - _MOST) * count or count < 3 * len(found):
+        return {}
+    return {
+        name: [*(above if len(above) <= (1 - _MOST) * len(own) else ()), *own] for name, own in found.items()
+    }
+
+
 def _probe(text: str) -> str:
     printed = [line for line in text.split("\n", 64)[:64] if line.strip()]
     return printed[2] if len(printed) > 2 else ""
@@ -79,7 +109,7 @@ def _stripped(text: str, kind: re.Pattern[str]) -> str | None:
         return _without_numbers(text)
     if kind is _CONSTANT:
         match = kind.match(_probe(text))
-        word = match[0].rstrip() if match else ""
+        word = match[0].rstrip(" ") if match else ""
         kind = re.compile(re.escape(word) + " ?")
     lines = text.split("\n")
     ends = [match.end() if (match := kind.match(line)) else 0 for line in lines]

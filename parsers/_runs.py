@@ -3,8 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from parsers.measurement import Cell, Flag
+from parsers.measurement import Cell, Flag, Parsed
+
+
+def parts(parsed: Parsed) -> list[dict[str, int]]:
+    """Each run is a cell of its own where several have figures: what `parse` is to be told to read that run alone."""
+    place = parsed.measurements.columns.index("run")
+    if len({row[place] for row in parsed.measurements.rows}) < 2:
+        return [{}]
+    return [{"text_run": number + 1} for number in range(len(parsed.tables["runs"].rows))]
+
+
+def asked_for(context: Mapping[str, Any]) -> int | None:
+    """Return the run that a context asks for, from 1; None for all of them. Result files of before say `section`."""
+    run = context.get("text_run", context.get("section"))
+    return run if isinstance(run, int) else None
+
+
+def part_name(parsed: Parsed) -> str:
+    """Name a part by the process or the program that printed it."""
+    row = next(iter(parsed.tables["runs"].records()), {})
+    return f"rank {row['rank']}" if "rank" in row else str(row.get("program") or "a run")
 
 
 def agreed(

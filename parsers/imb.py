@@ -37,8 +37,9 @@ from itertools import takewhile
 from typing import Any, Final
 
 from parsers import text as texts
+from parsers._runs import asked_for
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements, whole
 
 NAME: Final = "Intel MPI Benchmarks"
 VERSION: Final = 2
@@ -144,8 +145,8 @@ def recognise(text: str) -> bool:
     return bool(printed) and re.fullmatch(r"#-{40,}", printed[-1]) is not None and "MPI startup()" in text
 
 
-def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
-    """Read every table of the text. Raises ParseError if there is none."""
+def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
+    """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError if there is none."""
     reader = _Reader()
     cleaned = _lines(text)
     # A last line without its end may be cut off in the middle of a number.
@@ -154,9 +155,13 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
         reader.take(line)
     if last.strip():
         reader.take(last, whole=False)
+    if reader.tables:
+        reader.tables[-1].drop_cut_rate()
+    if asked := asked_for(context or {}):
+        reader.runs = reader.runs[asked - 1 : asked]
+        reader.tables = [table for table in reader.tables if table.run in reader.runs]
     if not reader.tables:
         raise _nothing(text, reader)
-    reader.tables[-1].drop_cut_rate()
     for run in reader.runs:
         run.megabyte = _megabyte(run, [table for table in reader.tables if table.run is run])
     rows = [row for number, table in enumerate(reader.tables) for row in table.measurements(number)]
@@ -178,7 +183,7 @@ def _nothing(text: str, reader: _Reader) -> ParseError:
         return ParseError(
             "IMB's output", f"no table: benchmark {name} is invalid for {processes} processes{why}"
         )
-    if reader.runs[-1].version:
+    if any(run.version for run in reader.runs):
         return ParseError(
             "IMB's output", "the head of a run without a table", "was it stopped, or is it IMB -list?"
         )
@@ -571,12 +576,20 @@ def _runs(parsed: Parsed) -> int:
     return max(len(heads), *(n for _, n in Counter(rows).most_common(1)), 1)
 
 
+def _parts(parsed: Parsed) -> list[dict[str, int]]:
+    """Each run that has tables is a cell of its own."""
+    runs = dict.fromkeys(row["run"] for row in parsed.tables["benchmarks"].records())
+    return [{"text_run": (whole(run) or 0) + 1} for run in runs] if len(runs) > 1 else [{}]
+
+
 TAKEN: Final = Taken(
-    begins=(r"^#-+\s*\n#\s+Intel[^\n]*MPI Benchmark", r"^#-+\s*\n# Benchmarking "),
+    begins=(r"^[ \t]*#-+\s*\n[ \t]*#\s+Intel[^\n]*MPI Benchmark", r"^[ \t]*#-+\s*\n[ \t]*# Benchmarking "),
     program=r"\bIMB-\w+",
     tells={"benchmark": "benchmark", "np": "nprocs"},
     typed=lambda command: (
         {"nprocs": int(m[1])} if (m := re.search(r"\s-(?:np?|-ntasks[= ])\s*(\d{1,6})\b", command)) else {}
     ),
     runs=_runs,
+    parts=_parts,
+    part_name=lambda parsed: str(parsed.facts.get("program") or "a run"),
 )

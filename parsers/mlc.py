@@ -31,7 +31,7 @@ from parsers._mlc_words import TRAFFIC_TEXT as TRAFFIC_TEXT
 from parsers._mlc_words import command_options as command_options
 from parsers._mlc_words import is_index
 from parsers._mlc_words import traffic_of as traffic_of
-from parsers._runs import agreed, collected
+from parsers._runs import agreed, asked_for, collected, part_name, parts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
@@ -106,7 +106,8 @@ def recognise(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text. `context` may hold W (2, "9", "R") or R: the traffic, where the text does not tell it.
+    """Read every run in the text, or the one that `text_run` counts to. `context` may hold W (2, "9", "R") or R: the traffic,
+    where the text does not tell it.
 
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.
@@ -125,7 +126,8 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
             f"saw {first_line(text)}",
             "name the tool that printed this",
         )
-    return _parsed(runs)
+    asked = asked_for(context)
+    return _parsed(runs if asked is None else runs[asked - 1 : asked])
 
 
 def _parsed(runs: list[Run]) -> Parsed:
@@ -202,4 +204,6 @@ TAKEN: Final = Taken(
     labels=_traffic,
     typed=_typed,
     command=_command,
+    parts=parts,
+    part_name=part_name,
 )

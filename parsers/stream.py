@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from parsers._runs import agreed, collected
+from parsers._runs import agreed, asked_for, collected, part_name, parts
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Metric, NotYet, Parsed, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
@@ -153,20 +153,15 @@ class _Run:
 _TABLE = 'its table is read by: pinsweep parse table FILE --tool stream --columns "{}kernel, bandwidth[MB/s], -, -, -"'
 
 
-def _sections(parsed: Parsed) -> list[dict[str, int]]:
-    """HPCC runs STREAM twice, in all processes and in one: two cells."""
-    runs = list(parsed.tables["runs"].records())
-    names = {str(run.get("program")) for run in runs}
-    several = len(names) == len(runs) > 1 and all(name.startswith("HPCC ") for name in names)
-    return [{"section": number} for number in range(1, len(runs) + 1)] if several else [{}]
-
-
 TAKEN: Final = Taken(
-    begins=(r"^-{20,}\s*\n(?=(?:STREAM version|pinsweep stream))", r"^Function +(?:Best )?Rate"),
+    begins=(
+        r"^[ \t]*-{20,}\s*\n(?=[ \t]*(?:STREAM version|pinsweep stream))",
+        r"^[ \t]*Function +(?:Best )?Rate",
+    ),
     program=r"\bstream\w*\b",
     tells={name: name for name in ("threads", "array_size", "ntimes", "stores", "pages", "section")},
-    parts=_sections,
-    part_name=lambda parsed: str(parsed.facts.get("program")),
+    parts=parts,  # HPCC runs STREAM twice, in all processes and in one: two cells
+    part_name=part_name,
     table_labels={"": {"kernel": "triad"}},
     typed=lambda command: (
         {"threads": int(m[1])} if (m := re.search(r"\bOMP_NUM_THREADS=(\d{1,6})\b", command)) else {}
@@ -200,7 +195,7 @@ def recognise(text: str) -> bool:
 
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
-    """Read every run in the text, or the one that `section` in the context counts to. Lines of several MPI ranks (`mpirun -l`, `srun -l`) are taken apart first.
+    """Read every run in the text, or the one that `text_run` in the context counts to. Lines of several MPI ranks (`mpirun -l`, `srun -l`) are taken apart first.
 
     Raises ParseError if the text has neither a banner nor a table of STREAM.
     """
@@ -220,8 +215,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
             f"saw {first_line(text)}",
             "a table without its head has no unit: add the head, or name the tool that printed this",
         )
-    section = context.get("section")
-    return _parsed(runs, unread, section if isinstance(section, int) else None)
+    return _parsed(runs, unread, asked_for(context))
 
 
 class _Reader:
@@ -445,11 +439,11 @@ def _flag(run: _Run) -> None:
     run.flags |= {name for name, holds in conditions.items() if holds}
 
 
-def _parsed(runs: list[_Run], unread: list[str], section: int | None) -> Parsed:
-    """section: of HPCC the run that is asked for, from 1."""
+def _parsed(runs: list[_Run], unread: list[str], asked: int | None) -> Parsed:
+    """asked: the run that is asked for, from 1; None for all."""
     figures: list[tuple[tuple[Cell, ...], str, float]] = []
     rows: list[tuple[Cell, ...]] = []
-    chosen = [(index, run) for index, run in enumerate(runs, 1) if section in (None, index)]
+    chosen = list(enumerate(runs if asked is None else runs[asked - 1 : asked], 1))
     for index, run in chosen:
         for kernel, cells in run.rows.items():
             for metric, (word, factor) in cells.items():

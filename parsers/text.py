@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import takewhile
 from typing import Final
 
-from parsers._prefixes import has_prefix, without_prefixes
+from parsers._prefixes import has_prefix, hosts, without_prefixes
 from parsers._wrappings import is_wrapped as is_wrapped
 from parsers._wrappings import without_comments, without_html, without_json, without_mail
 
@@ -92,6 +92,16 @@ def _opened(text: str) -> str:
         text = _CONTROL.sub("", text)
     text = without_html(without_mail(text))
     return text.replace("\ufeff", "").translate(_BLANKS) if not text.isascii() else text
+
+
+def by_host(data: bytes) -> dict[str, bytes]:
+    """Return the lines of each host of a captured file in which several hosts printed (pdsh, srun -l …), with their names before
+    them; {} where it is one text."""
+    text = "" if b"\0" in data[:200] or data.startswith(b"{") else data.decode("latin-1")
+    if "\x1b" in text:
+        text = _ESCAPE.sub("", text)
+    lines = re.findall(rb"[^\n]*\n|[^\n]+\Z", data) if (found := hosts(text)) else []
+    return {name: b"".join(lines[number] for number in numbers) for name, numbers in found.items()}
 
 
 def mentions(text: str, *words: str) -> bool:

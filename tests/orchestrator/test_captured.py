@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +204,160 @@ def test_commands_that_differ_in_their_place_alone() -> None:
     assert not same("numactl -m 0 ./stream", "numactl -m 1 ./other")
     assert not same("./stream", "./stream")
     assert not same("numactl -m 0 ./stream", "")
+
+
+MLC = (
+    "Intel(R) Memory Latency Checker - v3.10\nCommand line parameters: --loaded_latency -W{w} -d100\n\nUsing buffer size of 100.000MiB/thread\n"
+    "\nMeasuring Loaded Latencies for the system\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n==========================\n 00100\t 98.94\t  {rate}\n"
+)
+IMB = (
+    "#----------------------------------------------------------------\n#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
+    "#----------------------------------------------------------------\n#---------------------------------------------------\n# Benchmarking PingPong \n"
+    "# #processes = 2 \n#---------------------------------------------------\n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    "            0         1000         {time}         0.00\n      1048576           40       104.86     10000.00\n\n# All processes entering MPI_Finalize\n\n"
+)
+STREAM = LOOP.split("$ ")[1].partition("\n")[2]
+
+SIDES = {
+    "stream": (STREAM, STREAM.replace("1000.0", "2000.0")),
+    "mlc": (MLC.format(w=3, rate="1000.0"), MLC.format(w=3, rate="2000.0")),
+    "imb": (IMB.format(time="0.50"), IMB.format(time="1.50")),
+}
+TYPED = {
+    "stream": "numactl -N {} ./stream",
+    "mlc": "numactl -N {} ./mlc --loaded_latency -W3 -d100",
+    "imb": "numactl -N {} mpirun -np 2 IMB-MPI1 PingPong",
+}
+TWICE = {
+    tool: "".join(f"$ {TYPED[tool].format(n)}\n{side}" for n, side in enumerate(sides))
+    for tool, sides in SIDES.items()
+}
+
+
+def alone(tool: str, text: str) -> set[float]:
+    return {m.value for m in get_parser(tool).parse(text, {}).measured()}
+
+
+def before(prefix: str) -> Callable[[str], str]:
+    return lambda text: "".join(f"{prefix}{line}\n" for line in text.rstrip("\n").split("\n"))
+
+
+HELD: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "a host": before("n001: "),
+    "times": before("2024-05-01T10:00:01.1234567Z "),
+    "times and commands that a shell echoes": lambda t: before("2024-05-01T10:00:01.1234567Z ")(t.replace("$ ", "+ ")),
+    "journald": before("May 01 10:00:01 host run.sh[1234]: "),
+    "quoted": before("> "),
+    "a rank": before("[0] "),
+    "indented": lambda t: f"It was:\n\n{before('    ')(t)}",
+    "a comment": before("# "),
+    "script": lambda t: "Script started on 2024-05-01\n" + t.replace("\n", "\r\n").replace("$ ", "\x1b]0;u@h: ~\x07\x1b[01;32mu@h\x1b[00m:~$ "),
+    "UTF-16": lambda t: t,
+    "JSON": lambda t: json.dumps({"data": t.split("\n")}),
+    "a web page": lambda t: "\n<br>\n".join(html.escape(line).replace("  ", "&nbsp;&nbsp;") for line in t.split("\n")),
+}  # fmt: skip
+
+
+def taken_in(text: str | bytes, folder: Path) -> tuple[list[dict[str, Any]], list[str], list[str | None]]:
+    """Return (rows of each cell, its command, what names it) of a text that is taken in."""
+    file, kept = folder / "t.txt", folder / "t.db"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    kept.unlink(missing_ok=True)
+    wishes = intake.wishes_from(None, (), (), "", "")
+    texts = [x for x in intake.read([str(file)], wishes) if isinstance(x, intake.Captured)]
+    intake.store(texts, kept, wishes, version="test")
+    with open_result(kept) as result:
+        points = {stored.point.point_id: stored.point for stored in result.points()}
+        runs = [(run, points[run.point_id]) for run in result.runs()]
+        assert len(points) == len(runs)
+        figures = [{m.value for m in result.parsed(run, point).measured()} for run, point in runs]
+        names = [point.place.name if point.place else point.options.get("source") for _, point in runs]
+        return figures, [" ".join(run.argv) for run, _ in runs], names
+
+
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("tool", TWICE)
+def test_each_run_of_a_text_is_a_cell_that_its_command_names(tmp_path: Path, tool: str, held: str) -> None:
+    text = HELD[held](TWICE[tool])
+    figures, commands, names = taken_in(text.encode("utf-16") if held == "UTF-16" else text, tmp_path)
+
+    assert figures == [alone(tool, side) for side in SIDES[tool]]
+    assert [command.split()[:3] for command in commands] == [["numactl", "-N", "0"], ["numactl", "-N", "1"]]
+    assert names == ["0", "1"]
+
+
+def interleaved(
+    first: str, second: str, before: str = "{}: ", names: tuple[str, str] = ("node1", "node2")
+) -> str:
+    """Return what two hosts print at once, line by line in turns."""
+    pairs = itertools.zip_longest(*(text.rstrip("\n").split("\n") for text in (first, second)))
+    return "".join(f"{before.format(name)}{line}\n" for pair in pairs for name, line in zip(names, pair, strict=True) if line is not None)  # fmt: skip
+
+
+def blocks(head: str) -> Callable[[str, str], str]:
+    return lambda a, b: head.format("node1") + a + head.format("node2") + b
+
+
+TOGETHER: dict[str, tuple[Callable[[str, str], str], list[str]]] = {
+    "pdsh": (interleaved, ["node1", "node2"]),
+    "pdsh, typed above": (lambda a, b: "$ pdsh -w node[1-2] ./x\n" + interleaved(a, b), ["node1", "node2"]),
+    "pdsh, with times": (lambda a, b: before("2024-05-01T10:00:01.1234567Z ")(interleaved(a, b)), ["node1", "node2"]),
+    "pdsh, in colours": (lambda a, b: interleaved(a, b, "\x1b[32m{}\x1b[0m: "), ["node1", "node2"]),
+    "one host after the other": (lambda a, b: before("node1: ")(a) + before("node2: ")(b), ["node1", "node2"]),
+    "parallel --tag": (lambda a, b: interleaved(a, b, "{}\t"), ["node1", "node2"]),
+    "compose": (lambda a, b: interleaved(a, b, "{}  | ", ("bench-1", "bench-2")), ["bench-1", "bench-2"]),
+    "srun -l": (lambda a, b: interleaved(a, b, names=("0", "1")), ["rank 0", "rank 1"]),
+    "mpirun --tag-output": (lambda a, b: interleaved(a, b, "[1,{}]<stdout>:", ("0", "1")), ["rank 0", "rank 1"]),
+    "clush -b": (blocks("---------------\n{}\n---------------\n"), ["node1", "node2"]),
+    "ansible": (blocks("{} | CHANGED | rc=0 >>\n"), ["node1", "node2"]),
+    "tail": (blocks("==> {} <==\n"), ["node1", "node2"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", TOGETHER)
+@pytest.mark.parametrize("tool", SIDES)
+def test_rows_of_different_hosts_are_never_one_cell(tmp_path: Path, tool: str, how: str) -> None:
+    merged, hosts = TOGETHER[how]
+
+    figures, _, names = taken_in(merged(*SIDES[tool]), tmp_path)
+
+    assert figures == [alone(tool, side) for side in SIDES[tool]]
+    assert names == hosts
+
+
+def test_hosts_keep_their_names_beside_those_of_their_parts(tmp_path: Path) -> None:
+    figures, _, names = taken_in(interleaved(TWICE["stream"], TWICE["stream"]), tmp_path)
+
+    assert len(figures) == 4
+    assert names == ["0", "1", "0", "1"]  # places, beside the hosts
+    again = SIDES["mlc"][0] + "\n" + SIDES["mlc"][1]
+    assert taken_in(interleaved(again, again), tmp_path)[2] == ["node1, part 1", "node1, part 2", "node2, part 1", "node2, part 2"]  # fmt: skip
+
+
+def test_a_host_without_figures_is_named_and_takes_none_from_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "t.txt"
+    file.write_text(interleaved(*SIDES["stream"]) + "node3: bash: ./stream: No such file\n")
+
+    read = list(intake.read([str(file)], intake.wishes_from(None, (), (), "", "")))
+
+    assert [(type(item).__name__, item.name.rpartition(", ")[2]) for item in read] == [("Captured", "node1"), ("Captured", "node2"), ("Left", "node3")]  # fmt: skip
+
+
+def test_ranks_of_one_program_are_no_hosts(tmp_path: Path) -> None:
+    debug = "".join(f"[{rank}] MPI startup(): 0 {rank}\n" for rank in range(4))
+    figures, _, names = taken_in(debug + before("[0] ")(SIDES["imb"][0]), tmp_path)
+
+    assert (len(figures), names) == (1, [None])
+
+
+def test_a_run_without_figures_among_others_is_said(tmp_path: Path) -> None:
+    refused = "Intel(R) Memory Latency Checker - v3.10\nCommand line parameters: --loaded_latency -W6 -L\n\nInvalid Argument\n"
+    (tmp_path / "t.txt").write_bytes((SIDES["mlc"][0] + refused + SIDES["mlc"][1]).encode("utf-16"))
+    wishes = intake.wishes_from(None, (), (), "", "")
+    texts = [x for x in intake.read([str(tmp_path / "t.txt")], wishes) if isinstance(x, intake.Captured)]
+
+    kept = intake.store(texts, tmp_path / "t.db", wishes, version="test")
+
+    assert kept.added == 2
+    assert any("no figures in it" in note for note in kept.notes)
