@@ -630,6 +630,10 @@ def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
     )  # fmt: skip
 
 
+_ALIKE = 1.1
+"""Pairs of nodes whose idle latencies are no further apart may be equally far."""
+
+
 def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
     """found: the latency matrices of one cell. The nodes' own memory, then the others' by their distance."""
     runs = list(found["run"])
@@ -642,6 +646,8 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
     ).items():
         spreads = [known[pair] for pair in same]
         value = spreads[0] if len(same) == 1 else derive.spread([s.median for s in spreads])
+        if which == "remote" and value.high > _ALIKE * value.low:
+            continue  # of near and far nodes that nothing tells apart: no pair is at their median
         over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(

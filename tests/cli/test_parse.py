@@ -224,6 +224,7 @@ def test_an_axis_that_a_name_does_not_hold(pinsweep: Cli, logs: Path, tmp_path: 
     assert done.returncode == 1
     assert "error: logs/other.txt: --axis node: 'n[0-9]+' is not in the name".replace("'n", "'(n").replace("+'", "+)'") in done.stderr  # fmt: skip
     assert len(cells(tmp_path / "old.db")) == 8
+    assert "8 runs of 8 texts taken into old.db" in done.stderr
 
 
 def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: Path) -> None:

@@ -97,6 +97,8 @@ def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Pat
     )
 
     assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.22 to 2.36 × the own"
+    rows = [row.name for row in chapter(frames.load([path]), "mlc").access_times]
+    assert rows == ["Memory, idle, local"]  # near and far nodes have no median that a pair is at
 
 
 def test_matrices_of_several_texts_have_no_median(make: Any, tmp_path: Path) -> None:
