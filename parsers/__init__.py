@@ -16,7 +16,6 @@ from parsers.errors import ParseError, UserError
 
 if TYPE_CHECKING:  # errors are of this package: what prints a message must not load all of the vocabulary
     from parsers.measurement import Metric, Parsed, Taken
-from parsers.text import clean
 
 DESCRIPTIONS = frozenset({"lscpu", "numactl"})
 """Parsers of what is printed about a machine, not by a run on it."""
@@ -62,6 +61,8 @@ def taken(name: str) -> Taken:
 
 def _looks(text: str) -> Iterator[str]:
     """Yield a text as it is, then without what holds it as a whole, then without what makes it a comment."""
+    from parsers.text import clean
+
     yield text
     if (cleaned := clean(text)) != text:
         yield cleaned
