@@ -9,6 +9,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _WIDTHS = (
     {" ": 281, "%": 982, "(": 365, ")": 365, "+": 662, ",": 288, "-": 460, ".": 288, "/": 360, ":": 288, "<": 662}
@@ -95,6 +100,8 @@ def near(
 
     Deterministic; anchors are served from the top down. All in px, y downwards.
     """
+    import numpy as np
+
     boxes = list(taken)
     inked = {  # on a raster of 4 px, so that many short strokes weigh no more than a long one
         (round((p[0] + (q[0] - p[0]) * k / n) / 4) * 4, round((p[1] + (q[1] - p[1]) * k / n) / 4) * 4)
@@ -102,6 +109,7 @@ def near(
         for n in (max(1, min(250, round(math.dist(p, q) / 3))),)
         for k in range(n + 1)
     }
+    ink_x, ink_y = np.array([*inked]).reshape(-1, 2).T
     out = []
     for index, ((x, y), text) in sorted(enumerate(anchors), key=lambda a: (a[1][0][1], a[0])):
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
@@ -114,9 +122,10 @@ def near(
                 outside = box[0] < bounds[0] or box[1] < bounds[1] or box[2] > bounds[2] or box[3] > bounds[3]
                 cost = 400.0 * outside + math.hypot(dx + width / 2, dy) * 0.1 + (reach - 1) * 4
                 cost += sum(60 for o in boxes if touch(box, o))
-                cost += sum(
-                    4 for a, b in inked if box[0] - 2 < a < box[2] + 2 and box[1] - 1 < b < box[3] + 1
+                covered = (
+                    (box[0] - 2 < ink_x) & (ink_x < box[2] + 2) & (box[1] - 1 < ink_y) & (ink_y < box[3] + 1)
                 )
+                cost += 4 * int(np.count_nonzero(covered))
                 if best is None or cost < best[0] - 1e-9:
                     best = (cost, dx, dy, box)
         assert best is not None
@@ -149,14 +158,16 @@ def along(
     curves are served in the order given. `prefer` is the height (px) where names go if nothing else decides;
     `starts` are the indexes of the points from which on a curve may be named.
     """
+    import numpy as np
+
     dotted = [_dotted(points) for points, _ in curves]
     boxes = list(taken)
     out = []
     for index, (_, text) in enumerate(curves):
-        own = dotted[index]
-        sides = _dotted(curves[index][0][starts[index] :]) if starts else own
-        others = [p for i, dots in enumerate(dotted) if i != index for p in dots]
-        every = [*own, *others]
+        sides = _dotted(curves[index][0][starts[index] :]) if starts else dotted[index]
+        own = np.array(dotted[index]).reshape(-1, 2)
+        others = np.array([p for i, dots in enumerate(dotted) if i != index for p in dots]).reshape(-1, 2)
+        xs, ys = np.concatenate((own, others)).T
         width, ascent, descent = text_width(text, size), size * 0.8, size * 0.25
         best: tuple[float, Box, Point, bool] | None = None
         for reach in (7.0, 20.0, 36.0, 60.0):
@@ -171,7 +182,8 @@ def along(
                 if best is not None and cost >= best[0]:
                     break
                 left, top, right, bottom = box[0] - 3, box[1] - 3, box[2] + 3, box[3] + 3
-                cost += 5 * sum(left <= x <= right and top <= y <= bottom for x, y in every)
+                covered = (left <= xs) & (xs <= right) & (top <= ys) & (ys <= bottom)
+                cost += 5 * int(np.count_nonzero(covered))
                 if best is not None and cost >= best[0]:
                     continue
                 if reach == 7 and _gap(box, others) < _gap(box, own) + 4:
@@ -218,12 +230,14 @@ def _dotted(points: Sequence[Point]) -> list[Point]:
     return kept
 
 
-def _gap(box: Box, points: Sequence[Point]) -> float:
-    """Return the distance (px) from a box to the nearest of some points; infinite without points."""
-    return min(
-        (math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3])) for x, y in points),
-        default=math.inf,
-    )
+def _gap(box: Box, points: NDArray[np.float64]) -> float:
+    """Return the distance (px) from a box to the nearest of some points (n × 2); infinite without points."""
+    import numpy as np
+
+    x, y = points.T
+    aside = np.maximum(0, np.maximum(box[0] - x, x - box[2]))
+    above = np.maximum(0, np.maximum(box[1] - y, y - box[3]))
+    return float(np.hypot(aside, above).min(initial=math.inf))
 
 
 def touch(a: Box, b: Box) -> bool:

@@ -58,12 +58,12 @@ class Reading(Generic[Row]):
 
         rows = [(run, run.file, run.where, run.point.sweep, run.record.point_id, run.record.repeat, *row)
                 for run in runs for row in self(run)]  # fmt: skip
-        frame = pd.DataFrame(
-            rows, columns=[*_HEAD, *self.row._fields], dtype="object"
-        )  # as they are: no int becomes a float
         hints = get_type_hints(self.row)
         types: dict[str, Any] = {name: _DTYPES.get(hints[name], "object") for name in self.row._fields}
-        return frame.astype({"repeat": "int64", **types})
+        names = [*_HEAD, *self.row._fields]
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        types |= dict.fromkeys(_HEAD, "object") | {"repeat": "int64"}
+        return pd.DataFrame({name: pd.Series(values, dtype=types[name]) for name, values in zip(names, columns, strict=True)})  # fmt: skip
 
 
 _HEAD: Final = ("run", "file", "where", "sweep", "point_id", "repeat")
