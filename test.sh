@@ -13,6 +13,8 @@ if [[ ${1:-} == --slow ]]; then
     shift
 fi
 
+unset PYTHONDONTWRITEBYTECODE # hundreds of tests start pinsweep
+
 scripts/setup.sh --dev
 scripts/check.sh
 .venv/bin/pytest -n auto --dist loadfile -m "$marks" "$@" # a file's tests share what is dear to build

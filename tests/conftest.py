@@ -6,10 +6,14 @@ or where PINSWEEP_CORPUS says. Tests that need it skip with the reason where it 
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -35,18 +39,59 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return {"XDG_CONFIG_HOME": str(folder / "config"), "XDG_DATA_HOME": str(folder / "data"), **kept}
 
 
+class Starter:
+    """Starts pinsweep as `python -m pinsweep` does, in a process forked from one that has it imported (`starts.py`)."""
+
+    def __init__(self) -> None:
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = [sys.executable, Path(__file__).with_name("starts.py"), str(theirs.fileno())]
+        self._server = subprocess.Popen(program, pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def __call__(
+        self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: str
+    ) -> subprocess.CompletedProcess[str]:
+        asked = {"words": words, "cwd": str(cwd), "env": dict(env), "cpus": sorted(os.sched_getaffinity(0))}
+        (stdin, give), *outs = os.pipe(), os.pipe(), os.pipe()
+        theirs = [stdin, *(write for _, write in outs)]
+        socket.send_fds(self._line, [json.dumps(asked).encode()], theirs)
+        for fd in theirs:
+            os.close(fd)
+        with ThreadPoolExecutor(2) as pool, open(give, "w") as typed:
+            out, err = (pool.submit(_all, read) for read, _ in outs)
+            with suppress(BrokenPipeError):  # who does not read it has ended before
+                typed.write(given)
+                typed.close()
+            said = out.result(), err.result()
+        status = os.waitstatus_to_exitcode(int(self._line.recv(16)))
+        return subprocess.CompletedProcess(["pinsweep", *words], status, *said)
+
+    def stop(self) -> None:
+        self._line.close()
+        self._server.wait()
+
+
+def _all(fd: int) -> str:
+    with open(fd) as stream:
+        return stream.read()
+
+
+@pytest.fixture(scope="session")
+def starter() -> Iterator[Starter]:
+    starter = Starter()
+    yield starter
+    starter.stop()
+
+
 @pytest.fixture
-def pinsweep(tmp_path: Path, home: Mapping[str, str]) -> Cli:
+def pinsweep(tmp_path: Path, home: Mapping[str, str], starter: Starter) -> Cli:
     def run(
         *words: str | Path,
         cwd: Path = tmp_path,
         env: Mapping[str, str] | None = None,
-        input: str | None = None,
+        input: str = "",
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pinsweep", *map(str, words)], cwd=cwd, env={**os.environ, **home, **(env or {})},
-            input=input, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+        return starter([*map(str, words)], cwd=cwd, env={**os.environ, **home, **(env or {})}, given=input)
 
     return run
 

@@ -13,6 +13,7 @@ import math
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ class Maker:
         self.places: dict[str, Place] = {}  # place → its selectors; else those of `all`
         self.groups: dict[str, tuple[Group, ...]] = {}  # place → groups; else CPUs 0 to 3, memory of node 0
         self._runs: list[dict[str, Any]] = []
+        self._repeats: Counter[str] = Counter()  # by cell
         self._skipped: list[Skipped] = []
 
     def add(
@@ -78,11 +80,11 @@ class Maker:
             place=self.places.get(place, Place(name=place)) if place else None,
             axes=tuple(axes),
         )
-        known = [r for r in self._runs if r["point"].point_id == point.point_id]
+        self._repeats[point.point_id] += 1
         self._runs.append(
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or len(known) + 1, "repeats": repeats, "usage": usage or {}, "wall_s": wall_s,
+                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "usage": usage or {}, "wall_s": wall_s,
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -100,6 +102,7 @@ class Maker:
         """Write all of it as one session; into a file that is there, as its next one."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         with create_result(self.path) as result:
+            result._db.execute("PRAGMA synchronous = OFF")  # no test of a page outlives a power cut
             session = result.begin_session(
                 started_utc=self.started, version="0.1.0", argv=["pinsweep", "run", "baseline.yaml"], seed=7,
                 host=self.host, facts=self.facts, topology=self.topology, programs=self.programs,
