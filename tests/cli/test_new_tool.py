@@ -34,7 +34,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pinsweep(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Pinsweep:
     home = tmp_path_factory.mktemp("home")
     folders = [str(tree / "bin"), os.environ["PATH"]]
-    env = {**os.environ, "PATH": os.pathsep.join(folders), "HOME": str(home), "XDG_CONFIG_HOME": str(home)}
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # of compiled kernels
+    env = {
+        **os.environ,
+        "XDG_CACHE_HOME": cache,
+        "PATH": os.pathsep.join(folders),
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+    }
 
     def run(*words: str | Path, status: int = 0) -> str:
         done = subprocess.run(

@@ -126,7 +126,7 @@ def machines(draw: st.DrawFn) -> Topology:
     return topology.limited(cpus, nodes_)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     machines(),
     st.sampled_from(SELECTORS),
@@ -192,7 +192,7 @@ def test_laws_of_placement(
             assert {core_of[cpu].index for cpu in taken} <= {0, 1}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(machines(), st.integers(1, 64), st.sampled_from(["compact", "spread"]))
 def test_any_number_of_threads_fits_up_to_the_number_of_pus(
     topology: Topology, threads: int, spread: Any
@@ -210,7 +210,7 @@ def test_any_number_of_threads_fits_up_to_the_number_of_pus(
     assert len(cores) == min(threads, topology.numbers()["cores"])  # one PU per core before any sibling
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(machines(), st.integers(1, 8))
 def test_threads_spread_evenly_over_packages(topology: Topology, threads: int) -> None:
     allowed = topology.allowed_cpus
@@ -352,7 +352,7 @@ def test_selectors_are_printed_as_they_are_written() -> None:
         assert str(Selectors.of(Place(name="a", cpus=words)).cpus) == words
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=30), st.text(alphabet="0123456789,- :", max_size=12))
 def test_any_words_are_read_or_refused(words: str, numbers: str) -> None:
     for text in (words, f"core {numbers}", f"near {words}", f"{words} {numbers}"):

@@ -271,7 +271,7 @@ def test_rubbish_is_refused_by_name(text: str, cause: str) -> None:
     assert caught.value.hint
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
     text = (FIXTURES / data.draw(st.sampled_from(["cpuset-of-3.xml", "hybrid-cores.json"]))).read_text(

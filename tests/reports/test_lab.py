@@ -69,7 +69,7 @@ any_text = st.text(
 
 
 @given(any_text)
-@settings(max_examples=100)
+@settings(max_examples=50)
 @example(HOSTILE)
 def test_markdown_shows_the_text_itself(text: str) -> None:
     parser = MarkdownIt("gfm-like", {"linkify": False})
