@@ -48,8 +48,8 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
             figures.append(_figure(sweep, benchmark, of, panels))
             if benchmark == "PingPong":
-                key_numbers += _key_numbers(of, panels)
-                times += _access_times(of, panels)
+                key_numbers += _key_numbers(panels)
+                times += _access_times(panels)
         figures += _tables(sweep, members)
     return Chapter(
         tool=tool,
@@ -66,6 +66,7 @@ class Line(Curve):
 
     runs: tuple[MessageCurve, ...] = ()
     statistics: tuple[str, ...] = ()
+    cell: tuple[Run, ...] = ()  # whose times these are
 
     @property
     def offers(self) -> MessageCurve:
@@ -74,7 +75,7 @@ class Line(Curve):
     @property
     def latency(self) -> tuple[str, derive.Spread] | None:
         """The message that stands for the small ones, in words, and its time: that without bytes, else the median of 0 to 8 B."""
-        for said, of in (("0 B", "zero"), ("0 to 8 B", "small")):
+        for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
             if found := [value for run in self.runs if (value := getattr(run, of)) is not None]:
                 return said, derive.spread(found)
         return None
@@ -158,7 +159,8 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
                 of=sweep,
                 sweep=runs[0].sweep_title,
                 title=f"{benchmark}: {fmt.words(_metric(name).lower() for name in metrics)}",
-                sub=f"IMB {benchmark}, {common.ran(list(dict.fromkeys(own['run'])), program_name)}.",
+                sub=f"IMB {benchmark}, {common.ran(list(dict.fromkeys(own['run'])), program_name)}."
+                f"{common.of_texts(own['run'])}",
                 tables=(table,) if len(rows) <= MOST_ROWS else (),
                 numbers=(table,) if len(rows) > MOST_ROWS else (),
                 half=True,
@@ -185,8 +187,9 @@ def _line(name: str, found: pd.DataFrame) -> Line:
         for _, own in groups(found, ["run"])
     )
     return Line(
-        name=name, points=drawn.points, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"]))
-    )
+        name=name, points=drawn.points, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        cell=tuple(dict.fromkeys(found["run"])),
+    )  # fmt: skip
 
 
 def rates(line: Curve) -> Curve:
@@ -220,9 +223,11 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     rest = common.not_drawn(len(panels), len(shown))
     if is_pingpong:
         titles = {findings.pingpong(_said(lines)) for lines in panels.values()}
+        ringed = any(line.offers.half_size for lines in lit for line in _ringed(lines))
         peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
         sub = (
-            f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. Ring: n½, the size that reaches half of the peak. "
+            f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. "
+            + ("Ring: n½, the size that reaches half of the peak. " if ringed else "")
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
         )
     else:
@@ -233,7 +238,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
-        sub=sub.strip() + common.greyed(lit, "time") + rest,
+        sub=sub.strip() + common.greyed(lit, "time") + rest + common.of_texts(runs),
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
@@ -329,6 +334,11 @@ def _zero_rows(
     return rows
 
 
+def _ringed(lines: Sequence[common.C]) -> Sequence[common.C]:
+    """Return the curves of a panel of which n½ is marked."""
+    return common.lit(lines)[:4]
+
+
 def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -> Panel:
     lines = [rates(line) for line in times]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
@@ -337,7 +347,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
         [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4
     )
     tested = sorted({size for line in lines for size, _ in line.points})
-    halves = {line.name: line.offers.half_size for line in times}
+    offers = {line.name: line.offers for line in times}
 
     def build(width: int) -> Spec:
         x = scales.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
@@ -356,9 +366,10 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in common.lit(drawn)[:4]:
-            if (half := halves[line.name]) is not None:
-                at = {"x": half, "y": max(line.medians.values()) / 2 / scale.factor}
+        for line in _ringed(drawn):
+            half, peak = offers[line.name].half_size, offers[line.name].peak
+            if half is not None and peak is not None:
+                at = {"x": half, "y": peak / 2 / scale.factor}
                 data["rings"].append({"series": line.name, **at})
                 anchors.append((plot.at(at["x"], at["y"]), f"n½ {fmt.size(half)}"))
                 where.append(at)
@@ -373,10 +384,10 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
         )
 
     described = " ".join(
-        f"{line.name}: at most {fmt.quantity(max(line.medians.values()), 'B/s')}"
-        + (f", half of it at {fmt.size(halves[line.name])}." if halves[line.name] else ".")
-        for line in lines
-        if line.points
+        f"{name}: peak {fmt.quantity(of.peak, 'B/s')}"
+        + (f", half of it at {fmt.size(of.half_size)}." if of.half_size else ".")
+        for name, of in offers.items()
+        if of.peak is not None
     )
     return panel(title, f"Bandwidth by message size, both axes logarithmic. {described}", build)
 
@@ -442,7 +453,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
             )  # fmt: skip
     both = (
         Table(
-            caption="What each pair offers",
+            caption="What each pair offers; peak and n½: of each run its own, of several the median",
             columns=("Pair", "0 B", "0 to 8 B", "Peak", "at", "n½", "Protocol changes at"),
             rows=tuple(offers),
             numeric=frozenset(range(1, 7)),
@@ -483,7 +494,7 @@ def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
 
 
-def _key_numbers(runs: Sequence[Run], panels: Panels) -> list[KeyNumber]:
+def _key_numbers(panels: Panels) -> list[KeyNumber]:
     """Return the shortest of all latencies, and beside it how much longer the farthest pair of that panel takes for the same message."""
     known = [(of, line, said) for of, lines in panels.items() for line in lines if (said := line.latency)]
     if not known:
@@ -494,18 +505,16 @@ def _key_numbers(runs: Sequence[Run], panels: Panels) -> list[KeyNumber]:
     far, most = max(beside, key=lambda pair: pair[1].median)
     if derive.differs(time, most):
         context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-    cell = [run for run in common.of_panel(runs, of) if near.name in (run.place, run.relation, "all")]
-    return [common.key_number("MPI, one way", time, "ns", context, 13, cell)]
+    return [common.key_number("MPI, one way", time, "ns", context, 13, near.cell)]
 
 
-def _access_times(runs: Sequence[Run], panels: Panels) -> list[AccessTime]:
+def _access_times(panels: Panels) -> list[AccessTime]:
     """Return the times of messages without bytes, of each pair in each panel."""
-    of_line = [of for of, lines in panels.items() for _ in lines]
     return [
         AccessTime(
             name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
-            source=program_name(common.of_panel(runs, of)[0]), repeats=line.latency[1],
+            source=program_name(line.cell[0]), repeats=line.latency[1],
         )
-        for of, (name, line) in zip(of_line, _named(panels), strict=True)
+        for name, line in _named(panels)
         if line.latency and line.latency[0] == "0 B"
     ]  # fmt: skip

@@ -203,3 +203,38 @@ def test_sizes_that_no_line_fits_have_no_table_of_fits(make: Any, tmp_path: Path
     (figure,) = figures(pingpong(make, tmp_path / "r.db", ("", "", {0: 0.2, 8: 0.2})))
 
     assert all(table.rows for table in figure.numbers)
+
+
+def test_a_peak_is_one_number(make: Any, tmp_path: Path) -> None:
+    """Three repeats that peak at different sizes: the median of their peaks, not the peak of the medians, in picture and words."""
+    maker = make.Maker(tmp_path / "r.db")
+    rates = {4096: (6.93, 6.1, 6.2), 8192: (6.3, 6.95, 6.4), 16384: (6.4, 6.3, 6.9)}  # GB/s
+    for repeat in range(3):
+        sizes = {size: size / own[repeat] / 1e3 for size, own in rates.items()}
+        text = make.imb_text({0: 0.2, 8: 0.21, 1024: 0.5, **sizes})
+        maker.add("s", "imb", {"benchmark": "PingPong"}, text)
+
+    (figure,) = figures(maker.write())
+    rate = figure.panels[1]
+    (ring,) = rate.wide["datasets"]["rings"]
+
+    assert "peak 6.93 GB/s" in rate.description
+    assert "Peaks: 6.93 GB/s" in figure.sub
+    assert ring["y"] == pytest.approx(6.93 / 2, rel=2e-3)
+
+
+def test_a_caption_speaks_of_a_ring_that_is_there(make: Any, tmp_path: Path) -> None:
+    """Bandwidth that starts above half of its peak has no n½; a median of small messages is called that."""
+    said = {}
+    for name, sizes in {
+        "flat": {16: 0.9, 32: 1.6, 64: 3.2},
+        "small": {1: 0.2, 2: 0.2, 4: 0.3, 64: 0.5},
+    }.items():
+        path = tmp_path / f"{name}.db"
+        make.Maker(path).add("s", "imb", {"benchmark": "PingPong"}, make.imb_text(sizes)).write()
+        said[name] = figures(path)[0]
+
+    for figure in said.values():
+        assert ("Ring" in figure.sub) == bool(figure.panels[1].wide["datasets"]["rings"])
+    assert "Ring" not in said["flat"].sub
+    assert said["small"].title.startswith("A message of up to 8 B (median) takes 200 ns")
