@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator import captured as text_of
-from orchestrator.model import Capture, Place, PlannedRun, Point, RunRecord
+from orchestrator.model import UNRECORDED_HOST, Capture, Place, PlannedRun, Point, RunRecord
 from orchestrator.quantities import number_value
 from orchestrator.sources import Source, sources
 from orchestrator.store import (
@@ -318,7 +318,7 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
             cells = _cells(fresh, result, notes)
             session = result.begin_session(
                 started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
-                host="an unrecorded host", facts=facts, topology=topology, programs=_programs(fresh),
+                host=UNRECORDED_HOST, facts=facts, topology=topology, programs=_programs(fresh),
             )  # fmt: skip
             _add(result, session, cells, now)
     said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]

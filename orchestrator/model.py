@@ -24,6 +24,9 @@ AS_NEW = "as-new"
 """The option of a cell that began because its file held the same one measured in another way: what differs, in words. No tool sees
 it, and no experiment can name it."""
 
+UNRECORDED_HOST = "an unrecorded host"
+"""The host of sessions in which captured texts were taken in."""
+
 STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
 Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.model import UNRECORDED_HOST
 from reports import format as fmt
 from reports import naming
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
@@ -167,7 +168,8 @@ def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST) -> str:
     """Return the findings for a terminal of 80 columns; "" if there is none."""
     blocks = []
     for finding in findings:
-        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {finding.where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
+        where = finding.where.replace(UNRECORDED_HOST, "host not recorded")
+        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
         for cell, text in finding.cells[:most_cells]:
             lines += textwrap.wrap(
                 f"{cell}: {text}", WIDTH, initial_indent="      ", subsequent_indent="        "

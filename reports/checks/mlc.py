@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from parsers.mlc import TRAFFIC_TEXT
 from reports import derive
 from reports import format as fmt
 from reports.checks import Fault, check
@@ -113,16 +114,17 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
 def kind_of_writes(results: Results) -> Iterator[Fault]:
     """what the load does is told by -W, not by a heading
 
-    -W2 to -W5 are reads and ordinary writes, -W6 to -W10 reads and non-temporal writes, which take no line
-    from memory before they write it. And the latency is that of one reading thread, whatever the others do:
+    -W2 to -W5, -W11, -W12 and -W23 are reads and ordinary writes; -W6 to -W10 and -W27 write non-temporally,
+    which takes no line from memory before it is written. And the latency is that of one reading thread, whatever the others do:
     "writes have a higher latency" cannot be seen here. Said of captured output, where a heading may say
     otherwise.
 
     Do: name the traffic as reports do ("R:W 3:1, non-temporal").
     """
     for curve in curves(results):
-        if is_captured(curve.run) and curve.traffic.endswith(" nt"):
-            text = f"“{curve.traffic}”: non-temporal writes; the latency is the reader’s"
+        said = TRAFFIC_TEXT.get(curve.traffic, "")
+        if is_captured(curve.run) and "non-temporal" in said:
+            text = f"{said}; the latency is the reader’s"
             yield Fault(level="info", run=curve.run, text=text)
 
 
