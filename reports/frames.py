@@ -74,6 +74,9 @@ class Run:
     parsed: Parsed | None  # None: not ok, or not readable
     unreadable: str = ""  # why an output of a run that ended well cannot be read
     source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
+    text: str = (
+        ""  # of a captured run, where the files hold several texts: the name of its own, and which part of it
+    )
     build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, if asked for
     stderr: str = ""
@@ -434,18 +437,28 @@ def _ordered(
 
 def _with_sources(runs: Sequence[Run]) -> list[Run]:
     """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
-    the others, though they told something else. Nothing is joined or summed up across them."""
-    apart = {(run.file, run.point.sweep) for run in runs if run.captured and "source" in run.point.options}
+    the others, though they told something else; those of two versions of a program are not of one measurement. Nothing is joined or
+    summed up across them."""
+    sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.point.sweep))
+    apart = {
+        key
+        for key, own in sweeps.items()
+        if any("source" in run.point.options for run in own) or len({run.version for run in own if run.parsed}) > 1
+    }  # fmt: skip
 
     names = dict.fromkeys(run.record.capture.file for run in runs if run.record.capture)
     short = dict(zip(names, short_names([Path(name) for name in names]), strict=True))
 
-    def source(run: Run) -> str:
-        if run.record.capture is None or (run.file, run.point.sweep) not in apart:
-            return ""
-        return str(run.point.options.get("source") or short[run.record.capture.file])
+    several = len(set(texts_of(runs).values())) > 1
 
-    return [replace(run, source=source(run)) for run in runs]
+    def told(run: Run) -> Run:
+        if run.record.capture is None:
+            return run
+        name = short[run.record.capture.file]
+        source = str(run.point.options.get("source") or name) if (run.file, run.point.sweep) in apart else ""
+        return replace(run, source=source, text=name if several else "")
+
+    return [told(run) for run in runs]
 
 
 def _with_builds(runs: Sequence[Run]) -> list[Run]:

@@ -116,7 +116,9 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
-    key_numbers = comparison.key_numbers if comparison else [_of_hosts(n, len(hosts)) for n in numbers[:6]]
+    key_numbers = (
+        comparison.key_numbers if comparison else [_of_text(_of_hosts(n, len(hosts))) for n in numbers[:6]]
+    )
     sections = tuple(_sections(results, chapters))
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
@@ -157,6 +159,14 @@ def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
     if hosts > common.MOST_HOSTS:
         return replace(number, context=f"{number.context}; median of {hosts} hosts", unsteady=False)
     return replace(number, context=f"{number.context}; best of {hosts} hosts")
+
+
+def _of_text(number: KeyNumber) -> KeyNumber:
+    """Say which text it is of, where several were taken in and the number does not say it yet."""
+    texts = {run.text for run in number.runs}
+    text = texts.pop() if len(texts) == 1 else ""
+    told = text in number.context or any(run.source and run.source in number.context for run in number.runs)
+    return number if told else replace(number, context=f"{number.context}; of {text}")
 
 
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:

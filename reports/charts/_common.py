@@ -81,18 +81,28 @@ def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
     return [run for run in runs if all(_own(run).get(name) == value for name, value in of if name != TURN)]
 
 
-def in_panels(found: pd.DataFrame, *within: str) -> pd.DataFrame:
-    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too."""
+def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.DataFrame:
+    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too, and with
+    `texts` the texts that were taken in."""
     import pandas as pd
 
     runs = list(dict.fromkeys(found["run"]))
     names = facet_names(runs, within=within)
+    sources = _texts(runs) if texts and "source" not in names else {}
     turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
     panels = [
-        (*facet(run, names), *(((TURN, turn),) if several else ()))
+        (*facet(run, names), *((("source", sources.get(run)),) if sources else ()), *(((TURN, turn),) if several else ()))
         for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
-    ]
+    ]  # fmt: skip
     return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
+
+
+def _texts(runs: Sequence[Run]) -> dict[Run, str]:
+    """Return the short name of the text of each captured run, where there are several and none is said to be another's repeat."""
+    of = {run: run.text for run in runs if run.text}
+    cells = group_by(of, cell).values()
+    one = len({*of.values()}) < 2 or any(len({of[run] for run in same}) > 1 for same in cells)
+    return {} if one else of
 
 
 def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
@@ -106,6 +116,8 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
         for name, value in {**run.point.options, **run.point.apart}.items():
             if not isinstance(value, dict):
                 seen.setdefault(name, set())
+        if run.source:
+            seen.setdefault("source", set())
     for run in runs:
         own = _own(run)
         for name, values in seen.items():
@@ -431,6 +443,12 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
     often = f"{often} a cell" if high > 1 else "one run a cell"
     hosts = f" on each of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else ""
     return f"{fmt.words(programs)}, {often}{hosts}"
+
+
+def of_texts(runs: Iterable[Run]) -> str:
+    """Say " Of a.out." or " Of 3 texts." of captured runs, where several texts were taken in; else ""."""
+    texts = list(dict.fromkeys(run.text.partition(", part ")[0] for run in runs if run.text))
+    return f" Of {texts[0] if len(texts) == 1 else fmt.plural(len(texts), 'text')}." if texts else ""
 
 
 def programs(runs: Iterable[Run]) -> tuple[str, ...]:

@@ -27,17 +27,33 @@ if TYPE_CHECKING:
 SECTION = "Memory"
 RANK = 11
 METHODS = (
-    "Loaded latency: the floor is the median latency of the rows that move at most 10 % of the peak bandwidth "
+    "Loaded latency: the floor (compared and exported as unloaded latency) is the median latency of the rows that move at most 10 % of the peak bandwidth "
     "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "
     "curve in the order of load; “≥”: the load did not double the latency. What a curve offers is the median over the repeats of "
     "what each of them does. The latency is that of one reading thread, whatever the others do."
 )
 
-_MIXES = (
-    "read", "read 2 streams", "4:1", "3:1", "3:1 2 streams", "triad rfo", "2:1", "triad", "3:2", "1:1",
-    "3:1 nt", "2:1 nt", "2:1 nt 2 streams", "triad nt", "1:1 nt", "write nt",
-)  # fmt: skip
-"""Traffic types from least to most writing: the order of colours."""
+_MIXES: Final = {
+    "read": ("read only", "read only"),
+    "read 2 streams": ("read only, 2 streams", "read, 2 streams"),
+    "4:1": ("R:W 4:1", "4:1"),
+    "3:1": ("R:W 3:1", "3:1"),
+    "3:1 2 streams": ("R:W 3:1, 2 streams", "3:1, 2 streams"),
+    "triad rfo": ("R:W 3:1, triad-like", "3:1 triad"),
+    "2:1": ("R:W 2:1", "2:1"),
+    "triad": ("triad-like", "triad"),
+    "3:2": ("R:W 3:2", "3:2"),
+    "1:1": ("R:W 1:1", "1:1"),
+    "write": ("write only", "write only"),
+    "3:1 nt": ("R:W 3:1, non-temporal", "3:1 nt"),
+    "2:1 nt": ("R:W 2:1, non-temporal", "2:1 nt"),
+    "2:1 nt 2 streams": ("R:W 2:1, non-temporal, 2 streams", "2:1 nt, 2 streams"),
+    "triad nt": ("R:W 2:1, non-temporal, triad-like", "2:1 nt triad"),
+    "1:1 nt": ("R:W 1:1, non-temporal", "1:1 nt"),
+    "write nt": ("write only, non-temporal", "write nt"),
+}
+"""The words of `parsers.mlc` for traffic types, from least to most writing, which is the order of colours → their names: beside a
+table, beside a curve."""
 
 _SPREAD: Final[list[Any]] = ["median", "min", "max", "size"]
 """The fields of a Spread, in order, as pandas works them out."""
@@ -114,16 +130,9 @@ class LoadCurve:
 
 
 def traffic_name(traffic: str, *, short: bool = False) -> str:
-    """Return a traffic type for a legend: "read only", "R:W 3:1", "R:W 3:1, non-temporal"; short "3:1", "3:1 nt"."""
-    if traffic == "read":
-        return "read only"
-    ratio, _, rest = traffic.partition(" ")
-    if ratio == "write":
-        return "write only"
-    if ":" not in ratio:
-        return traffic
-    kind = {"nt": " nt" if short else ", non-temporal", "": ""}.get(rest, f", {rest}")
-    return f"{ratio if short else f'R:W {ratio}'}{kind}"
+    """Return a traffic type for a legend: "read only", "R:W 3:1, non-temporal"; short "3:1 nt". What MLC does not list is named as
+    typed."""
+    return _MIXES.get(traffic, (traffic, traffic))[short]
 
 
 def chapter(results: Results, tool: str = "mlc") -> Chapter:
@@ -162,7 +171,12 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
 
 def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
-    found = common.in_panels(load_rows.frame(runs), "W", "d", "mode").fillna({"traffic": "traffic not said"})
+    swept = all("d" in run.options for run in runs)  # a curve over cells of a delay each
+    within = ["W", *(["d"] if swept else []), *(["mode"] if all(run.text for run in runs) else [])]
+    several = len({str(run.options.get("mode")) for run in runs}) > 1
+    found = common.in_panels(load_rows.frame(runs), *within, texts=several).fillna(
+        {"traffic": "traffic not said"}
+    )
     panels: dict[common.Facet, list[LoadCurve]] = {}
     for (of, traffic), own in groups(found, ["panel", "traffic"]):
         panels.setdefault(of, []).append(_load(traffic, own))
@@ -170,7 +184,7 @@ def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
 
 
 def _heaviness(traffic: str) -> tuple[int, str]:
-    return (_MIXES.index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
+    return ([*_MIXES].index(traffic) if traffic in _MIXES else len(_MIXES)), traffic
 
 
 def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
@@ -225,9 +239,10 @@ def _loaded_figures(
         of=sweep,
         sweep=runs[0].sweep_title,
         title=findings.loaded_latency(offers, noise, _load_words(runs)),
-        sub=f"Loaded latency, {common.ran(runs, program_name)}. One point per injection delay, least load at left"
+        sub=f"Loaded latency, {common.ran(_cells(shown), program_name)}. One point per injection delay, least load at left"
         f"{'; dashed past the peak, where more load moves fewer bytes' if folds else ''}."
-        f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated.",
+        f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated."
+        f"{common.of_texts(_cells(shown))}",
         panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
         key=key if len(traffics) > 1 else (),
         tables=(_offers_table(panels, scale),),
@@ -235,20 +250,27 @@ def _loaded_figures(
         note=" ".join(notes),
         half=len(panels) == 1,
     )
-    by_delay = _heat_tables(panels)
-    if not by_delay:
+    mixed = {of: curves for of, curves in panels.items() if len(curves) > 1 and len(_delays(curves)) > 2}
+    heated = dict(list(mixed.items())[:_MOST_HEATED])
+    if not heated:
         return [figure]
     climb = Figure(
         id=f"climb-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.climb(offers, noise),
-        sub=f"{fmt.words(common.programs(runs))}: latency by injection delay and mix.",
-        tables=tuple(by_delay),
+        title=findings.climb([load.offers for curves in heated.values() for load in curves], noise),
+        sub=f"{fmt.words(common.programs(_cells(heated)))}: latency by injection delay and mix."
+        f"{common.not_drawn(len(mixed), len(heated))}{common.of_texts(_cells(heated))}",
+        tables=tuple(_heat_table(of, curves) for of, curves in heated.items()),
         half=len(panels) == 1
         and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
     )
     return [figure, climb]
+
+
+def _cells(panels: dict[common.Facet, list[LoadCurve]]) -> list[Run]:
+    """Return the runs that the curves of some panels are drawn from."""
+    return list(dict.fromkeys(run for curves in panels.values() for load in curves for run in load.cell))
 
 
 def _noise(every: Sequence[LoadCurve]) -> float:
@@ -308,7 +330,7 @@ def _loaded_panel(
 
     floors = [f"floor {fmt.quantity(c.offers.unloaded, 'ns')}, " if c.offers.idle else "" for c in curves]
     described = " ".join(
-        f"{load.name}: {of}peak {fmt.quantity(load.offers.peak, 'B/s')} at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
+        f"{load.name}: {of}peak {fmt.quantity(load.offers.peak, 'B/s')}{'' if load.offers.reached_double else ' of this load'} at {fmt.quantity(load.offers.latency_at_peak, 'ns')}."
         for load, of in zip(curves, floors, strict=True)
     )
     return panel(title, f"Latency over bandwidth{', ' + title if title else ''}. {described}", build)
@@ -383,35 +405,34 @@ def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, lis
 
 
 MOST_DELAYS = 24
+_MOST_HEATED = 2
+"""Of more panels than this latency by delay and mix is in the numbers only."""
 
 
-def _heat_tables(panels: dict[common.Facet, list[LoadCurve]]) -> list[Table]:
-    """Latency by delay and mix, one table a panel: at most MOST_DELAYS, spread over those measured."""
-    tables = []
-    for of, curves in list(panels.items())[:2]:
-        delays = sorted({row.delay for load in curves for row in load.rows})
-        if len(delays) < 3 or len(curves) < 2:
-            continue
-        shown = min(MOST_DELAYS, len(delays))
-        chosen = [delays[round(i * (len(delays) - 1) / (shown - 1))] for i in range(shown)]
-        values = [
-            [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
-            for delay in chosen
-        ]
-        title = common.facet_title(of, option_value)
-        tables.append(
-            Table(
-                caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
-                columns=("Delay", *(_short(load.traffic) for load in curves)),
-                rows=tuple(
-                    (fmt.whole(delay), *(fmt.number(v) for v in row))
-                    for delay, row in zip(chosen, values, strict=True)
-                ),
-                numeric=frozenset(range(len(curves) + 1)),
-                heat=heat(values),
-            )
-        )
-    return tables
+def _delays(curves: Sequence[LoadCurve]) -> list[int]:
+    return sorted({row.delay for load in curves for row in load.rows})
+
+
+def _heat_table(of: common.Facet, curves: Sequence[LoadCurve]) -> Table:
+    """Latency by delay and mix: at most MOST_DELAYS, spread over those measured."""
+    delays = _delays(curves)
+    shown = min(MOST_DELAYS, len(delays))
+    chosen = [delays[round(i * (len(delays) - 1) / (shown - 1))] for i in range(shown)]
+    values = [
+        [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
+        for delay in chosen
+    ]
+    title = common.facet_title(of, option_value)
+    return Table(
+        caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
+        columns=("Delay", *(_short(load.traffic) for load in curves)),
+        rows=tuple(
+            (fmt.whole(delay), *(fmt.number(v) for v in row))
+            for delay, row in zip(chosen, values, strict=True)
+        ),
+        numeric=frozenset(range(len(curves) + 1)),
+        heat=heat(values),
+    )
 
 
 def _curves_table(
@@ -566,11 +587,12 @@ def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
         load = curves[0]
         if not load.offers.idle:
             continue
-        said = (
-            f"floor of the loaded latency, {load.name}"
-            if load.offers.enough_idle_rows
-            else f"least load, delay {load.rows[0].delay}, {load.name}"
+        least = (
+            ""
+            if any(run.enough_idle_rows for run in load.runs)
+            else f": least load, delay {load.rows[0].delay}"
         )
+        said = f"floor of the loaded latency{least}, {load.name}"
         if load.offers.undercut:
             said += ", slower than under more load: disturbed"
         cell = load.cell
@@ -597,7 +619,7 @@ def _idle_latencies(runs: Sequence[Run]) -> list[Idle]:
     if found.empty:
         return []
     words = _place_words(found["run"])
-    found = common.in_panels(found, "mode", "place")
+    found = _by_cell(found, "place")
     idle: list[Idle] = []
     for (of, section, word), own in groups(
         found.assign(word=found["run"].map(words.get)), ["panel", "section", "word"]
@@ -704,21 +726,37 @@ def _matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         for matrix in _MATRICES:
             own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
             if len(own):
-                of = list(dict.fromkeys(own["run"]))
-                figures.append(_matrix_figure(sweep, matrix, of, common.in_panels(own, "mode", "W")))
+                figures.append(_matrix_figure(sweep, matrix, _by_cell(own)))
     return figures
 
 
-def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run], found: pd.DataFrame) -> Figure:
+def _by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:
+    """Return entries with their panels, so that none pools two cells: a text is told where there are several, of own runs the mode
+    where one section is of several, and -W where no traffic tells it."""
+    modes = {(section, str(run.options.get("mode"))) for section, run in zip(found["section"], found["run"], strict=True)}  # fmt: skip
+    if len(modes) == found["section"].nunique() or all(run.text for run in found["run"]):
+        within = (*within, "mode")
+    if found["section"].isin(["bandwidth_matrix", "loaded_latency"]).all():
+        within = (*within, "W")
+    return common.in_panels(found, *within, texts=True)
+
+
+def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
     """found: the entries of this kind of matrix. One table per panel and transfer or traffic; of many the first are shown."""
     found = found.assign(kind=found["transfer"].fillna(found["traffic"]).fillna(""))
+    runs = list(dict.fromkeys(found["run"]))
     tables: list[Table] = []
+    drawn: list[Run] = []
+    paired = 0  # tables of which a title can speak
     pairs: dict[str, list[tuple[Spread, Spread]]] = {}
     for (kind, of), own in groups(found, ["kind", "panel"]):
         cells = own.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
+        if len(tables) < _MOST_MATRICES:
+            drawn += dict.fromkeys(own["run"])
         tables.append(_matrix_table(matrix, kind, common.facet_title(of, option_value), cells.reset_index()))
         known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
         far = distances(own["run"].iloc[0], known)
+        paired += any(a != b and (a, a) in known for a, b in known)
         for (source, target), value in known.items():
             if source != target and (source, source) in known:
                 pairs.setdefault(far[source, target], []).append((known[source, source], value))
@@ -728,8 +766,9 @@ def _matrix_figure(sweep: str, matrix: Matrix, runs: Sequence[Run], found: pd.Da
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.matrix(matrix.title, pairs, matrix.others),
-        sub=f"{common.ran(runs, program_name)}. Rows: {matrix.row}; columns: {matrix.column}.{common.not_drawn(len(tables), len(shown))}",
+        title=findings.matrix(matrix.title, pairs if paired == len(tables) else {}, matrix.others),
+        sub=f"{common.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
+        f"{common.not_drawn(len(tables), len(shown))}{common.of_texts(drawn)}",
         marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
         tables=tuple(shown),
         numbers=() if len(tables) == len(shown) else tuple(tables),
@@ -766,10 +805,9 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     if found.empty:
         return None
     runs = list(dict.fromkeys(found["run"]))
-    found = common.in_panels(found, "mode", "W")
     cells = {
         (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))
-        for (of, section, traffic), own in groups(found.fillna({"traffic": ""}), ["panel", "section", "traffic"])
+        for (of, section, traffic), own in groups(_by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
     }  # fmt: skip
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
     several = len({of for of, _, _ in cells}) > 1
@@ -784,7 +822,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title="Bandwidth over all cores" if several else title,
-        sub=f"{common.ran(runs, program_name)}, all cores at once.",
+        sub=f"{common.ran(runs, program_name)}, all cores at once.{common.of_texts(runs)}",
         tables=(
             Table(
                 columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
@@ -818,7 +856,7 @@ def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         rows = tuple(
             (_entry_words(of, *which), common.spread_text(derive.spread(list(same["value"])), scale))
             for (of, *which), same in groups(
-                common.in_panels(own, "mode", "W"),
+                _by_cell(own),
                 ["panel", "section", "traffic", "transfer", "delay", "source", "target"],
             )
         )
@@ -831,7 +869,7 @@ def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"{said[:1].upper()}{said[1:]}" or "Further latencies and bandwidths",
-        sub=f"{common.ran(list(dict.fromkeys(found['run'])), program_name)}.",
+        sub=f"{common.ran(list(dict.fromkeys(found['run'])), program_name)}.{common.of_texts(found['run'])}",
         tables=tuple(table for table in tables if len(table.rows) <= MOST_ROWS),
         numbers=tuple(table for table in tables if len(table.rows) > MOST_ROWS),
         half=True,

@@ -124,22 +124,23 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     )
     repeated = any(y.n > 1 for c in everything for _, y in c.points)
     name = _name(runs, kernel)
+    measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
+    joined = len({run.text for run in measured}) > 1  # texts that may be of several machines
     titles = {
         findings.scaling(name, {c.name: {int(t): s for t, s in c.points} for c in lines})
         for lines in sound.values()
     }
-    measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
     share = _dram_share(measured, largest_median)
     rest = common.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.pop() if len(titles) == 1 else f"{name} bandwidth over threads",
+        title=titles.pop() if len(titles) == 1 and not joined else f"{name} bandwidth over threads",
         sub=f"{kernel.capitalize()}, {common.ran(measured, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
         f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
-        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(lit, 'bandwidth')}{rest}",
+        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(lit, 'bandwidth')}{rest}{common.of_texts(measured)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),

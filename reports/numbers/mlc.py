@@ -68,7 +68,7 @@ def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "floor 81.0 ns, peak 25.9 GB/s", "idle 81.0 ns", "own memory 81.0 ns, others’ 139 ns": the first two that the texts tell."""
+    """Return "floor 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory 81.0 ns, others’ 139 ns": the first two that the texts tell."""
     rows = [row for parsed in repeats for row in entries(parsed)]
     parts = []
     for word, metric, tells in _SAID:
@@ -87,7 +87,8 @@ def headline(repeats: Sequence[Parsed]) -> str:
         found = [derive.over_repeats([offered for _, offered in same]) for same in offers.values()]
         if all(one.idle for one in found):
             parts.append(f"floor {_from_to([one.unloaded for one in found], 'ns')}")
-        parts.append(f"peak {_from_to([one.peak for one in found], 'B/s')}")
+        whose = "" if all(one.reached_double for one in found) else " of this load"
+        parts.append(f"peak {_from_to([one.peak for one in found], 'B/s')}{whose}")
     return ", ".join(parts[:2])
 
 

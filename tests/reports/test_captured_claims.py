@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
     (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
 
     assert [len(p.wide["datasets"]["points"]) for p in figure.panels] == [3]
+    assert " Of 3 texts." in figure.sub
+    assert figure.title == "STREAM Triad bandwidth over threads"  # nothing says that it is one machine's
 
 
 def test_a_captured_page_does_not_speak_of_measuring(streams: Path, tmp_path: Path) -> None:
@@ -145,6 +148,7 @@ def test_bandwidth_names_the_programs_whose_triad_is_drawn(make: Any, tmp_path: 
     (figure,) = [f for s in page.build(frames.load([path])).sections for b in s.blocks for f in b.figures]
 
     assert figure.sub.startswith("Triad, STREAM 5.10, one run a cell;")
+    assert figure.sub.endswith(" Of a.out.")
 
 
 def test_the_two_parts_of_a_suite_are_two_named_cells(tmp_path: Path) -> None:
@@ -196,3 +200,58 @@ def test_command_lines_that_differ_are_told_where_options_do_not(make: Any, tmp_
         said[name] = CliRunner().invoke(cli, ["parse", *files, "-o", str(tmp_path / name / "r.db")]).output
 
     assert ["Their command lines differ" in said[name] for name in ("same", "other")] == [False, True], said
+
+
+MATRIX, PEAKS = (
+    [[80.0, 140.0], [140.0, 80.0]],
+    "Measuring {} Memory Bandwidths for the system\nALL Reads        :\t{}\n",
+)
+
+
+def mlc_peaks(word: str, rate: float, version: str, option: str = "") -> str:
+    told = f"Command line parameters: {option} \n" if option else ""
+    return f"Intel(R) Memory Latency Checker - v{version}\n{told}\n" + PEAKS.format(word, rate)
+
+
+def test_the_rows_of_a_table_over_texts_name_them(make: Any, tmp_path: Path) -> None:
+    """Peaks of two machines, asked for by two modes: no row without its text; and a default run is no repeat of a mode's."""
+    texts = {
+        "big.out": mlc_peaks("Maximum", 243000.0, "3.7", "--max_bandwidth"),
+        "small.out": mlc_peaks("Peak Injection", 28100.0, "3.7", "--peak_injection_bandwidth"),
+        "third.out": mlc_peaks("Peak Injection", 99100.0, "3.7"),
+    }
+    built = page.build(frames.load([taken(tmp_path, texts)]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    rows = {re.search(r"source \S+out", row[2])[0]: row[-1] for row in figure.tables[0].rows}
+
+    assert rows == {"source big.out": "243", "source small.out": "28.1", "source third.out": "99.1"}
+
+
+def test_a_number_or_figure_of_one_text_of_several_names_it(make: Any, tmp_path: Path) -> None:
+    texts = {
+        "a.out": mlc_peaks("Maximum", 243000.0, "3.9", "--max_bandwidth"),
+        "b.out": make.matrix_text(MATRIX),
+    }
+    built = page.build(frames.load([taken(tmp_path, texts)]))
+
+    subs = [f.sub for s in built.sections for b in s.blocks for f in b.figures if b.tool == "mlc"]
+
+    assert [n.context.rpartition("; ")[2] for n in built.key_numbers] == ["of b.out"]
+    assert [sub.endswith((" Of a.out.", " Of b.out.")) for sub in subs] == [True, True]
+
+
+def test_own_cells_of_two_modes_are_not_pooled(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "mlc", {"mode": "max_bandwidth", "W": "2"}, mlc_peaks("Maximum", 30e3, "3.9"), axes=("W",))
+    maker.add("s", "mlc", {"mode": "max_bandwidth", "W": "3"}, mlc_peaks("Maximum", 20e3, "3.9"), axes=("W",))
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text(MATRIX), axes=("mode",))
+    maker.add(
+        "m", "mlc", {"mode": "default"}, make.matrix_text([[99.0, 140.0], [140.0, 99.0]]), axes=("mode",)
+    )
+    built = page.build(frames.load([maker.write()]))
+
+    tables = {f.id: f.tables for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures}
+
+    assert [row[-2:] for row in tables["peaks-s"][0].rows] == [("W 2", "30.0"), ("W 3", "20.0")]
+    assert sorted(t.rows[0][1] for t in tables["latency_matrix-m"]) == ["80.0", "99.0"]

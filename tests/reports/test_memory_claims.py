@@ -12,9 +12,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports import derive, findings, frames, numbers, page
+from parsers import mlc
+from reports import derive, findings, frames, numbers, page, terminal
 from reports import format as fmt
-from reports.charts.mlc import chapter
+from reports.charts.mlc import chapter, traffic_name
 from reports.derive import Load, Spread
 from reports.model import Figure, KeyNumber
 
@@ -223,7 +224,7 @@ def test_a_floor_line_says_whose_it_is(make: Any, tmp_path: Path) -> None:
     (panel,) = figures(maker.write())[0].panels
 
     texts = [note["text"] for note in panel.wide["datasets"]["notes"]]
-    assert texts[0] == "floor of write only 103 ns"
+    assert texts[0] == "floor of write nt 103 ns"
 
 
 # --- idle latency ------------------------------------------------------------------------------------------
@@ -377,3 +378,49 @@ def test_a_key_number_is_of_the_runs_of_its_curve_and_names_its_traffic(make: An
     assert {run.options["W"] for run in key(path, "Memory, idle").runs} == {"R"}
     assert {run.options["W"] for run in key(path, "Memory, under load").runs} == {"R"}
     assert ", read only" in key(path, "Memory, idle").context
+
+
+# --- traffic -----------------------------------------------------------------------------------------------
+
+
+def test_every_traffic_of_mlc_has_a_name_that_says_what_it_is() -> None:
+    """-W6 and the other non-temporal ones are called that, -W11 is no "rfo", and no name is of two types."""
+    for short in (False, True):
+        names = {word: traffic_name(word, short=short) for word in mlc.TRAFFIC_TEXT}
+        assert len(set(names.values())) == len(names)
+        for word, text in mlc.TRAFFIC_TEXT.items():
+            assert ("non-temporal" in text) == ("non-temporal" in names[word] or " nt" in names[word]), word
+            assert ("2 address streams" in text) == ("2 streams" in names[word]), word
+            assert "rfo" not in names[word]
+            assert (word[:3] in names[word]) or word[0].isalpha(), word
+    assert traffic_name("triad rfo") == "R:W 3:1, triad-like"
+    assert traffic_name("write nt") == "write only, non-temporal"
+
+
+def test_what_a_load_could_not_reach_is_no_peak(make: Any, tmp_path: Path) -> None:
+    """The latency never doubles: page and `show` say so, as the key number does."""
+    path = loaded(make, tmp_path / "r.db", CURVE)
+
+    (figure, *_) = figures(path)
+
+    assert "peak 8.45 GB/s of this load" in figure.panels[0].description
+    assert "peak 8.45 GB/s of this load" in terminal.show_result(path)
+    assert key(path, "Memory, under load").value == "8.45"
+
+
+def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) -> None:
+    """Ten panels, of which eight are drawn and two shaded: each caption has their programs alone."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(10):
+        for traffic in ("", "6"):
+            text = make.mlc_text(CURVE, traffic=traffic).replace("v3.9", f"v3.{n:02d}")
+            maker.add(
+                "s", "mlc", {"mode": "loaded_latency", "W": traffic or "R", "b": n}, text, axes=("b", "W")
+            )
+
+    curves, climb = figures(maker.write())
+
+    assert ("3.07" in curves.sub, "3.08" in curves.sub) == (True, False)
+    assert ("3.01" in climb.sub, "3.02" in climb.sub) == (True, False)
+    assert "8 more panels are in the numbers only." in climb.sub
+    assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 KiB", "buffer 1 KiB"]
