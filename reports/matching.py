@@ -6,7 +6,8 @@ no partner is returned with the reason.
 
 Cells are matched in rounds; each takes what the one before has left, and only where exactly one cell of a side fits:
 
-    same        everything is as written: sweep, options, selectors, relation
+    same        everything is as written: sweep, options, selectors, relation; first what is read in the same way, then what its
+                labels tell apart in the same way, then whatever is read
     renamed     the sweep has another name
     relative    the selectors differ; relation and share of the machine agree
     path        besides, options that name a path (a device, a folder) differ: they belong to the machine
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -48,11 +49,12 @@ class CellOfSide:
     scope: str  # the share of the machine: "half of a NUMA node", "2 x one PU"; "" where nothing was placed
     axes: tuple[str, ...]
     runs: tuple[Run, ...]
+    apart: Mapping[str, Any] = field(default_factory=dict)  # what tells it from another that one text never asked for beside it
 
     @property
     def labels(self) -> dict[str, str]:
         """What tells the cell from its siblings, for people: axis → value, "place" among them."""
-        values = {**self.options, "place": self.place.name if self.place else None}
+        values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
         return {axis: _text(values[axis]) for axis in self.axes if values.get(axis) is not None}
 
     @property
@@ -113,7 +115,7 @@ def match(
     left, right = ({cell.key: cell for cell in side} for side in (a, b))
     order = {key: i for i, key in enumerate(left)}
     pairs: list[Pair] = []
-    crowds: dict[tuple[str, Hashable], int] = {}  # side, cell → how many of the other fit it
+    crowds: dict[tuple[str, Hashable], tuple[int, int]] = {}  # side, cell → how many of its own and of the other side fit
     for how, key in _ROUNDS:
         by_a, by_b = (
             group_by((c for c in side.values() if key(c) is not None), key) for side in (left, right)
@@ -123,8 +125,8 @@ def match(
             if len(cells) == len(others) == 1:
                 pairs.append(Pair(a=left.pop(cells[0].key), b=right.pop(others[0].key), how=how))
             elif others:
-                crowds |= {("A", c.key): len(others) for c in cells} | {
-                    ("B", c.key): len(cells) for c in others
+                crowds |= {("A", c.key): (len(cells), len(others)) for c in cells} | {
+                    ("B", c.key): (len(others), len(cells)) for c in others
                 }
     unmatched = []
     for side, mine, others in (
@@ -135,8 +137,9 @@ def match(
         for cell in mine.values():
             reason = ""
             if crowd := crowds.get((side, cell.key)):
-                what = "fits" if crowd == 1 else "fit"
-                reason = f"{fmt.plural(crowd, 'cell')} of {other} {what} it, and so other cells of {side}"
+                alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
+                both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
+                reason = both if alike else f"{fit} fit it"
             reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other)  # type: ignore[arg-type]
             unmatched.append(Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=reason))  # type: ignore[arg-type]
     return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
@@ -173,10 +176,19 @@ def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOf
         scope=scope(first) if placed else "",
         axes=tuple(axis for axis in first.point.axes if axis not in dropped),
         runs=tuple(runs),
+        apart={name: value for name, value in first.point.apart.items() if name not in dropped},
     )
 
 
 # --- rounds ------------------------------------------------------------------------------------------------
+
+
+def _identical(cell: CellOfSide) -> Hashable:
+    return cell.sweep, cell.key
+
+
+def _labelled(cell: CellOfSide) -> Hashable:
+    return cell.sweep, _renamed(cell), tuple(cell.labels.items())
 
 
 def _same(cell: CellOfSide) -> Hashable:
@@ -214,7 +226,7 @@ def _without_paths(cell: CellOfSide) -> dict[str, Any]:
 
 
 _ROUNDS: Final[tuple[tuple[How, Callable[[CellOfSide], Hashable]], ...]] = (
-    ("same", _same), ("renamed", _renamed), ("relative", _relative), ("path", _path), ("share", _share),
+    ("same", _identical), ("same", _labelled), ("same", _same), ("renamed", _renamed), ("relative", _relative), ("path", _path), ("share", _share),
 )  # fmt: skip
 """What makes two cells one, round by round; None: nothing of this round fits the cell."""
 
@@ -280,7 +292,7 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
     fewest = min(len(gap) for _, gap in gaps)
     names = next(gap for _, gap in gaps if len(gap) == fewest)
     if not names:
-        return f"{other} has such cells, but several that fit"
+        return f"{other} has such a cell, which is compared with another of {'A' if other == 'B' else 'B'}"
     if fewest > 1:
         return f"{other} has no such cell: the nearest differs in {fmt.words(names)}"
     name = names[0]

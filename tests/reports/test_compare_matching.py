@@ -129,10 +129,50 @@ def test_what_several_cells_fit_is_not_guessed(make: Any, tmp_path: Path) -> Non
 
     assert not found.pairs
     assert [(u.side, u.reason) for u in found.unmatched] == [
-        ("A", "2 cells of B fit it, and so other cells of A"),
-        ("B", "1 cell of A fits it, and so other cells of B"),
-        ("B", "1 cell of A fits it, and so other cells of B"),
+        ("A", "2 cells of B fit it"),
+        ("B", "it and 1 other cell of B fit 1 cell of A"),
+        ("B", "it and 1 other cell of B fit 1 cell of A"),
     ]
+
+
+def own(make: Any, path: Path, *texts: str) -> frames.Results:
+    """A program's number, read in one direction after the other; each in a session of its own text."""
+    for text in texts:
+        maker = make.Maker(path, host=path.stem)
+        maker.text = text
+        better, _, unit = text.partition(" ")
+        spec = {"t": {"regex": r"t ([\d.]+)", "better": better, **({"unit": unit} if unit else {})}}
+        maker.add("s", "command", {"command": ["z"], "metrics": spec, "n": 1}, "t 12.1\n", axes=("n",))
+        maker.write()
+    return frames.load([path])
+
+
+def test_the_same_cell_is_found_beside_its_edited_copy(make: Any, tmp_path: Path) -> None:
+    a = own(make, tmp_path / "a.db", "lower")
+    b = own(make, tmp_path / "b.db", "lower", "higher")
+
+    for left, right, side in ((a, b, "B"), (b, a, "A")):
+        found = match(cells_of(left), cells_of(right))
+        assert [p.a.key == p.b.key for p in found.pairs] == [True]
+        other = "B" if side == "A" else "A"
+        assert [(u.side, u.cell, u.reason) for u in found.unmatched] == [
+            (side, "n=1 metrics.t.better=higher", f"{other} has such a cell, which is compared with another of {side}")
+        ]  # fmt: skip
+
+
+def test_cells_that_were_edited_alike_on_both_sides_are_matched_by_their_labels(
+    make: Any, tmp_path: Path
+) -> None:
+    """Of both texts the unit has been mended since."""
+    a = own(make, tmp_path / "a.db", "lower", "higher")
+    b = own(make, tmp_path / "b.db", "lower ms", "higher ms")
+
+    found = match(cells_of(a), cells_of(b))
+
+    assert {(p.a.name, p.b.name) for p in found.pairs} == {
+        (f"n=1 metrics.t.better={word}",) * 2 for word in ("lower", "higher")
+    }
+    assert not found.unmatched
 
 
 def test_the_reason_names_what_the_other_side_has(make: Any, tmp_path: Path) -> None:
