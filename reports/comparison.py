@@ -475,7 +475,7 @@ _Read = Callable[[Run], Sequence[Number]]
 
 
 def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]]:
-    """Return every number that both cells of a pair have, and say which only one has."""
+    """Return every number that all repeats of both cells of a pair have, and say which only one side, or some repeats, have."""
     read = functools.cache(numbers.numbers)  # a curve over cells needs them again
     drafts: list[_Draft] = []
     missing: list[Unmatched] = []
@@ -486,12 +486,35 @@ def _drafts(matching: Matching, ask: Ask) -> tuple[list[_Draft], list[Unmatched]
                 for name in [name for name in found if name.metric == metric]:
                     del found[name]
             reason = f"not the same unit (A: {unit or 'none'}; B: {other or 'none'}): {metric}"
-            missing.append(Unmatched(side="B", sweep=pair.b.sweep, cell=pair.b.name, reason=reason))
-        drafts += [_Draft(pair=pair, a=left[key], b=right[key]) for key in left if key in right]
+            missing.append(Unmatched(side="both", sweep=pair.b.sweep, cell=pair.b.name, reason=reason))
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
-    drafts += _curves(matching.pairs, read, ask.slo_ns)
-    return _with_steps(_with_families(drafts)), missing
+        whole, partly = _of_all_repeats(pair, (left, len(pair.a.runs)), (right, len(pair.b.runs)))
+        drafts, missing = [*drafts, *whole], [*missing, *partly]
+    curves, partly = _curves(matching.pairs, read, ask.slo_ns)
+    return _with_steps(_with_families([*drafts, *curves])), [*missing, *partly]
+
+
+def _of_all_repeats(
+    pair: Pair, a: tuple[_Found, int], b: tuple[_Found, int], curve: tuple[Pair, ...] = ()
+) -> tuple[list[_Draft], list[Unmatched]]:
+    """Return the numbers that all repeats of both cells have, and say which only some have: those stand for no cell.
+
+    a, b: what was found on a side, and in how many repeats.
+    """
+
+    def few(name: Name) -> tuple[str, ...]:
+        sides = zip("AB", (a, b), strict=True)
+        return tuple(f"{len(found[name])} of {n} repeats of {side}" for side, (found, n) in sides if len(found[name]) < n)  # fmt: skip
+
+    told = group_by((name for name in a[0] if name in b[0]), few)
+    whole = [_Draft(pair=pair, a=a[0][name], b=b[0][name], curve=curve) for name in told.pop((), ())]
+    return whole, [
+        Unmatched(
+            side="both", sweep=pair.a.sweep, cell=pair.a.name, reason=f"only {fmt.words(which)} have {_few(names)}"
+        )
+        for which, names in told.items()
+    ]  # fmt: skip
 
 
 def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
@@ -535,14 +558,15 @@ def _missing(
             return f"{other} has too few operations or bins for a "
         return f"{other} has no "
 
-    def listed(names: Sequence[Name]) -> str:
-        words = [name.words for name in names]
-        return fmt.words(words) if len(words) <= 3 else f"{', '.join(words[:3])} and {len(words) - 3} more"
-
     return [
-        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + listed(names))
+        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + _few(names))
         for why, names in group_by((name for name in has if name not in lacks), reason).items()
     ]
+
+
+def _few(names: Sequence[Name]) -> str:
+    words = [name.words for name in names]
+    return fmt.words(words) if len(words) <= 3 else f"{', '.join(words[:3])} and {len(words) - 3} more"
 
 
 def _unmeasured(name: Name) -> Name:
@@ -554,42 +578,39 @@ def _measure(name: Name) -> str:
     return f"{name.unit if name.unit not in ('', '1') else 'no unit'}, {name.better} is better"
 
 
-def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> list[_Draft]:
-    """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells."""
+def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[list[_Draft], list[Unmatched]]:
+    """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells; and those
+    that only some of these repeats have."""
 
     def curve_of(pair: Pair) -> tuple[str, str, Hashable]:
         axis = numbers.curve_axis(pair.a.tool)
         return pair.a.tool, pair.a.sweep, tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
 
-    out = []
+    drafts: list[_Draft] = []
+    missing: list[Unmatched] = []
     along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
     for (tool, *_), members in group_by(along, curve_of).items():
         left, right = (
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
         head = _over(members[0], numbers.curve_axis(tool))
-        curve = tuple(members)
-        out += [_Draft(pair=head, a=left[key], b=right[key], curve=curve) for key in left if key in right]
-    return out
+        whole, partly = _of_all_repeats(head, left, right, tuple(members))
+        drafts, missing = [*drafts, *whole], [*missing, *partly]
+    return drafts, missing
 
 
-def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> _Found:
+def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> tuple[_Found, int]:
+    """Return what the curves of the repeats offer, and how many there are."""
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
     repeats = group_by(runs, lambda run: (_session(run), run.record.repeat)).values()
     curves = [
         ({at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
         for own in repeats
     ]
-    whole = max((len(curve) for curve, _ in curves), default=0)
-    return group_by(
-        (
-            (number, run)
-            for curve, run in curves
-            if len(curve) == whole  # a repeat that lacks a cell has another curve
-            for number in numbers.curve_numbers(cells[0].tool, curve, slo_ns)
-        ),
-        _name_of,
-    )
+    most = max((len(curve) for curve, _ in curves), default=0)
+    whole = [one for one in curves if len(one[0]) == most]  # a repeat that lacks a cell has another curve
+    offered = ((n, run) for curve, run in whole for n in numbers.curve_numbers(cells[0].tool, curve, slo_ns))
+    return group_by(offered, _name_of), len(whole)
 
 
 def _over(pair: Pair, axis: str | None) -> Pair:

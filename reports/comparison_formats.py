@@ -201,7 +201,7 @@ def as_junit(comparison: Comparison) -> str:
     if comparison.unmatched:
         suite = _suite(root, "not compared")
         for item in comparison.unmatched:
-            where = f"only {item.side}: {item.cell or item.sweep}"
+            where = f"{'both' if item.side == 'both' else f'only {item.side}'}: {item.cell or item.sweep}"
             ElementTree.SubElement(_case(suite, item.sweep, where), "skipped", {"message": _xml(item.reason)})
         _count(suite)
     for key in ("tests", "failures", "errors", "skipped"):
@@ -252,7 +252,7 @@ def as_github(comparison: Comparison) -> str:
     ]  # fmt: skip
     summary = texts.sentence(comparison)
     if len(comparison.unmatched):
-        summary += f" {fmt.plural(len(comparison.unmatched), 'cell')} without a partner."
+        summary += f" Not compared: {fmt.count(len(comparison.unmatched))}."
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."

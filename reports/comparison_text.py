@@ -245,7 +245,11 @@ class Absent:
             f" and {len(self.cells) - 2} more" if len(self.cells) > 2 else ""
         )
         where = f"{self.sweep}, {named}" if named else self.sweep
-        return f"only {self.side} has {where}: {self.reason}"
+        return (
+            f"{where}: {self.reason}"
+            if self.side == "both"
+            else f"only {self.side} has {where}: {self.reason}"
+        )
 
 
 def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:

@@ -49,7 +49,9 @@ class CellOfSide:
     scope: str  # the share of the machine: "half of a NUMA node", "2 x one PU"; "" where nothing was placed
     axes: tuple[str, ...]
     runs: tuple[Run, ...]
-    apart: Mapping[str, Any] = field(default_factory=dict)  # what tells it from another that one text never asked for beside it
+    apart: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what tells it from another that one text never asked for beside it
 
     @property
     def labels(self) -> dict[str, str]:
@@ -92,9 +94,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
-    """A cell, or a row of one, that only one side has."""
+    """What is not compared: a cell, or a row of one, that only one side has, or that has nothing to stand for it on both."""
 
-    side: Literal["A", "B"]
+    side: Literal["A", "B", "both"]  # which has it
     sweep: str
     cell: str
     reason: str
@@ -115,7 +117,9 @@ def match(
     left, right = ({cell.key: cell for cell in side} for side in (a, b))
     order = {key: i for i, key in enumerate(left)}
     pairs: list[Pair] = []
-    crowds: dict[tuple[str, Hashable], tuple[int, int]] = {}  # side, cell → how many of its own and of the other side fit
+    crowds: dict[
+        tuple[str, Hashable], tuple[int, int]
+    ] = {}  # side, cell → how many of its own and of the other side fit
     for how, key in _ROUNDS:
         by_a, by_b = (
             group_by((c for c in side.values() if key(c) is not None), key) for side in (left, right)

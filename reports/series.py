@@ -8,6 +8,7 @@ cell, and its name in the run (`reports.numbers`). Between machines of different
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -145,13 +146,20 @@ def _stepped(one: Series, step: float) -> Series:
 
 
 def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
-    for tool in results.tools:
-        for run in results.good(tool):
-            if run.void:
-                continue
-            program, sweep, point_id = naming.program_kind(run), run.point.sweep, run.record.point_id
-            for number in numbers.numbers(run):
-                key = Key(tool=tool, program=program, sweep=sweep, point_id=point_id, name=number.name)
+    """Give the numbers that all repeats of a cell in a file have; what only some have stands for no cell."""
+
+    def cell(run: Run) -> Hashable:
+        return run.file, run.tool, naming.program_kind(run), run.point.sweep, run.record.point_id
+
+    runs = (run for tool in results.tools for run in results.good(tool) if not run.void)
+    for repeats in group_by(runs, cell).values():
+        first = repeats[0]
+        program, sweep, point_id = naming.program_kind(first), first.point.sweep, first.record.point_id
+        told = [(run, number) for run in repeats for number in numbers.numbers(run)]
+        having = Counter(number.name for _, number in told)
+        for run, number in told:
+            if having[number.name] >= len(repeats):
+                key = Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=number.name)
                 yield run, key, number
 
 

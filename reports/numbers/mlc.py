@@ -63,8 +63,9 @@ def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
     if not offers.idle:
         return
     yield Number.derived("unloaded latency", "ns", "lower", offers.unloaded, part, mlc.PRINTED_LOADED_LATENCY)
-    name = "bandwidth within 2 × unloaded latency"  # of a load that never doubles it the peak, so that all repeats have it
-    yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
+    if offers.reached_double:  # else its peak is a bound
+        name = "bandwidth within 2 × unloaded latency"
+        yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)
 
 
 def headline(repeats: Sequence[Parsed]) -> str:

@@ -220,7 +220,7 @@ def test_cells_without_a_partner_are_listed_everywhere(
         " ".join(delta(found).absent),
     ):  # fmt: skip
         assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
-    assert "1 cell without a partner" in formats.as_github(found)
+    assert "Not compared: 1." in formats.as_github(found)
 
 
 def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> None:
