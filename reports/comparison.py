@@ -354,8 +354,12 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     samples, rules = tuple(_samples(drafts, a, b)), _rules(ask, drafts)
     families = judge(samples, rules)
     decisions = {d.key: d for family in families for d in family.decisions}
-    facts = prints.fingerprint(*([m.session for m in of.machines] for of in (a, b))) | prints.programs(
-        a.runs, b.runs
+    facts = prints.fingerprint(*([m.session for m in of.machines] for of in (a, b)))
+    facts |= prints.programs(a.runs, b.runs)
+    facts |= prints.commands(
+        (pair.a.name, pair.a.runs, pair.b.runs)
+        for pair in matching.pairs
+        if not by or pair.a.runs[0].captured
     )
     rows = tuple(sorted((_row(draft, decisions[key]) for key, draft in enumerate(drafts)), key=worst_first))
     return Comparison(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from orchestrator.facts import FACTS
@@ -59,6 +61,56 @@ def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
             ]
             table[f"{naming.tool_name(tool)}, sha256"] = (sums[0], sums[1])
     return table
+
+
+def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[str, tuple[str, str]]:
+    """Return "fio command" → (A's, B's), of cells (name, A's runs, B's) whose commands differ though their options do not.
+
+    Those that do not differ, or that a side did not record, are not in it. Differences of several cells are told once each.
+    """
+    every = [
+        (runs[0].tool, name, _commands(runs), _commands(others))
+        for name, runs, others in cells
+        if all(run.captured for run in (*runs, *others)) or len({run.placed for run in (*runs, *others)}) == 1
+    ]
+    differ = [row for row in every if row[2] and row[3] and row[2] != row[3]]
+    table = {}
+    for (tool, *sides), own in group_by(differ, lambda row: (row[0], row[2], row[3])).items():
+        names = [name for _, name, *_ in own if name]
+        alone = len(own) == sum(row[0] == tool for row in every)
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        what = f"{naming.tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
+        table[what] = _listed(sides[0]), _listed(sides[1])
+    return table
+
+
+def _commands(runs: Iterable[Run]) -> frozenset[str]:
+    return frozenset(filter(None, map(_command, runs)))
+
+
+_OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
+"""What names an output: a redirection, and options of fio's."""
+
+
+def _command(run: Run) -> str:
+    """Return what was typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
+    its scratch folder is another every time."""
+    words = []
+    programs = {
+        PurePath(word).name
+        for word in (run.program.get("path") or "", run.record.program, *run.record.argv[:1])
+    }
+    argv = iter(run.record.argv if run.captured else (w for w in run.record.argv if "/" not in w))
+    for word in argv:
+        if word in ("|", "|&"):
+            break
+        if output := _OUTPUT.fullmatch(word):
+            if not output[3]:
+                next(argv, "")
+            continue
+        name = PurePath(word).name
+        words.append(name if name in programs else word)
+    return " ".join(words)
 
 
 _EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)

@@ -255,3 +255,29 @@ def test_own_cells_of_two_modes_are_not_pooled(make: Any, tmp_path: Path) -> Non
 
     assert [row[-2:] for row in tables["peaks-s"][0].rows] == [("W 2", "30.0"), ("W 3", "20.0")]
     assert sorted(t.rows[0][1] for t in tables["latency_matrix-m"]) == ["80.0", "99.0"]
+
+
+def test_compare_tells_command_lines_that_differ_where_options_do_not(make: Any, tmp_path: Path) -> None:
+    """-msglog and -off_cache are no options that the text tells; the program's folder and the outputs' names say nothing."""
+    text = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    typed = {
+        "a": "mpirun -np 2 ./IMB-MPI1 PingPong > a.txt",
+        "same": "mpirun -np 2 /opt/imb/IMB-MPI1 PingPong >b.txt",
+        "other": "mpirun -np 2 ./IMB-MPI1 -msglog 12 PingPong 2>&1 | tee b.txt",
+    }
+    for name, command in typed.items():
+        (tmp_path / f"{name}.out").write_text(text)
+        args = ["parse", tmp_path / f"{name}.out", "--command", command, "-o", tmp_path / f"{name}.db"]
+        assert CliRunner().invoke(cli, list(map(str, args))).exit_code == 0
+
+    def said(a: str, b: str, *more: str) -> str:
+        return (
+            CliRunner().invoke(cli, ["compare", *(str(tmp_path / f"{n}.db") for n in (a, b)), *more]).output
+        )
+
+    assert "mpirun" not in said("a", "same")
+    text = " ".join(said("a", "other").split())
+    commands = ("mpirun -np 2 IMB-MPI1 PingPong", "mpirun -np 2 IMB-MPI1 -msglog 12 PingPong")
+    assert f"differs Intel MPI Benchmarks command {commands[0]} → {commands[1]}" in text
+    for form in ("json", "markdown"):
+        assert all(command in said("a", "other", "--format", form) for command in commands)
