@@ -14,8 +14,6 @@ POWER = 2.8
 TOO_MANY = 1000
 """More repeats than anybody makes: the sentence says so instead of the number."""
 
-_TOO_NOISY = Advice("too noisy: needs more than {} repeats a side", (TOO_MANY,))
-
 
 class Test(Protocol):
     """What the test of a cell came to; see `reports.verdicts.decide`."""
@@ -56,37 +54,58 @@ def advise(
     if test.q < alpha and sample.better == "neither":
         return Need(advice=Advice("it changed; for this metric neither direction is better"))
     if test.q < alpha and abs(shift) < delta:
-        return Need(advice=Advice(f"a change, but smaller than the {_percent(math.expm1(delta))} that count"))
+        return Need(
+            advice=Advice(f"a change, perhaps smaller than the {_percent(math.expm1(delta))} that count")
+        )
     return _more(sample, shift, test, delta, tau)
 
 
 def _more(sample: Sample, shift: float, test: Test, delta: float, tau: float) -> Need:
-    """More runs where they help; more sessions where the noise between them alone hides a change of δ."""
-    allowed = (delta / POWER) ** 2
-    if test.of_sessions >= allowed:
+    """More runs where they help; more sessions where the noise between them alone hides what is sought: a change of δ, or the larger
+    one that it looks like."""
+    sought = max(delta, abs(shift))
+    if_so = ", if the change is as large as it looks" if sought > delta else ""
+    now = min(len(sample.a), len(sample.b))
+    allowed = (sought / POWER) ** 2
+    found = test.of_sessions < allowed and _repeats(test, allowed) <= now
+    if found:  # it would be, and is not: only a narrower interval decides, about 0 or, of what is less than δ, about δ
+        allowed = (abs(shift) / 4 if if_so else (delta - abs(shift)) / 2) ** 2
+    close = found and not if_so
+    if test.of_sessions >= allowed > 0:
         sessions = math.ceil(2 * tau**2 / allowed) + 1
         repeats = math.ceil(2 * test.sd**2 / (allowed - 2 * tau**2 / sessions))
         each = math.ceil(repeats / sessions)
-        if repeats > TOO_MANY:
-            return Need(repeats=repeats, sessions=sessions, advice=_TOO_NOISY)
-        if each <= min(len(sample.a), len(sample.b)):
-            return Need(
-                sessions=sessions, advice=Advice("more sessions, not more repeats: {} a side", (sessions,))
+        close = close and max(sessions, each) > 10
+        if repeats > TOO_MANY and not close:
+            return _too_noisy(repeats, delta, sessions)
+        if not close and each <= now:
+            advice = Advice(f"more sessions, not more repeats: {{}} a side{if_so}", (sessions,))
+            return Need(sessions=sessions, advice=advice)
+        if not close:
+            advice = Advice(
+                f"more sessions, and more repeats: {{}} a side, of {{}} each{if_so}", (sessions, each)
             )
-        advice = Advice("more sessions, and more repeats: {} a side, of {} each", (sessions, each))
-        return Need(repeats=repeats, sessions=sessions, advice=advice)
-    repeats = math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
-    now = min(len(sample.a), len(sample.b))
-    if (
-        repeats <= now
-    ):  # a change of δ would be found: this one lies so close to δ that only a narrower interval decides
-        room = (abs(delta - abs(shift)) / 2) ** 2 - test.of_sessions
-        if room <= 0 or (repeats := math.ceil(2 * test.sd**2 / room)) > max(10, 4 * now):
-            return Need(advice=Advice(f"too close to the threshold of {_percent(math.expm1(delta))} to call"))
-        repeats = max(repeats, now + 1)
-    if repeats > TOO_MANY:
-        return Need(repeats=repeats, advice=_TOO_NOISY)
-    return Need(repeats=repeats, advice=Advice("needs {} repeats a side", (repeats,)))
+            return Need(repeats=repeats, sessions=sessions, advice=advice)
+    elif allowed > 0:
+        repeats = max(now + 1, _repeats(test, allowed))
+        close = close and repeats > max(10, 4 * now)
+        if repeats > TOO_MANY and not close:
+            return _too_noisy(repeats, delta)
+        if not close:
+            return Need(repeats=repeats, advice=Advice(f"needs {{}} repeats a side{if_so}", (repeats,)))
+    return Need(advice=Advice(f"too close to the threshold of {_percent(math.expm1(delta))} to call"))
+
+
+def _repeats(test: Test, allowed: float) -> int:
+    """Return how many repeats a side bring the variance of the shift down to what is allowed. That of sessions is less."""
+    return math.ceil(2 * test.sd**2 / (allowed - test.of_sessions))
+
+
+def _too_noisy(repeats: int, delta: float, sessions: int | None = None) -> Need:
+    advice = Advice(
+        f"too noisy: finding {_percent(math.expm1(delta))} takes more than {{}} repeats a side", (TOO_MANY,)
+    )
+    return Need(repeats=repeats, sessions=sessions, advice=advice)
 
 
 def _percent(share: float) -> str:
