@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.facts import FACTS
 from orchestrator.store import Session
@@ -59,6 +60,30 @@ def kinds(sessions: Iterable[Session]) -> list[Hardware]:
         texts = sizes(listed[i].facts.get("memory_bytes") for i in same)
         for i, text in zip(same, texts, strict=True):
             rows[i] |= {"memory": text} | ({} if modules else {"memory modules": ""})
+    return [Hardware(facts=tuple(row.items())) for row in rows]
+
+
+_WHOSE: Final = ("processor", "system", "board")
+"""What a machine keeps; memory goes and comes back, and PUs are switched off."""
+
+
+def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Hardware]:
+    """Return which machine each session of one host name was on, of sessions in the order of time with their `kinds`.
+
+    Another processor or board is another machine. Where layout or memory change and change back, that is one machine; what goes back and
+    forth is several. What a session did not record tells nothing where the others record one value.
+    """
+    more = [fact for fact in FACTS if fact.key in ("system", "board")]
+    rows = [
+        {**{fact.words: fact.text(session.facts) for fact in more}, **dict(kind.facts)}
+        for session, kind in zip(sessions, kinds, strict=True)
+    ]
+    for what in rows[0] if rows else ():
+        known = [row[what] for row in rows if row[what]]
+        changes = sum(a != b for a, b in itertools.pairwise(known))
+        if len(set(known)) == 1 or (what not in _WHOSE and changes <= 2):
+            for row in rows:
+                row[what] = ""
     return [Hardware(facts=tuple(row.items())) for row in rows]
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.store import Session
-from reports import fingerprint, series, ways
+from reports import fingerprint, hardware, series, ways
+from reports import format as fmt
 from reports.fingerprint import Difference, Fingerprint
 from reports.frames import Machine, Results, Run
 from reports.grouping import group_by
@@ -112,7 +113,8 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
     collected = series.collect_some(results)
     machines, left_out = of_hosts(results)
     when = timeline(machines)
-    moments = _moments(results, machines, when)
+    names, several = _names(machines, when)
+    moments = _moments(results, names, {(m.file, m.session.session): m.session for m in machines}, when)
     place = {key: (host, i) for host, own in moments.items() for i, m in enumerate(own) for key in _keys(m)}
     histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
     return Report(
@@ -120,20 +122,42 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         steps=tuple(_steps(histories, moments, place)),
         moments=moments,
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
-        warnings=(*left_out, *clock_warnings(machines, when)),
+        warnings=(*left_out, *several, *clock_warnings(machines, when)),
         threshold=threshold,
     )
 
 
+def _names(
+    machines: Sequence[Machine], when: Mapping[SessionKey, When]
+) -> tuple[dict[SessionKey, str], list[str]]:
+    """Return what the machine of each session is called, its host or, of several of one name, by what differs; and say which those are."""
+    kinds = hardware.kinds(m.session for m in machines)
+    of = {(m.file, m.session.session): (m.session, kind) for m, kind in zip(machines, kinds, strict=True)}
+    names: dict[SessionKey, str] = {}
+    told = []
+    for host, keys in group_by(when, lambda key: of[key][0].host).items():
+        own = hardware.machines(*zip(*(of[key] for key in keys), strict=True))
+        if len(different := list(dict.fromkeys(own))) > 1:
+            called = {kind: f"{host} ({kind.beside(different)})" for kind in different}
+            told.append(
+                f"several machines are called {host}, or its hardware changed: {different[1].differences(different[0])}; "
+                f"they count as {fmt.words(called.values())}"
+            )
+        else:
+            called = dict.fromkeys(own, host)
+        names |= {key: called[kind] for key, kind in zip(keys, own, strict=True)}
+    return names, told
+
+
 def _moments(
-    results: Results, machines: Iterable[Machine], when: Mapping[SessionKey, When]
+    results: Results,
+    names: Mapping[SessionKey, str],
+    sessions: Mapping[SessionKey, Session],
+    when: Mapping[SessionKey, When],
 ) -> dict[str, tuple[Moment, ...]]:
-    """Return host → its sessions with good runs, in the order in which they were."""
+    """Return machine → its sessions with good runs, in the order in which they were."""
     runs = group_by((run for tool in results.tools for run in results.good(tool)), _session)
-    sessions = {(m.file, m.session.session): m.session for m in machines}
-    hours = group_by(
-        (key for key in when if key in runs), lambda key: (sessions[key].host, when[key].evidence)
-    )
+    hours = group_by((key for key in when if key in runs), lambda key: (names[key], when[key].evidence))
     found = [
         (
             host,

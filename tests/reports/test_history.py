@@ -219,6 +219,32 @@ def test_hosts_have_histories_of_their_own(nightly: Nightly) -> None:
     assert "node08: 10 sessions" in history_text.as_text(report)
 
 
+def test_two_machines_of_one_name_have_histories_of_their_own(nightly: Nightly) -> None:
+    """By turns on two processors: a step that one of them made, and none between them."""
+    first, second = {"cpu_model": "X"}, {"cpu_model": "Y"}
+    report = nightly.add([20e3, 10e3] * 6 + [17e3, 10e3] * 6, [first, second] * 12).report()
+
+    names = ["node07 (processor X)", "node07 (processor Y)"]
+    assert list(report.moments) == names
+    assert [(step.host, step.moment.date) for step in report.steps] == [(names[0], "2026-01-13")]
+    (warning,) = report.warnings
+    assert warning == f"several machines are called node07, or its hardware changed: processor Y, not X; they count as {names[0]} and {names[1]}"  # fmt: skip
+    assert f"{names[1]}: 12 sessions" in history_text.as_text(report)
+
+
+@pytest.mark.parametrize(("pattern", "machines"), [("mlml", 2), ("mmll", 1), ("mmllmm", 1)])
+def test_memory_by_turns_is_two_machines_and_memory_that_was_lost_is_one(
+    nightly: Nightly, pattern: str, machines: int
+) -> None:
+    facts = [{"memory_bytes": {"m": 64, "l": 48}[letter] * 2**30} for letter in pattern]
+    report = nightly.add([20e3] * len(facts), facts).report()
+
+    assert len(report.moments) == machines
+    if machines == 1:
+        (moments,) = report.moments.values()
+        assert {d.what for d in history.between(moments[1], moments[2]).differences} == {"memory"}
+
+
 def test_json_has_every_session_and_every_step(nightly: Nightly) -> None:
     report = nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 5 + [NEW] * 5).report()
     document = json.loads(history_text.as_json(report))
