@@ -45,7 +45,7 @@ class Side:
     title: str  # as the user named it: "before.db", "place=local"
     results: Results
     runs: tuple[Run, ...]  # those that count
-    left_out: tuple[Run, ...]  # disturbed or misplaced, and no later attempt made good
+    left_out: tuple[Run, ...]  # void, or disturbed or misplaced, and no later attempt made good
     failed: tuple[Run, ...]
     when: Mapping[SessionKey, When]  # of all sessions of the results
 
@@ -311,7 +311,9 @@ def level_of(run: Run, axis: str) -> str | None:
 
 
 def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], bool]) -> Side:
-    runs = tuple(run for tool in results.tools for run in results.good(tool) if wanted(run))
+    runs = tuple(
+        run for tool in results.tools for run in results.good(tool) if wanted(run) and not run.void
+    )
     failed = [run for run in results.failed if wanted(run)]
     return Side(
         name=name,
@@ -320,6 +322,7 @@ def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], 
         runs=runs,
         left_out=tuple(
             [run for run in results.disturbed if wanted(run)]
+            + [run for run in results.runs if run.void and wanted(run)]
             + [run for run in failed if run.record.status in LEFT_OUT]
         ),
         failed=tuple(run for run in failed if run.record.status not in LEFT_OUT),

@@ -16,7 +16,7 @@ from reports import format as fmt
 from reports.columns import columns, printable
 from reports.comparison import Comparison, ModeShift, Row, Side
 from reports.grouping import group_by
-from reports.matching import Unmatched
+from reports.matching import Unmatched, became
 from reports.sessions import counted
 from reports.verdicts.model import TauSource, Verdict
 
@@ -213,9 +213,7 @@ def side(side: Side) -> str:
     )
     sessions = counted(len(side.sessions), side.evidence)
     text = f"{side.title}: {hosts}, {sessions}, {fmt.plural(len(side.runs), 'run')}"
-    bad = Counter(
-        r.record.status if not r.unreadable else "unreadable" for r in (*side.left_out, *side.failed)
-    )
+    bad = Counter(map(became, (*side.left_out, *side.failed)))
     listed = ", ".join(f"{n} {status}" for status, n in sorted(bad.items()))
     return text + (f"; left out: {listed}" if listed else "")
 

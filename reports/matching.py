@@ -330,7 +330,9 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
 
     "" where the other side knows nothing of it.
     """
-    tried = group_by((run for run in other.runs if run.parsed is None), lambda run: run.record.point_id)
+    tried = group_by(
+        (run for run in other.runs if run.parsed is None or run.void), lambda run: run.record.point_id
+    )
     skipped = {
         (item.sweep, _labels_key(item.point)): f"{where}: {item.reason}" for where, item in other.skipped
     }
@@ -339,8 +341,8 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
     def why(cell: CellOfSide) -> str:
         point = cell.runs[0].point
         if runs := tried.get(point.point_id):
-            left_out = [r for r in runs if r.record.status in LEFT_OUT]
-            words = sorted({"unreadable" if r.unreadable else r.record.status for r in runs})
+            left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
+            words = sorted(set(map(became, runs)))
             verb = "left out" if len(left_out) == len(runs) else "gave no number"
             return f"{name}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
         if reason := skipped.get((cell.sweep, _labels_key(point.labels()))):
@@ -348,6 +350,11 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
         return f"{name} has not run it yet" if point.point_id in open_ else ""
 
     return why
+
+
+def became(run: Run) -> str:
+    """Return what became of a run that is not compared, in a word or two."""
+    return "unreadable" if run.unreadable else "not valid by its own check" if run.void else run.record.status
 
 
 def _labels_key(labels: Mapping[str, Any]) -> Hashable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -200,6 +201,26 @@ def test_disturbed_runs_are_left_out_and_counted(
     assert len(found.a.left_out) == 4
     assert "left out: 2 disturbed, 2 misplaced" in texts.side(found.a)
     assert all(row.labels["threads"] != "8" for row in found.rows if "threads" in row.labels)
+
+
+def test_runs_that_failed_their_own_check_are_left_out_and_counted(make: Any, tmp_path: Path) -> None:
+    """STREAM that did not validate was "improved by 50 %"."""
+    sound = "Solution Validates: avg error less than 1.000000e-13 on all three arrays"
+    sides = []
+    for name, rate in (("A", 20e3), ("B", 30e3)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i, threads in itertools.product(range(3), (1, 2)):
+            text = make.stream_text(rate + i, threads)
+            assert sound in text
+            bad = text.replace(sound, "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)")
+            maker.add("s", "stream", {"threads": threads}, bad if name == "B" and threads == 2 else text, axes=("threads",))  # fmt: skip
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert {row.cell for row in found.rows} == {"threads=1"}
+    assert texts.side(found.b).endswith("; left out: 3 not valid by its own check")
+    assert [(u.side, u.reason) for u in found.unmatched] == [("A", "B: 3 runs left out (not valid by its own check)")]  # fmt: skip
 
 
 def test_cells_without_a_partner_are_listed_everywhere(
