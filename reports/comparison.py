@@ -311,9 +311,7 @@ def level_of(run: Run, axis: str) -> str | None:
 
 
 def _side(name: SideName, title: str, results: Results, wanted: Callable[[Run], bool]) -> Side:
-    runs = tuple(
-        run for tool in results.tools for run in results.good(tool) if wanted(run) and not run.void
-    )
+    runs = tuple(run for tool in results.tools for run in results.good(tool) if wanted(run) and not run.void)
     failed = [run for run in results.failed if wanted(run)]
     return Side(
         name=name,

@@ -172,15 +172,21 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
-    """Give peak IOPS per direction over iodepth; with an SLO (ns) also the most IOPS whose p99 keeps it."""
+    """Give peak IOPS per direction over iodepth; with an SLO (ns) also the most IOPS whose p99 keeps it, if some exceeds it."""
     for part, line in lines(curve, "IOPS").items():
         yield Number.derived("peak IOPS", "1/s", "higher", max(n.value for n in line.values()), part)
         for which, word in WORDS.items():
             tail = lines(curve, f"{word} p99").get(part, {})
             points = [(line[d].value, tail[d].value) for d in line if d in tail]
-            within = None if slo is None else derive.within_slo(points, slo)
-            if within is not None:
-                what = "IOPS at the SLO" if which == "lat" else "IOPS at the SLO of clat"
+            if slo is None or all(
+                p99 <= slo for _, p99 in points
+            ):  # of a load that never goes beyond, a bound
+                continue
+            if (within := derive.within_slo(points, slo)) is not None:
+                limit = fmt.scale_for([slo], "ns")
+                what = (
+                    f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
+                )
                 yield Number.derived(what, "1/s", "higher", within, part)
 
 
