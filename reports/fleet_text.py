@@ -122,7 +122,7 @@ def _missing(report: Report, everything: bool) -> str:
     lines = [f"  {what}: {folded(nodes)}" for what, nodes in shown]
     if len(shown) < len(report.missing):
         lines.append(f"  and {len(report.missing) - len(shown)} more (--all lists them)")
-    return "\n".join(["no such number from", *map(printable, lines)])
+    return "\n".join(["no such number, or of some repeats only, from", *map(printable, lines)])
 
 
 # --- for programs ------------------------------------------------------------------------------------------
