@@ -22,7 +22,7 @@ from reports.hardware import Hardware
 from reports.nodes import folded
 from reports.rules import Rule, limits
 from reports.series import Key, Series
-from reports.sessions import SessionKey, clock_warnings, of_hosts, timeline
+from reports.sessions import SessionKey, clock_warnings, of_hosts, overlapping, timeline
 from reports.verdicts.fleet import (
     LEAST_NODES,
     Everywhere,
@@ -241,6 +241,7 @@ class _Nodes:
             for kind, same in by_kind.items():
                 self.names |= {key: names[kind] for key, _ in same}
                 rows.append((kind, names[kind]))
+        self.warnings += overlapping(machines, self.when, self.names)
         by_name = group_by(of, self.names.__getitem__)
         self.sessions = {
             name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())

@@ -17,7 +17,7 @@ from reports.fingerprint import Difference, Fingerprint
 from reports.frames import Machine, Results, Run
 from reports.grouping import group_by
 from reports.series import Series
-from reports.sessions import SessionKey, When, clock_warnings, minute, of_hosts, timeline
+from reports.sessions import SessionKey, When, clock_warnings, minute, of_hosts, overlapping, timeline
 from reports.verdicts.history import MATTERS, Change, changes, is_worse
 
 LEAST = 10
@@ -146,7 +146,7 @@ def _names(
         else:
             called = dict.fromkeys(own, host)
         names |= {key: called[kind] for key, kind in zip(keys, own, strict=True)}
-    return names, told
+    return names, [*told, *overlapping(machines, when, names)]
 
 
 def _moments(

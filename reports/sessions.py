@@ -7,6 +7,7 @@ other sessions of its boot say whether its clock was right.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,6 +88,25 @@ def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When])
     return [
         *told[:_MOST_TOLD],
         *([f"and {fmt.plural(rest, 'more session')} with a wrong clock"] if rest > 0 else []),
+    ]
+
+
+def overlapping(
+    machines: Iterable[Machine], when: Mapping[SessionKey, When], names: Mapping[SessionKey, str]
+) -> list[str]:
+    """Return a sentence for each name (of `names`) of which two boots ran at once: machines that nothing else tells apart."""
+    boots = group_by(
+        (m for m in machines if m.session.facts.get("uptime_s") and m.session.facts.get("boot_id") and not when[_key(m)].stepped),
+        lambda m: (names[_key(m)], m.session.facts["boot_id"]),
+    )  # fmt: skip
+    spans = [
+        (name, when[_key(own[0])].at - own[0].session.facts["uptime_s"], max(when[_key(m)].at for m in own))
+        for (name, _), own in boots.items()
+    ]
+    return [
+        f"{name} was booted at {minute(later[1])}, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"
+        for name, own in group_by(sorted(spans), lambda span: span[0]).items()
+        if (later := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
     ]
 
 

@@ -232,6 +232,20 @@ def test_two_machines_of_one_name_have_histories_of_their_own(nightly: Nightly) 
     assert f"{names[1]}: 12 sessions" in history_text.as_text(report)
 
 
+def test_two_boots_at_once_are_two_machines(nightly: Nightly, make: Any, tmp_path: Path) -> None:
+    """Equal machines of one name: nothing tells their sessions apart, but a machine has one boot at a time."""
+    day = 86400.0
+    turns = [{"boot_id": "ab"[i % 2], "uptime_s": (i + 5 + i % 2) * day} for i in range(4)]
+    one = Nightly(make, tmp_path / "one")
+    one.folder.mkdir()
+    after = [{"boot_id": "ab"[i // 2], "uptime_s": (i % 2 + 0.5) * day} for i in range(4)]
+
+    (warning,) = nightly.add([20e3] * 4, turns).report().warnings
+    assert warning == "node07 was booted at 2025-12-27 03:00, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"  # fmt: skip
+    assert [w for w in fleet.build(frames.load(nightly.files)).warnings if "booted" in w] == [warning]
+    assert one.add([20e3] * 4, after).report().warnings == ()
+
+
 @pytest.mark.parametrize(("pattern", "machines"), [("mlml", 2), ("mmll", 1), ("mmllmm", 1)])
 def test_memory_by_turns_is_two_machines_and_memory_that_was_lost_is_one(
     nightly: Nightly, pattern: str, machines: int
