@@ -57,6 +57,7 @@ class OptionReader:
     def shown_key(self, key: str) -> str:
         """Return a key as messages say it: `sweeps.idle.fixed.l`."""
         part, _, name = key.partition(".")
+        name = name.partition(".")[0]
         return key if not self.path or (part == "fixed" and name in self.inherited) else f"{self.path}.{key}"
 
     def wrong(self, key: str, what: str, hint: str = "", where: Node | None = None) -> None:
@@ -224,6 +225,7 @@ class OptionReader:
         option = self.option(name)
         if option.kind == "mapping":
             raw = self.reader.plain(node, self.shown_key(key))
+            self._mark_inside(node, key)
         elif isinstance(node, SequenceNode) and option.inner:
             items = [
                 self.reader.scalar(n, self.shown_key(key))
@@ -239,6 +241,13 @@ class OptionReader:
         else:
             raw = self.reader.scalar(node, self.shown_key(key), switch=option.kind == "flag")
         return raw if raw is not BAD and self._right(name, raw, node, key) else BAD
+
+    def _mark_inside(self, node: Node, key: str) -> None:
+        """Note where the keys inside a mapping stand: "fixed.metrics.rate.unit"."""
+        for name, value in node.value if isinstance(node, MappingNode) else ():
+            inside = f"{key}.{name.value}"
+            self.marks[inside] = self.reader.mark(name)
+            self._mark_inside(value, inside)
 
     def _right(self, name: str, raw: Any, node: Node, key: str) -> bool:  # noqa: ANN401
         """Check a value by itself."""
@@ -366,8 +375,8 @@ class OptionReader:
             for pair in found:
                 complaints.setdefault(pair, []).append(point.describe())
         for (name, what), seen_in in complaints.items():
-            keys = (k for k in self.marks if k.endswith(f".{name}") and not k.startswith("exclude"))
-            key = next(keys, "")
+            at = [k for k in self.marks if k.partition(".")[2] == name and not k.startswith("exclude")]
+            key = next(iter(at), "")
             more = f" and {len(seen_in) - 1} more" if len(seen_in) > 1 else ""
             cell = "" if len(seen_in) == len(cells) else f" (in the cell {seen_in[0]}{more})"
             hint = f"{name}: {self.options[name].help}" if name in self.options else ""

@@ -117,7 +117,7 @@ class Point:
 
     def labels(self) -> dict[str, Any]:
         """Return the axes' values of this cell, in order: what tells it from its siblings. A list that is one value is a text: "1k,4k"."""
-        return {axis: _listed(value) if isinstance(value, tuple) else value for axis, value in self._axes()}
+        return {axis: listed(value) if isinstance(value, tuple) else value for axis, value in self._axes()}
 
     def describe(self) -> str:
         """Return `iodepth=4 bs=4k place=local`, for people."""
@@ -135,11 +135,12 @@ def canonical_json(value: Any) -> str:  # noqa: ANN401
 
 def _short(value: Value) -> str:
     if isinstance(value, tuple):
-        return f"{value[0]}..{value[-1]}" if len(value) > 3 else _listed(value)
+        return f"{value[0]}..{value[-1]}" if len(value) > 3 else listed(value)
     return str(value)
 
 
-def _listed(value: tuple[Any, ...]) -> str:
+def listed(value: tuple[Any, ...]) -> str:
+    """Return a list that is one value as a text: "1k,4k"."""
     return ",".join(map(str, value))
 
 

@@ -27,6 +27,7 @@ from orchestrator.model import (
 from orchestrator.place import Unplaceable, expand_each, resolve
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
 from parsers.errors import UserError
+from parsers.units import size_text
 
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_FLOOR_S = 60.0
@@ -222,7 +223,7 @@ def _cell(
         room = machine.free_scratch_bytes
         if needed and room is not None and needed > room:
             raise Refused(
-                f"needs {needed >> 20} MiB of scratch space, {site.scratch} has {max(0, room) >> 20} MiB to give"
+                f"needs {size_text(needed)} of scratch space, {site.scratch} has {size_text(max(0, room))} to give"
             )
     except (Unplaceable, Refused) as error:
         return Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))

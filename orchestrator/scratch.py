@@ -19,6 +19,7 @@ from orchestrator.model import ScratchFile, Write
 from orchestrator.process import Stop
 from orchestrator.watchdog import Watchdog
 from parsers.errors import PinsweepError, UserError
+from parsers.units import size_text
 
 MARKER = ".pinsweep-scratch"
 MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that is in it.\n"
@@ -101,7 +102,7 @@ class Scratch:
         if file.size_bytes > free:
             raise PinsweepError(
                 str(self.path),
-                f"no room for {file.size_bytes >> 20} MiB of scratch: {max(0, free) >> 20} MiB free",
+                f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free",
                 "--scratch names a folder on another file system",
             )
 

@@ -302,7 +302,7 @@ class ResultFile:
                     " ON CONFLICT (point_id) DO UPDATE SET repeats = excluded.repeats, sweep_title = excluded.sweep_title,"
                     " axes = excluded.axes, experiment = excluded.experiment",
                     (
-                        point.point_id, point.sweep, stored.sweep_title, point.tool, _json(row["options"]),
+                        point.point_id, point.sweep, stored.sweep_title, point.tool, json.dumps(row["options"], ensure_ascii=False),
                         None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),
                         stored.repeats, stored.experiment,
                     ),

@@ -258,6 +258,7 @@ class NodeReader:
             elif name in entries:
                 first = entries[name][0].start_mark.line + 1
                 self.wrong(name_node, path, f"is there twice; the first is in line {first}")
+                self._tags(value, path)
             elif allowed is not None and name not in allowed:
                 self.wrong(
                     name_node,
@@ -283,6 +284,13 @@ class NodeReader:
         if not node.value:
             self.wrong(node, key, "is empty", "remove it, or fill it")
         return list(node.value)
+
+    def _tags(self, node: Node, key: str) -> None:
+        """Report the tags of a value that is not read."""
+        usual = {MappingNode: "map", SequenceNode: "seq", ScalarNode: "str"}
+        self._untagged(node, key, usual[type(node)])
+        for child in _children(node):
+            self._tags(child, key)
 
     def _untagged(self, node: Node, key: str, usual: str) -> bool:
         if node.tag == f"tag:yaml.org,2002:{usual}":
@@ -362,7 +370,7 @@ def _trap(text: str) -> tuple[str, str] | None:
     if _SEXAGESIMAL.fullmatch(text):
         return (
             f"{text} is a number of base 60 to YAML 1.1",
-            f'"{text}" for the text; a time is written 90s or 2 min',
+            f'"{text}" for the text; a time is written 90s',
         )
     if _NUMBERLESS.fullmatch(text):
         return f"{text} is no number that can be set", ""

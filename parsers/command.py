@@ -70,38 +70,44 @@ def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
 
 def problems(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (metric, what is wrong) for every mistake; the metric is "" where the mistake is in no single one."""
+    return [(name, what) for name, _, what in mistakes(metrics)]
+
+
+def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (metric, its key, what is wrong) as `problems` does; the key is "" where the mistake is of the metric as a whole."""
     if not metrics:
-        return [
-            ("", "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`")
-        ]
-    return [(str(name), what) for name, spec in metrics.items() for what in _wrong(str(name), spec)]
+        what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
+        return [("", "", what)]
+    return [(str(name), *found) for name, spec in metrics.items() for found in _wrong(str(name), spec)]
 
 
-def _wrong(name: str, spec: object) -> Iterator[str]:
+def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name) or name in _TAKEN:
-        yield "is no name for a metric: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN))
+        yield (
+            "",
+            "is no name for a metric: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN)),
+        )
     if not isinstance(spec, Mapping):
-        yield f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"
+        yield "", f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"
         return
     for key in spec:
         if key not in _KEYS:
             near = difflib.get_close_matches(str(key), _KEYS, 1)
-            yield f"does not know {str(key)!r}" + (
-                f"; did you mean {near[0]!r}?" if near else f" ({', '.join(_KEYS)})"
-            )
+            hint = f"; did you mean {near[0]!r}?" if near else f" ({', '.join(_KEYS)})"
+            yield str(key), f"does not know {str(key)!r}{hint}"
     if ("regex" in spec) == ("json" in spec):
-        yield "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")
+        yield "", "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")
     if "regex" in spec and (what := _wrong_regex(spec["regex"])):
-        yield what
+        yield "regex", what
     if "json" in spec:
         try:
             path(spec["json"])
         except ValueError as error:
-            yield str(error)
+            yield "json", str(error)
     if not isinstance(spec.get("unit", ""), str):
-        yield f"has the unit {spec['unit']!r}, which is not a text"
+        yield "unit", f"has the unit {spec['unit']!r}, which is not a text"
     if spec.get("better", "neither") not in _DIRECTIONS:
-        yield f"has better: {spec['better']!r}; it is one of {', '.join(_DIRECTIONS)}"
+        yield "better", f"has better: {spec['better']!r}; it is one of {', '.join(_DIRECTIONS)}"
 
 
 def _wrong_regex(pattern: object) -> str:

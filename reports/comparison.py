@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from orchestrator.model import canonical_json
+from orchestrator.model import canonical_json, listed
 from orchestrator.store import Session
 from orchestrator.yaml_nodes import nearest as nearest_word
 from parsers.errors import UserError
@@ -267,10 +267,9 @@ def side(name: SideName, title: str, results: Results, only: Collection[str] = (
     return _side(name, title, results, lambda run: not only or run.point.sweep in only)
 
 
-def levels(
-    results: Results, axis: str, wanted: tuple[str, str], only: Collection[str] = ()
-) -> tuple[Side, Side]:
-    """Return two sides from one set of results: the runs of two levels of an axis.
+def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ()) -> tuple[Side, Side]:
+    """Return two sides from one set of results: the runs of two levels of an axis, which `wanted` names with a comma between, as
+    labels print them: "local,remote"; of lists "1k,4k,8k,16k".
 
     The axis is an option, "place", "relation", "program" or "host". Raises UserError where no run has a level, with those there are.
     """
@@ -282,15 +281,23 @@ def levels(
     if not known:
         hint = nearest_word(axis, axes) or f"there are: {', '.join(axes)}"
         raise UserError(f"--by {axis}", "no run has it", hint)
-    for level in wanted:
-        if level not in known:
-            hint = nearest_word(level, known) or f"its levels: {', '.join(known[:20])}"
-            raise UserError(f"--by {axis}={','.join(wanted)}", f"no run has {axis}={level}", hint)
-    a, b = wanted
+    text = _spaced(wanted)
+    pairs = [(a, b) for a in known for b in known if a != b and f"{_spaced(a)},{_spaced(b)}" == text]
+    if not pairs:
+        unknown = next((level for level in text.split(",") if level not in known), text)
+        several = "; ".join(known[:20]) if any("," in level for level in known) else ", ".join(known[:20])
+        hint = nearest_word(unknown, known) or f"its levels: {several}"
+        said = f"no run has {axis}={unknown}" if text.count(",") == 1 else "names no two of its levels"
+        raise UserError(f"--by {axis}={wanted}", said, hint)
+    a, b = pairs[0]
     return (
         _side("A", f"{axis}={a}", results, lambda run: level_of(run, axis) == a and (not only or run.point.sweep in only)),
         _side("B", f"{axis}={b}", results, lambda run: level_of(run, axis) == b and (not only or run.point.sweep in only)),
     )  # fmt: skip
+
+
+def _spaced(text: str) -> str:
+    return ",".join(part.strip() for part in text.split(","))
 
 
 def level_of(run: Run, axis: str) -> str | None:
@@ -306,7 +313,8 @@ def level_of(run: Run, axis: str) -> str | None:
         case "host":
             value = run.host
         case _:
-            value = run.point.options.get(axis)
+            value = run.point.labels().get(axis, run.point.options.get(axis))
+            value = listed(value) if isinstance(value, tuple) else value
     return None if value in (None, "") else str(value)
 
 

@@ -10,7 +10,8 @@ A row is one number of one good run, in long form:
     program               what made the number: "fio", "mlc", or the stand-in "memlat"
     program_version       as its output says it, else as the session knows it
     program_sha256        of the file that was started
-    <options>             one column per option of the tool that varies between its cells; "host_" of one called as a column above or below
+    <options>             one column per axis, and per option of the tool that varies between its cells, a list as text ("1k,4k"); "host_" of
+                          one called as a column above or below
     <labels>              the parser's label columns; where an option has the same name, what the text says wins
     metric, unit, value   base units: ns, B, B/s, 1/s
 
@@ -26,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, canonical_json
+from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, canonical_json, listed
 from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -182,11 +183,16 @@ class Results:
 
     @property
     def failed(self) -> tuple[Run, ...]:
-        """Runs that did not give a number, except disturbed ones and attempts that a later one made good.
+        """Repeats that did not give a number, by their last attempt, except disturbed ones and what a later attempt made good.
 
         A misplaced run is among them: it ran to its end, elsewhere than asked.
         """
         return tuple(r for r in self._not_good if r.record.status != "disturbed")
+
+    @property
+    def given_up(self) -> int:
+        """How many attempts gave no number and were followed by another one of the same repeat."""
+        return sum(run.parsed is None for run in self.runs) - len(self._not_good)
 
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
@@ -198,7 +204,7 @@ class Results:
 
     @property
     def disturbed(self) -> tuple[Run, ...]:
-        """Runs of which something else had a part of the machine, except attempts that a later one made good."""
+        """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
 
     @property
@@ -222,7 +228,7 @@ class Results:
     @property
     def _not_good(self) -> tuple[Run, ...]:
         good = {_key(run) for runs in self._good.values() for run in runs}
-        return tuple(r for r in self.runs if r.parsed is None and _key(r) not in good)
+        return tuple({_key(r): r for r in self.runs if r.parsed is None and _key(r) not in good}.values())
 
     def tidy(self, tool: str) -> pd.DataFrame:
         """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
@@ -248,7 +254,10 @@ class Results:
                 "program": run.record.program,
                 "program_version": run.version or None,
                 "program_sha256": run.program.get("sha256") or None,
-                **{column: run.options.get(name) for column, name in varying.items()},
+                **{
+                    column: listed(v) if isinstance(v := run.options.get(name), tuple) else v
+                    for column, name in varying.items()
+                },
             }
             rows += [
                 {**head, **row.labels, "metric": row.metric, "unit": row.unit, "value": row.value}
@@ -511,7 +520,7 @@ def _key(run: Run) -> tuple[str, str, int]:
 
 
 def _varying(runs: Sequence[Run]) -> list[str]:
-    """Names of the scalar options that differ between the cells, axes first, in the order of the experiment."""
+    """Names of the axes, and of the other options that differ between the cells, in the order of the experiment."""
     options = [run.options for run in runs]
     names = dict.fromkeys(
         name
@@ -520,8 +529,9 @@ def _varying(runs: Sequence[Run]) -> list[str]:
         if name != "place"
     )
     values = {name: [own.get(name) for own in options] for name in names}
-    plain = {n: v for n, v in values.items() if not any(isinstance(one, tuple | list | Mapping) for one in v)}
-    return [name for name, found in plain.items() if len(set(found)) > 1]
+    plain = {n: v for n, v in values.items() if not any(isinstance(one, Mapping) for one in v)}
+    axes = {axis for run in runs for axis in run.point.axes}
+    return [name for name, found in plain.items() if name in axes or len(set(found)) > 1]
 
 
 def _output(result: ResultFile, run_id: int, stream: str) -> bytes:

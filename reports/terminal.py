@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -172,14 +173,8 @@ def _cell(runs: Sequence[Run]) -> str:
 
 def _half(runs: Sequence[Run]) -> float | None:
     """Return half of the range over the repeats, in % of the median; None of one repeat."""
-    values = [v for v in map(_leading, runs) if v]
+    values = [v for _, v in numbers.leaders(runs[0].tool, *(run.parsed for run in runs)) if v]
     return derive.spread(values).relative * 50 if len(values) > 1 else None
-
-
-def _leading(run: Run) -> float | None:
-    """The number that a cell's repeats are ranked by."""
-    told = numbers.leading(run.tool, run.parsed)
-    return told[1] if told else None
 
 
 def _trouble(results: Results) -> Iterable[str]:
@@ -192,6 +187,17 @@ def _trouble(results: Results) -> Iterable[str]:
                 f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
             )
         yield ""
+    if results.given_up:
+        yield f"{fmt.plural(results.given_up, 'attempt')} without numbers that another followed; show --runs lists all."
+    lacks = Counter(
+        (run.point.sweep, flag.text)
+        for tool in results.tools
+        for run in results.good(tool)
+        for flag in (run.parsed.flags if run.parsed else ())
+        if flag.id.startswith("missing:")
+    )
+    for (sweep, text), count in lacks.items():
+        yield from _wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.")
     for _, alias in results.aliases:
         labels = " ".join(f"{k}={v}" for k, v in alias.point.items())
         yield from _wrapped(f"{alias.sweep}  {labels}: {alias.reason}.")

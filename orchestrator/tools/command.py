@@ -117,14 +117,14 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.append(("command", f"cannot be split into words: {error}"))
     metrics = options.get("metrics")
     if isinstance(metrics, Mapping):
-        found += [("metrics", f"{name}: {what}" if name else what) for name, what in parser.problems(metrics)]
+        found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in parser.mistakes(metrics)]
     for name, value in (options.get("env") or {}).items():
         if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
-            found.append(("env", f"{name!r} is not a name of a variable"))
+            found.append((f"env.{name}", "is not a name of a variable"))
         try:
             fill(str(value), options)
         except (KeyError, ValueError) as error:
-            found.append(("env", f"{name}: {error}"))
+            found.append((f"env.{name}", str(error)))
     return found
 
 
@@ -165,6 +165,5 @@ def version(text: str) -> str:  # noqa: ARG001
     return ""
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
-    """Every metric that the experiment names must be there."""
-    return next((flag.text for flag in parsed.flags if flag.id.startswith("missing:")), "")
+def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001 (what is missing is a flag)
+    return ""

@@ -200,11 +200,11 @@ def _sides(
             raise UserError(
                 "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
             )
-        axis, a, b = _axis(by)
+        axis, wanted = _axis(by)
         listed = files(sides)
         results = frames.load(listed)
         comparison.refuse_sweeps(only, results)
-        return *comparison.levels(results, axis, (a, b), only), axis, listed
+        return *comparison.levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
     paths_a, paths_b = files(words_a), files(words_b)
     both = {path.resolve() for path in paths_a} & {path.resolve() for path in paths_b}
@@ -245,11 +245,12 @@ def _two(
     raise UserError("compare", f"needs two sides, {given}", hint)
 
 
-def _axis(text: str) -> tuple[str, str, str]:
-    found = re.fullmatch(r"([^=]+)=([^,]+),([^,]+)", text)
-    if not found or found[2].strip() == found[3].strip():
+def _axis(text: str) -> tuple[str, str]:
+    axis, _, levels = text.partition("=")
+    named = [level.strip() for level in levels.split(",")]
+    if not axis.strip() or len(named) < 2 or not all(named) or len(set(named)) < 2:
         raise UserError(f"--by {text}", "is no axis with two levels", "as in --by place=local,remote")
-    return found[1].strip(), found[2].strip(), found[3].strip()
+    return axis.strip(), levels
 
 
 def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from parsers.units import size_text
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _summary(plan: Plan, done: int) -> None:
             click.secho(f"OVERWRITES DEVICE  {write.path}", fg="red", bold=True, err=True)
         else:
             click.echo(
-                f"writes  {write.path}  ({write.size_bytes / 2**20:.0f} MiB, made and removed by pinsweep)",
+                f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
                 err=True,
             )
     total = sum(run.estimate_s for run in plan.runs)

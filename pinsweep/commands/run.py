@@ -52,6 +52,9 @@ def command(
     """Run every cell of EXPERIMENT... into one result file.
 
     Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
+
+    Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
+    cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
     """
     from orchestrator.prepare import Wishes
     from orchestrator.session import run_experiments
@@ -103,6 +106,9 @@ class Progress:
             click.echo("\r\x1b[K", err=True, nl=False)
         if record.status == "ok":
             click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
+            for flag in event.parsed.flags if event.parsed else ():
+                if flag.id.startswith("missing:"):
+                    click.secho(f"  {flag.text}", fg="yellow", err=True)
         else:
             click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
 

@@ -26,7 +26,7 @@ from reports.checks._cells import (
 )
 from reports.frames import Results, Run
 from reports.grouping import group_by
-from reports.numbers import leading, numbers
+from reports.numbers import leaders, numbers
 
 FAMILY = (90, "Any tool")
 
@@ -340,7 +340,7 @@ def far_apart(results: Results) -> Iterator[Fault]:
     """
     for tool in results.tools:
         for runs in by_cell(results.good(tool)).values():
-            told = [one for run in runs if (one := leading(tool, run.parsed)) and one[1] > 0]
+            told = [one for one in leaders(tool, *(run.parsed for run in runs)) if one[1] > 0]
             values = [value for _, value in told]
             if len(values) > 1 and (apart := derive.spread(values)).relative > 0.25:
                 low, high = fmt.quantity(apart.low, told[0][0]), fmt.quantity(apart.high, told[0][0])

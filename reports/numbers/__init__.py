@@ -123,8 +123,16 @@ def headline(tool: str, *repeats: Parsed | None) -> str:
 def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
     """Return the number that stands for the repeats of a cell where they or cells are set against one another: base unit, and the median
     of what each run says."""
-    told = [one for parsed in repeats if parsed and (one := _module(tool).leading(parsed))]
+    told = leaders(tool, *repeats)
     return (told[0][0], statistics.median(value for _, value in told)) if told else None
+
+
+def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
+    """Return the `leading` number of each repeat that has it: one metric."""
+    known, module = [parsed for parsed in repeats if parsed], _module(tool)
+    if hasattr(module, "leaders"):
+        return list(module.leaders(known))
+    return [one for parsed in known if (one := module.leading(parsed))]
 
 
 def leader(run: Run) -> tuple[str, Direction]:
@@ -145,5 +153,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leading", "numbers",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parsers import command, get_parser
-from parsers.measurement import Parsed
+from parsers.measurement import Measurement, Parsed
 from reports import format as fmt
 from reports.frames import Run
 from reports.numbers._repeats import together
@@ -27,22 +27,31 @@ def numbers(run: Run) -> Iterator[Number]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return the first number and how many more metrics there are: "rate 600 MB/s and 2 more"."""
-    parsed = together(repeats)
-    rows = list(parsed.measured())
+    """Return the number that leads and how many more metrics there are: "rate 600 MB/s and 2 more"."""
+    rows = list(together(repeats).measured())
     if not rows:
         return ""
+    first = _leader(rows)
     more = len({r.metric for r in rows}) - 1
-    first = f"{rows[0].metric.replace('_', ' ')} {fmt.quantity(rows[0].value, rows[0].unit)}"
-    return first + (f" and {more} more" if more else "")
+    said = f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, first.unit)}"
+    return said + (f" and {more} more" if more else "")
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the unit and the value of the largest rate, of a statistic the one over the whole run; without a rate those of
-    the first number."""
     rows = list(parsed.measured())
+    return (_leader(rows).unit, _leader(rows).value) if rows else None
+
+
+def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
+    """Return what `leading` does, of each repeat that has it the metric that leads in all of them together."""
+    rows = list(together(repeats).measured())
+    metric = _leader(rows).metric if rows else ""
+    of_each = [[row for row in parsed.measured() if row.metric == metric] for parsed in repeats]
+    return [(_leader(own).unit, _leader(own).value) for own in of_each if own]
+
+
+def _leader(rows: Sequence[Measurement]) -> Measurement:
+    """Return the number that stands for a run: the largest rate, of a statistic the one over the whole run; without a rate the
+    first number, in the order in which the experiment names its metrics."""
     rates = [r for r in rows if r.metric in ("bandwidth", "iops") and r.get("statistic") in (None, "total")]
-    if not rows:
-        return None
-    found = max(rates, key=lambda r: r.value) if rates else rows[0]
-    return found.unit, found.value
+    return max(rates, key=lambda r: r.value) if rates else rows[0]

@@ -69,6 +69,7 @@ class Maker:
         sweep_title: str = "",
         repeat: int = 0,
         repeats: int = 0,
+        attempt: int = 1,
         usage: Mapping[str, float] | None = None,
         wall_s: float = 1.5,
     ) -> Maker:
@@ -84,7 +85,7 @@ class Maker:
         self._runs.append(
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "usage": usage or {}, "wall_s": wall_s,
+                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s,
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -132,7 +133,7 @@ class Maker:
                     timeout_s=60, estimate_s=1, nominal_s=1, program=run["program"],
                 )  # fmt: skip
                 record = RunRecord(
-                    run_id=0, point_id=point.point_id, repeat=run["repeat"], attempt=1, status=run["status"], reason=run["reason"],
+                    run_id=0, point_id=point.point_id, repeat=run["repeat"], attempt=run["attempt"], status=run["status"], reason=run["reason"],
                     argv=argv, env={"OMP_NUM_THREADS": "4"}, placement=run["placement"], seen=None, program=run["program"],
                     order_index=index, started_utc="2026-11-21T09:15:03+00:00", wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
                     session=session,

@@ -317,7 +317,7 @@ def test_a_stand_in_is_not_compared_with_the_tool_in_silence(make: Any, tmp_path
 def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
     results = frames.load([before])
 
-    found = compare(*levels(results, "place", ("local", "remote")), by="place")
+    found = compare(*levels(results, "place", "local,remote"), by="place")
 
     assert {row.verdict for row in found.rows if not row.derived} == {"regressed"}
     assert {row.decision.tau for row in found.rows} == {0.0}
@@ -327,16 +327,37 @@ def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
 
 @pytest.mark.parametrize(
     ("axis", "wanted", "hint"),
-    [("plaice", ("local", "remote"), "place"), ("place", ("local", "remot"), "remote"), ("threads", ("1", "9"), "1, 2, 3, 4")],
+    [("plaice", "local,remote", "place"), ("place", "local,remot", "remote"), ("threads", "1,9", "1, 2, 3, 4"), ("threads", "1,2,3", "1, 2, 3, 4")],
 )  # fmt: skip
-def test_a_level_that_is_not_there_has_a_hint(
-    before: Path, axis: str, wanted: tuple[str, str], hint: str
-) -> None:
+def test_a_level_that_is_not_there_has_a_hint(before: Path, axis: str, wanted: str, hint: str) -> None:
     results = frames.load([before])
 
     with pytest.raises(UserError) as error:
         levels(results, axis, wanted)
     assert hint in error.value.hint
+
+
+def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    delays = ((0, 100), (0, 200, 300))
+    for own in delays:
+        maker.add(
+            "s",
+            "mlc",
+            {"delays": own, "mode": "loaded_latency"},
+            make.mlc_text([(0, 250.0, 20e3), (100, 140.0, 18e3)]),
+            axes=("delays", "mode"),
+        )
+    results = frames.load([maker.write()])
+
+    a, b = levels(results, "delays", "0,100,0,200,300")
+    with pytest.raises(UserError) as error:
+        levels(results, "delays", "0,100")
+
+    assert [run.options["delays"] for side in (a, b) for run in side.runs] == list(delays)
+    assert error.value.hint == "its levels: 0,100; 0,200,300"
+    assert set(results.tidy("mlc")["delays"]) == {"0,100", "0,200,300"}
+    assert set(results.tidy("mlc")["mode"]) == {"loaded_latency"}  # an axis of one value
 
 
 def test_a_threshold_of_one_metric(before: Path, after: Path) -> None:

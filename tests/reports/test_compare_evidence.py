@@ -71,7 +71,7 @@ def test_equal_repeats_have_an_interval(make: Any, tmp_path: Path, n: int, bette
             maker.add("d", "fio", {}, make.fio_text({"read": (float(word) * 1000, 90.0)}, bs="4k", rw="randread", iodepth=1), axes=("place",), place=place, relation=place)  # fmt: skip
     results = frames.load([maker.write()])
     for other in ("q", "r"):
-        found = compare(*levels(results, "place", ("p", other)), by="place")
+        found = compare(*levels(results, "place", f"p,{other}"), by="place")
         assert len(found.rows) > 3
         for one in found.rows:
             assert one.interval is not None
@@ -183,7 +183,7 @@ def test_what_took_turns_is_not_provisional(make: Any, tmp_path: Path) -> None:
             maker.add("s", "stream", {}, make.stream_text(rate + i, 1), axes=("place",), place=place, relation=place)  # fmt: skip
     results = frames.load([maker.write()])
 
-    found = compare(*levels(results, "place", ("local", "remote")), by="place")
+    found = compare(*levels(results, "place", "local,remote"), by="place")
 
     assert not found.provisional
     assert texts.sentence(found).startswith("4 of 4 numbers regressed")

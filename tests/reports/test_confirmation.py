@@ -155,6 +155,6 @@ def test_sides_that_shared_their_sessions_took_turns(
         maker.write()
     results = frames.load([tmp_path / "mon.db", tmp_path / "tue.db"])
 
-    found = compare(*levels(results, "threads", ("1", "2")), by="threads")
+    found = compare(*levels(results, "threads", "1,2"), by="threads")
 
     assert {sample.interleaved for sample in found.samples} == {turns}

@@ -101,3 +101,68 @@ def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
 
     assert "triad 22.0 GB/s  ±9.1 %" in said
     assert "±: half the range of bandwidth over the runs" in " ".join(said.split())
+
+
+def test_attempts_are_told_apart_from_runs(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for repeat, attempt, status in ((1, 1, "failed"), (1, 2, "ok"), (2, 1, "failed"), (2, 2, "failed")):
+        text = make.stream_text(20e3, 2) if status == "ok" else ""
+        maker.add(
+            "s",
+            "stream",
+            {"threads": 2},
+            text,
+            repeat=repeat,
+            attempt=attempt,
+            status=status,
+            reason="exit status 3",
+        )
+
+    said = terminal.show_result(maker.write())
+
+    assert "1 of 2 runs gave numbers" in said
+    assert "1 run without numbers:" in said
+    assert "2 attempts without numbers that another followed" in said
+
+
+METRICS = {
+    "zeta": {"regex": "zeta ([0-9]+)", "unit": "ms", "better": "lower"},
+    "alpha": {"regex": "alpha ([0-9]+)", "unit": "ms", "better": "lower"},
+    "bandwidth": {"regex": "bw ([0-9]+)", "unit": "MB/s", "better": "higher"},
+}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "texts", "said"),
+    [
+        (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11.0 ms and 1 more"),
+        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2.00 ms and 1 more  ±0.0 %"),
+        (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6.00 MB/s and 1 more"),
+    ],
+)  # fmt: skip
+def test_one_number_leads_in_every_line(
+    metrics: tuple[str, ...], texts: tuple[str, ...], said: str, make: Any, tmp_path: Path
+) -> None:
+    """In the order of the experiment, not of the alphabet; of repeats that lack one, the range is of one metric all the same."""
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"command": "x", "metrics": {name: METRICS[name] for name in metrics}}
+    for text in texts:
+        maker.add("s", "command", options, text)
+    path = maker.write()
+    results = frames.load([path])
+    of_each_run = [numbers.headline("command", run.parsed).split()[0] for run in results.runs[-1:]]
+
+    assert said in terminal.show_result(path)
+    assert said.split()[0] in terminal.summary(results)[0]
+    if len(texts) == 2:
+        assert of_each_run == [said.split()[0]]
+
+
+def test_a_metric_that_is_missing_is_said(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"command": "x", "metrics": {name: METRICS[name] for name in ("zeta", "alpha")}}
+    maker.add("s", "command", options, "zeta 10")
+
+    assert "s 1 run with numbers: alpha is not in the output" in " ".join(
+        terminal.show_result(maker.write()).split()
+    )
