@@ -251,13 +251,14 @@ class Alias:
     def between(cls, point: Point, of: Point) -> Alias:
         """Return what says it by the cells' labels; where these are the same, by what differs of their places, too."""
         labels, others = point.labels(), of.labels()
-        if labels == others and point.place and of.place:
-            words, known = (
-                {f"place.{name}": value for name, value in asdict(place).items()}
-                for place in (point.place, of.place)
-            )
-            labels = {**labels, **{name: word for name, word in words.items() if word != known[name]}}
-            others = {**others, **{name: known[name] for name in words if words[name] != known[name]}}
+        if (point.place is None) != (of.place is None):
+            named = [p.place.name if p.place else "none named" for p in (point, of)]
+            labels, others = {**labels, "place": named[0]}, {**others, "place": named[1]}
+        elif labels == others and point.place and of.place:
+            words, known = asdict(point.place), asdict(of.place)
+            differing = [name for name, word in words.items() if word != known[name]]
+            labels = {**labels, **{f"place.{name}": words[name] for name in differing}}
+            others = {**others, **{f"place.{name}": known[name] for name in differing}}
         return cls(sweep=point.sweep, point=labels, of=others)
 
     @property

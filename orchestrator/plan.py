@@ -166,7 +166,15 @@ def _merged(cells: Iterable[_Cell], scratch: str) -> tuple[dict[str, _Cell], tup
 def start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
     """Return what is the same for all runs that are started in one way, however their options and places are written."""
     asked = canonical_json(dict(meant(point.tool, point.options)))
-    return point.sweep, point.tool, asked, placement.groups if placement else (), spelt(point.tool, argv)
+    name = point.place.name if point.place and "{place}" in asked else ""  # a command is told it
+    return (
+        point.sweep,
+        point.tool,
+        asked,
+        name,
+        placement.groups if placement else (),
+        spelt(point.tool, argv),
+    )
 
 
 def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:

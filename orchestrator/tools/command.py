@@ -86,7 +86,10 @@ def _text(value: Any) -> str:  # noqa: ANN401
 
 def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with units in one spelling, without titles, and without `seconds` where only the plan goes by it."""
-    told = {name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()}
+    told: dict[str, Any] = {
+        name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()
+    }
+    told["command"] = words(str(options["command"]))
     told["env"] = {name: str(value) for name, value in (options.get("env") or {}).items()}
     told["metrics"] = {
         name: {

@@ -125,6 +125,11 @@ _PER_DIRECTION = frozenset(
 )
 """Options of one value, or of one each for reads, writes and trims, with commas between."""
 
+_SIZES: Final = frozenset(
+    {"size", "io_size", "offset", "bsrange", "bssplit", "zonesize", "zonerange", "zoneskip"}
+)
+"""Options that fio's own list has as texts, and that hold sizes."""
+
 _LIMITS: Final = {"iodepth": (1, math.inf), "rwmixread": (0, 100), "rwmixwrite": (0, 100)}
 
 _NUMERIC = re.compile(r"[\d.,:%kKmMgGtTpPiIbBz/-]+|0x[0-9a-fA-F]+")
@@ -245,7 +250,7 @@ def _meant(name: str, value: Any) -> Any:  # noqa: ANN401
     kind, text = _catalogue().get(name, {}).get("kind"), _text(value)
     if kind == "seconds":
         return seconds(text) or text
-    if kind in ("int", "size") or name in ("bsrange", "bssplit"):
+    if kind in ("int", "size") or name in _SIZES:
         powers = " kmgtp"
         return re.sub(
             r"\b(\d+)([kmgtp])\b",

@@ -58,6 +58,8 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     value = options.get("array_size", "auto")
     if isinstance(value, int) and not isinstance(value, bool):
         return [] if value > 0 else [("array_size", f"{value} elements are too few")]
+    if isinstance(value, float):
+        return [("array_size", f"{value} is not a whole number of elements: write it out")]
     if value == "auto":
         return []
     try:
@@ -70,9 +72,7 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
 def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the array in whole elements or, where it was written as a size, in whole bytes."""
     size = options.get("array_size")
-    if isinstance(size, float) and size.is_integer():
-        size = int(size)
-    elif isinstance(size, str) and size[:1].isdigit():
+    if isinstance(size, str) and size[:1].isdigit():
         size = f"{size_bytes(size)}B"
     return {**options, **({"array_size": size} if size is not None else {})}
 

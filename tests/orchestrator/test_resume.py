@@ -204,10 +204,10 @@ COMMAND = {"command": "x {n}", "n": 1, "metrics": METRICS, "seconds": 1}
     ("tool", "before", "words", "after", "now"),
     [
         ("fio", {"bs": "4k", "runtime": 2}, ("--bs=4k", "--runtime=2"), {"blocksize": 4096, "runtime": "2s"}, ("--blocksize=4096", "--runtime=2s")),
-        ("fio", {"bssplit": "4k/50:8k/50"}, ("--bssplit=4k",), {"bssplit": "4096/50:8192/50"}, ("--bssplit=4096",)),
+        ("fio", {"bssplit": "4k/50:8k/50", "size": "1M"}, ("--bssplit=4k",), {"bssplit": "4096/50:8192/50", "size": "1024k"}, ("--bssplit=4096",)),
         ("stream", {"array_size": "1M"}, ("1048576",), {"array_size": "1024k"}, ("1048576",)),
         ("command", COMMAND, ("x", "1"), {**COMMAND, "metrics": {"reply": {**METRICS["reply"], "unit": "µs", "better": "neither", "text": "Reply"}}}, ("x", "1")),
-        ("command", COMMAND, ("x", "1"), {**COMMAND, "seconds": 5}, ("x", "1")),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "seconds": 5, "command": "x  '{n}'"}, ("x", "1")),
         ("command", {**COMMAND, "env": {"A": 1}}, ("x", "1"), {**COMMAND, "env": {"A": "1"}}, ("x", "1")),
     ],
 )  # fmt: skip
@@ -249,8 +249,18 @@ def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() ->
     assert Alias.between(by_number.point, there.point).reason.startswith(
         "the same CPUs and memory here as place.cpus=core 0:"
     )
+    unplaced = dataclasses.replace(there.point, place=None)
+    assert "here as place=none named:" in Alias.between(by_number.point, unplaced).reason
     # of two that are planned none takes the other's place
     assert go_on([there, by_number], measured(there)) == [there.point, by_number.point]
+
+
+def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> None:
+    options = {**COMMAND, "env": {"WHERE": "{place}"}}
+    there = written("command", options, CORE, ("x", "1"))
+    renamed = written("command", options, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
+
+    assert go_on([renamed], measured(there)) == [renamed.point]
 
 
 def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
