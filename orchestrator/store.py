@@ -302,7 +302,7 @@ class ResultFile:
                     " ON CONFLICT (point_id) DO UPDATE SET repeats = excluded.repeats, sweep_title = excluded.sweep_title,"
                     " axes = excluded.axes, experiment = excluded.experiment",
                     (
-                        point.point_id, point.sweep, stored.sweep_title, point.tool, json.dumps(row["options"], ensure_ascii=False),
+                        point.point_id, point.sweep, stored.sweep_title, point.tool, _options(row["options"]),
                         None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),
                         stored.repeats, stored.experiment,
                     ),
@@ -737,6 +737,11 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
 
 def _json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
     return json.dumps(value, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+
+
+def _options(options: Mapping[str, Any]) -> str:
+    """Return options by name; what they hold (the metrics of a command) stays in the order of the experiment."""
+    return json.dumps({name: options[name] for name in sorted(options)}, ensure_ascii=False)
 
 
 def _tuples(options: dict[str, Any]) -> dict[str, Any]:
