@@ -192,7 +192,7 @@ def build(
         unmatched=tuple(unmatched),
         missing=tuple(missing),
         warnings=tuple(warnings),
-        rerun=_rerun(ordered, everywhere, collected),
+        rerun=_rerun(ordered, everywhere, collected, statuses),
         sessions=nodes.sessions,
         files=nodes.files,
         times=nodes.times,
@@ -437,11 +437,14 @@ def _differing(
 
 
 def _rerun(
-    odd: Iterable[Odd], everywhere: Iterable[Everywhere], collected: Iterable[Series]
+    odd: Iterable[Odd],
+    everywhere: Iterable[Everywhere],
+    collected: Iterable[Series],
+    statuses: Mapping[str, Status],
 ) -> dict[str, tuple[str, ...]]:
-    """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all."""
+    """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all; of an accused one, none."""
     wanted = [(one.node, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
     sweeps = dict.fromkeys(one.key.sweep for one in collected)
     wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
-    by_node = group_by(wanted, lambda row: row[0])
+    by_node = group_by((row for row in wanted if statuses[row[0]] not in ACCUSED), lambda row: row[0])
     return {node: tuple(dict.fromkeys(sweep for _, sweep in own)) for node, own in by_node.items()}

@@ -26,7 +26,7 @@ _NAMED = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """A node to look at: its worst number, and all that are odd."""
+    """A node to look at: its worst number (of a fast one the best), and all that are odd."""
 
     node: str
     anchor: str
@@ -95,6 +95,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
         methods=tuple(_methods(report)),
         several_hosts=True,
         version=max((s.pinsweep_version for s in sessions), default=""),
+        drawn=bool(figures),
         listed=False,
     )  # fmt: skip
 
@@ -103,7 +104,6 @@ def sentence(report: Report) -> str:
     """Return the verdict in one sentence."""
     total = len(report.statuses)
     slow = [n for n in report.statuses if n in report.accused]
-    doubtful = [n for n in report.rerun if n not in slow]
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
     parts = []
     if slow:
@@ -114,8 +114,8 @@ def sentence(report: Report) -> str:
         parts.append(f"{fmt.plural(total, 'node')}, none of which could be judged")
     else:
         parts.append(f"None of {fmt.plural(total, 'node')} is known to be slow")
-    if doubtful:
-        parts.append(f"{_named(doubtful)} looked slow and should be measured again")
+    if report.rerun:
+        parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
     return "; ".join(parts) + "."
@@ -126,22 +126,24 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    kinds = len(report.groups)
     numbers = sum(len(group.strips) for group in report.groups)
     slow = len(report.accused)
     for rank, (name, value, context) in enumerate(
         (
-            ("Nodes", len(report.statuses), f"of {fmt.plural(kinds, 'kind')}"),
+            ("Nodes", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
             ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
             ("To measure again", len(report.rerun), "fewer than three sessions, or ones that disagree"),
-            (
-                "Numbers",
-                numbers,
-                "compared on each node" if kinds == 1 else "compared, all kinds of node together",
-            ),
+            ("Numbers", numbers, _compared(report)),
         )
     ):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _compared(report: Report) -> str:
+    """Say of the numbers of all nodes what was done with them."""
+    if not any(strip.middle for group in report.groups for _, strip in group.strips):
+        return "on all nodes, none of them compared"
+    return "compared on each node" if len(report.groups) == 1 else "compared, all kinds of node together"
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:

@@ -39,6 +39,7 @@ def build(report: Report, *, title: str) -> page.Page:
         methods=(_method(report),),
         several_hosts=len(report.moments) > 1,
         version=max((s.pinsweep_version for s in sessions), default=""),
+        drawn=bool(figures),
         listed=False,
     )
 

@@ -103,6 +103,26 @@ def some(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
     return Fleet(make, tmp_path, good)
 
 
+def test_who_is_accused_is_not_to_be_measured_again(some: Fleet) -> None:
+    """node013 is broken in the bandwidths, and the sessions of its latency disagree."""
+    some.nodes(range(1, 13), sessions=3).add("node014", 0.08)
+    for latency in (0.2, 0.2, 0.0):
+        some.add("node013", 0.2, latency=latency)
+    report = some.report()
+    assert {o.found.status for o in report.odd if o.node == "node013"} == {"broken", "suspicious"}
+    page = fleet_page.build(report, title="t", links={})
+    assert list(report.rerun) == report.by_status()["suspicious"] == ["node014"]
+    assert [n.value for n in page.key_numbers if n.name == "To measure again"] == ["1"]
+    assert page.sentence.endswith("; node014 looked slow and should be measured again.")
+
+
+def test_the_best_number_of_a_fast_node_is_not_called_its_worst(some: Fleet) -> None:
+    some.nodes(range(1, 13)).add("node013", -0.1)
+    page = render.html(fleet_page.build(some.report(), title="t", links={}))
+    assert "Worst number" not in page
+    assert "of a fast node the best" in page
+
+
 def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> None:
     some.nodes(range(1, 13)).add("node013", 0.08).add("node014", 0.2).add("node015", -0.1)
     first = some.report()
@@ -142,6 +162,13 @@ def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
     assert not small.judged
     assert report.by_status()["unknown"] == ["node010", "node011"]
     assert "fewer than 8 such nodes" in fleet_text.as_text(report)
+
+
+def test_a_page_of_few_nodes_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
+    page = fleet_page.build(some.nodes(range(1, 4)).report(), title="t", links={})
+    assert "has given a number" not in render.html(page)
+    (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
+    assert (numbers.value, numbers.context) == ("12", "on all nodes, none of them compared")
 
 
 def test_two_machines_of_one_name_are_two_nodes(some: Fleet) -> None:

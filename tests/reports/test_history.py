@@ -205,6 +205,12 @@ def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
     assert "Too few sessions" in history_page.sentence(report)
 
 
+def test_a_page_without_a_change_does_not_say_that_there_are_no_numbers(nightly: Nightly) -> None:
+    page = history_page.build(nightly.add([20e3] * 3, [OLD] * 3).report(), title="t")
+    assert [n.value for n in page.key_numbers if n.name == "Numbers"] == ["4"]
+    assert "has given a number" not in render.html(page)
+
+
 def test_no_number_is_no_history(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {"threads": 4}, "", status="failed")
