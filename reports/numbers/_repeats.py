@@ -14,17 +14,21 @@ T = TypeVar("T")
 
 
 def median(of: Callable[[T], float | None], runs: Iterable[T]) -> float | None:
-    """Return the median of what the runs say; None where none of them does."""
-    found = [value for run in runs if (value := of(run)) is not None]
-    return statistics.median(found) if found else None
+    """Return the median of what the runs say; None where one of them does not."""
+    found = [of(run) for run in runs]
+    known = [value for value in found if value is not None]
+    return statistics.median(known) if known and len(known) == len(found) else None
 
 
 def together(repeats: Sequence[Parsed]) -> Parsed:
-    """Return the first text with the medians over all for its measurements: of each those of the texts that have it."""
+    """Return the first text with the medians over all for its measurements, without those that a text lacks."""
     if len(repeats) == 1:
         return repeats[0]
     columns = repeats[0].measurements.columns
-    found = group_by((row for parsed in repeats for row in parsed.measured()), _told_by).values()
+    every = [group_by(parsed.measured(), _told_by) for parsed in repeats]
+    found = [
+        [row for own in every for row in own[key]] for key in every[0] if all(key in own for own in every)
+    ]
     rows = tuple(
         (
             *map(same[0].get, columns[:-3]), same[0].metric, same[0].unit,

@@ -11,7 +11,6 @@ of the run; by IOPS, a job that ended early would count as if it had gone on. Qu
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -24,6 +23,7 @@ from reports.frames import Run
 from reports.numbers import _others
 from reports.numbers._curves import lines
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
+from reports.numbers._repeats import median
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
 from reports.readings.fio import Job, buckets, disks, jobs
@@ -194,12 +194,12 @@ def headline(repeats: Sequence[Parsed]) -> str:
     """Return "read 45.2 kIOPS, mean lat 174 µs"; of a mix "r/w 12.9/5.50 kIOPS, mean clat 55.8/2.52 µs", both in 50 characters."""
     every = [_asked_for(parsed) for parsed in repeats]  # not the summaries: their bins take longer
     kinds = {_which(jobs(parsed)) for parsed in repeats}
-    found = list(dict.fromkeys(direction for own in every for direction in own))
+    found = [direction for direction in every[0] if all(direction in own for own in every)]
     if not found:
         return ""
     which = kinds.pop() if len(kinds) == 1 else ""
-    iops = [_middle(_total(job.iops for job in own[of]) for own in every if of in own) for of in found]
-    means = [_middle(_mean(own[of], which) for own in every if of in own) for of in found] if which else []
+    iops = [median(lambda own: _total(job.iops for job in own[of]), every) for of in found]  # noqa: B023 (called at once)
+    means = [median(lambda own: _mean(own[of], which), every) for of in found] if which else []  # noqa: B023
     name = found[0] if len(found) == 1 else "/".join(direction[0] for direction in found)
     mean = f", mean {which} {_beside(means, 'ns')}" if any(means) else ""
     return f"{name} {_beside(iops, 'IOPS')}{mean}"
@@ -209,11 +209,6 @@ def _asked_for(parsed: Parsed) -> dict[str, list[Job]]:
     """Return what did I/O but the reads that verify a write."""
     found = directions(parsed).items()
     return {of: own for of, own in found if of != "read" or not all(_only_writes(job.options) for job in own)}
-
-
-def _middle(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
 
 
 def _beside(values: Sequence[float | None], unit: str) -> str:

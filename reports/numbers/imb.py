@@ -100,13 +100,15 @@ def headline(repeats: Sequence[Parsed]) -> str:
         ]
         several = len({row.benchmark for row in timings(repeats[0])}) > 1
         return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"
-    rows = [row for row in timings(repeats[0]) if stands_for(row)]
+    others = [set(map(_key, timings(parsed))) for parsed in repeats[1:]]
+    rows = [row for row in timings(repeats[0]) if stands_for(row) and all(_key(row) in own for own in others)]
     first = next((row for row in rows if row.message_size), next(iter(rows), None))
     if first is None:
         return ""
     name = stands_for(first)
     value = median(
-        lambda parsed: next((getattr(r, name) for r in timings(parsed) if _same(r, first)), None), repeats
+        lambda parsed: next((getattr(r, name) for r in timings(parsed) if _key(r) == _key(first)), None),
+        repeats,
     )
     size = "" if first.message_size is None else f" {fmt.size(first.message_size)}"
     of = f" ({STATISTICS[name]})" if STATISTICS.get(name) else ""
@@ -115,8 +117,8 @@ def headline(repeats: Sequence[Parsed]) -> str:
     return f"{first.benchmark}{size}{joint}{fmt.quantity(value, imb.METRICS[name].unit)}{of}{more}"
 
 
-def _same(row: Timing, other: Timing) -> bool:
-    return (row.benchmark, _part(row, "message_size")) == (other.benchmark, _part(other, "message_size"))
+def _key(row: Timing) -> tuple[str, Part]:
+    return row.benchmark, _part(row, "message_size")
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:

@@ -77,15 +77,17 @@ def headline(repeats: Sequence[Parsed]) -> str:
             (row for row in rows if row.metric == metric and tells(row)),
             lambda row: (row.section, row.traffic, row.transfer, row.source, row.target),
         )
-        if own:
-            values = [statistics.median(row.value for row in same) for same in own.values()]
+        whole = [same for same in own.values() if len(same) >= len(repeats)]
+        if whole:
+            values = [statistics.median(row.value for row in same) for same in whole]
             parts.append(f"{word} {_from_to(values, mlc.METRICS[metric].unit)}")
     offers = group_by(
         ((key, _offered(own)) for parsed in repeats for key, own in _curves(parsed).items()),
         lambda pair: pair[0],
     )
-    if offers:
-        found = [derive.over_repeats([offered for _, offered in same]) for same in offers.values()]
+    curves = [same for same in offers.values() if len(same) >= len(repeats)]
+    if curves:
+        found = [derive.over_repeats([offered for _, offered in same]) for same in curves]
         if all(one.idle for one in found):
             parts.append(f"floor {_from_to([one.unloaded for one in found], 'ns')}")
         whose = "" if all(one.reached_double for one in found) else " of this load"

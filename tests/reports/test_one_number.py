@@ -663,6 +663,19 @@ def test_what_only_some_repeats_have_stands_for_no_cell(
         ).replace("\\", "")
 
 
+def test_show_says_nothing_of_a_cell_that_only_some_repeats_say(make: Any, tmp_path: Path) -> None:
+    times = {0: 0.5} | {2**p: 0.5 + 2**p / 1e4 for p in range(12)}
+    cut = {size: t for size, t in times.items() if size}
+    imb = partly(make, tmp_path / "i.db", "imb", [make.imb_text(one) for one in (times, cut, times)])
+    rates = {"read": (1e4, 90.0)}, {"read": (1e4, 90.0), "write": (1e3, 90.0)}
+    mixed = [make.fio_text(one, bs="4k", rw="randrw", iodepth=1) for one in (rates[1], rates[0])]
+    fio = partly(make, tmp_path / "f.db", "fio", mixed)
+
+    assert "0 B in" not in run("show", imb)
+    assert "up to" in run("show", imb)
+    assert "read 10.0 kIOPS" in run("show", fio)
+
+
 def test_a_load_that_never_doubled_the_latency_gives_a_bound_and_no_number(make: Any, tmp_path: Path) -> None:
     path = partly(make, tmp_path / "a.db", "mlc", [make.mlc_text(MLC_REPEATS[1])] * 3)
     assert "within_2_x" not in run("export", path, "--openmetrics")
