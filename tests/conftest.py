@@ -13,11 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 """pinsweep(*words, cwd=…, env=…, input=…) → the finished process, with text streams."""
@@ -42,10 +44,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 class Starter:
     """Starts pinsweep as `python -m pinsweep` does, in a process forked from one that has it imported (`starts.py`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, tree: Path = ROOT) -> None:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = [sys.executable, Path(__file__).with_name("starts.py"), str(theirs.fileno())]
-        self._server = subprocess.Popen(program, pass_fds=[theirs.fileno()])
+        env = {**os.environ, "PYTHONPATH": str(tree)}
+        self._server = subprocess.Popen(program, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
 
     def __call__(
@@ -77,10 +80,21 @@ def _all(fd: int) -> str:
 
 
 @pytest.fixture(scope="session")
-def starter() -> Iterator[Starter]:
-    starter = Starter()
-    yield starter
-    starter.stop()
+def starter_of() -> Iterator[Callable[[Path], Starter]]:
+    """starter_of(tree): what starts the pinsweep of another source tree."""
+    with ExitStack() as stack:
+
+        def begin(tree: Path) -> Starter:
+            starter = Starter(tree)
+            stack.callback(starter.stop)
+            return starter
+
+        yield begin
+
+
+@pytest.fixture(scope="session")
+def starter(starter_of: Callable[[Path], Starter]) -> Starter:
+    return starter_of(ROOT)
 
 
 @pytest.fixture

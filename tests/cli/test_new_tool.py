@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,24 +30,19 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pinsweep(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Pinsweep:
-    home = tmp_path_factory.mktemp("home")
+def pinsweep(
+    tree: Path, tmp_path_factory: pytest.TempPathFactory, starter_of: Callable[..., Any]
+) -> Pinsweep:
+    home = str(tmp_path_factory.mktemp("home"))
     folders = [str(tree / "bin"), os.environ["PATH"]]
     cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # of compiled kernels
-    env = {
-        **os.environ,
-        "XDG_CACHE_HOME": cache,
-        "PATH": os.pathsep.join(folders),
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home),
-    }
+    own = {"XDG_CACHE_HOME": cache, "XDG_CONFIG_HOME": home, "HOME": home, "PATH": os.pathsep.join(folders)}
+    starter = starter_of(tree)
 
     def run(*words: str | Path, status: int = 0) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "pinsweep", *map(str, words)], cwd=tree, env=env, text=True, capture_output=True, check=False
-        )  # fmt: skip
+        done = starter([*map(str, words)], cwd=tree, env={**os.environ, **own}, given="")
         assert done.returncode == status, done.stderr
-        return done.stdout + done.stderr
+        return str(done.stdout + done.stderr)
 
     return run
 
