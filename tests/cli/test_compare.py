@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,7 +31,7 @@ repeats: 4
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
     """A folder with a.db and b.db, recorded by `pinsweep run`: level 3 is 40 % slower in b."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "sweep.yaml").write_text(SWEEP)
@@ -39,8 +39,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for level in (1, 2, 3):
             rate = 400 / level * (slow if level == 3 else 1)
             (folder / f"rate-{level}").write_text(f"rate {rate:.3f} MB/s\n")
-        words = [sys.executable, "-m", "pinsweep", "run", "sweep.yaml", "-o", f"{name}.db"]
-        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+        words = ["run", "sweep.yaml", "-o", f"{name}.db"]
+        starter(words, cwd=folder, env=os.environ, given="").check_returncode()
     return folder
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,13 +28,13 @@ repeats: 2
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def one(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
     """One real run."""
     folder = tmp_path_factory.mktemp("one")
     (folder / "acceptance.yaml").write_text(EXPERIMENT)
     (folder / "rate.txt").write_text("rate 1000.0 MB/s\n")
-    argv = [sys.executable, "-m", "pinsweep", "run", "acceptance.yaml", "-o", "one.db"]
-    subprocess.run(argv, cwd=folder, check=True, capture_output=True)
+    words = ["run", "acceptance.yaml", "-o", "one.db"]
+    starter(words, cwd=folder, env=os.environ, given="").check_returncode()
     return folder / "one.db"
 
 

@@ -27,14 +27,11 @@ repeats: 2
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sweep(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
     """A result file of four runs."""
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "echo.yaml").write_text(ECHO)
-    subprocess.run(
-        [sys.executable, "-m", "pinsweep", "run", "echo.yaml", "-o", "a.db"],
-        cwd=folder, check=True, capture_output=True,
-    )  # fmt: skip
+    starter(["run", "echo.yaml", "-o", "a.db"], cwd=folder, env=os.environ, given="").check_returncode()
     return folder / "a.db"
 
 
