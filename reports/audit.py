@@ -119,18 +119,22 @@ def _title(fault: Fault, told_apart: frozenset[str]) -> str:
     labels = fault.run.point.labels()
     named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
     cell = fault.cell or ", ".join(_words(name, value) for name, value in named.items())
-    said = ": ".join(filter(None, (cell, fault.title or fault.text)))
-    return said[:1].upper() + said[1:]
+    whose = cell or fault.run.text
+    said = ": ".join(filter(None, (whose, fault.title or fault.text)))
+    of_text = bool(whose) and whose.startswith((fault.run.text or " ", str(labels.get("source", " "))))
+    return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
 
 
 _ALWAYS = ("place", "mode", "target", "rw", "benchmark", "test")
 """Options that a finding names in any case."""
 
-_PLAIN = (*_ALWAYS, "source", "op", "ioengine")
+_PLAIN = (*_ALWAYS, "op", "ioengine")
 """Options whose value says what it is."""
 
 
 def _words(name: str, value: Any) -> str:  # noqa: ANN401
+    if name == "source":
+        return str(value)
     return (
         str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value).replace("_", " ")
     )
@@ -141,7 +145,8 @@ def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tup
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
         runs = {fault.run.record.run_id for fault in members}
-        cell = members[0].cell or members[0].run.point.describe()
+        run = members[0].run
+        cell = members[0].cell or (run.point.describe() if run.point.labels() or not run.text else run.text)
         of = repeats[cell_key(members[0].run)]
         texts = list(
             dict.fromkeys(

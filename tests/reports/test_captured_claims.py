@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
-from reports import frames, openmetrics, page, terminal
+from reports import audit, frames, openmetrics, page, terminal
 from reports.render import render_report
 
 
@@ -281,3 +281,22 @@ def test_compare_tells_command_lines_that_differ_where_options_do_not(make: Any,
     assert f"differs Intel MPI Benchmarks command {commands[0]} → {commands[1]}" in text
     for form in ("json", "markdown"):
         assert all(command in said("a", "other", "--format", form) for command in commands)
+
+
+def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> None:
+    """A file's name keeps its letters; a cell that nothing else tells apart is called by its text."""
+    pins = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       1       n1         0\n[0] MPI startup(): 1       2       n1         0\n"
+    both = pins + make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    (tmp_path / "two").mkdir()
+    results = frames.load([taken(tmp_path / "two", {"a_b.out": both, "c_d.out": both + "\n"})])
+    full = (
+        mlc_peaks("Peak Injection", 99100.0, "3.9")
+        + "\n*** Unable to modify prefetchers (try executing 'modprobe msr')\n"
+    )
+    (tmp_path / "one").mkdir()
+    other = frames.load([taken(tmp_path / "one", {"full_run.out": full, "m.out": make.matrix_text(MATRIX)})])
+
+    assert {f.title[:8] for f in audit.audit(results) if f.id == "P1"} == {"a_b.out,"}
+    (found,) = [f for f in audit.audit(other) if f.id == "M5"]
+    assert found.title.startswith("full_run.out: the prefetchers were on")
+    assert found.cells[0][0] == "full_run.out"
