@@ -13,7 +13,7 @@ from reports import labels, vega
 from reports.derive import Spread, saturation, spread
 from reports.frames import Results, Run
 from reports.grouping import group_by
-from reports.model import KeyNumber
+from reports.model import KeyNumber, Panel
 from reports.naming import option_value, program_kind, program_name
 from reports.scales import Axis
 from reports.vega import Frame, Rows, Series
@@ -443,6 +443,11 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
     often = f"{often} a cell" if high > 1 else "one run a cell"
     hosts = f" on each of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else ""
     return f"{fmt.words(programs)}, {often}{hosts}"
+
+
+def marks(panels: Iterable[Panel]) -> frozenset[str]:
+    """Return the kinds of marks that some pictures have: what a caption may explain."""
+    return frozenset(name for p in panels for name, rows in p.wide["datasets"].items() if rows)
 
 
 def of_texts(runs: Iterable[Run]) -> str:

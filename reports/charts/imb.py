@@ -208,7 +208,7 @@ def rates(line: Curve) -> Curve:
 def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> Figure:
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
     is_pingpong = benchmark == "PingPong"
-    statistics = dict.fromkeys(of for lines in panels.values() for line in lines for of in line.statistics)
+    statistics = dict.fromkeys(of for lines in shown.values() for line in lines for of in line.statistics)
     whose = fmt.words(filter(None, (STATISTICS[of] for of in statistics)), "or")
     lit = common.spotlight(list(shown.values()), lambda c: c.points[0][1].median)
     drawn: list[Panel] = []
@@ -221,13 +221,13 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
             drawn.append(_rate_panel(lines, title, common.colours(lit)))
     first = next(iter(panels.values()))
     rest = common.not_drawn(len(panels), len(shown))
+    runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
         titles = {findings.pingpong(_said(lines)) for lines in panels.values()}
-        ringed = any(line.offers.half_size for lines in lit for line in _ringed(lines))
         peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
         sub = (
             f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. "
-            + ("Ring: n½, the size that reaches half of the peak. " if ringed else "")
+            + ("Ring: n½, the size that reaches half of the peak. " if "rings" in common.marks(drawn) else "")
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
         )
     else:
@@ -334,11 +334,6 @@ def _zero_rows(
     return rows
 
 
-def _ringed(lines: Sequence[common.C]) -> Sequence[common.C]:
-    """Return the curves of a panel of which n½ is marked."""
-    return common.lit(lines)[:4]
-
-
 def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -> Panel:
     lines = [rates(line) for line in times]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
@@ -366,7 +361,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in _ringed(drawn):
+        for line in common.lit(drawn)[:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
                 at = {"x": half, "y": peak / 2 / scale.factor}

@@ -18,7 +18,7 @@ from reports.grouping import group_by
 from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
 from reports.naming import program_kind, program_name, stands_in
 from reports.readings import groups
-from reports.readings.mlc import entries, load_rows
+from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.vega import Frame, Rows, Spec
 
 if TYPE_CHECKING:
@@ -226,9 +226,11 @@ def _loaded_figures(
     x = scales.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
     latencies = [v for load in every for row in load.rows for v in (row.latency.low, row.latency.high)]
     y = scales.decades(latencies, "Latency, ns (log scale)", margin=1.1)
-    repeated = any(row.latency.n > 1 for load in every for row in load.rows)
-    folds = any(row.delay < load.offers.peak_delay for load in every for row in load.rows)
-    key = tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics)
+    seen = [load for curves in shown.values() for load in curves]
+    repeated = any(row.latency.n > 1 for load in seen for row in load.rows)
+    folds = any(load.peak < len(load.rows) - 1 for load in seen)
+    drawn = {load.traffic for load in seen}
+    key = tuple(Key(name=traffic_name(t), colour=colours[t]) for t in traffics if t in drawn)
     notes = []
     if len(panels) > len(shown):
         notes.append(f"{len(panels) - len(shown)} more panels are in the numbers only.")
@@ -244,7 +246,7 @@ def _loaded_figures(
         f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated."
         f"{common.of_texts(_cells(shown))}",
         panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
-        key=key if len(traffics) > 1 else (),
+        key=key if len(key) > 1 else (),
         tables=(_offers_table(panels, scale),),
         numbers=(_further_table(panels, scale), _loaded_numbers_table(panels, scale)),
         note=" ".join(notes),
@@ -812,7 +814,8 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
     several = len({of for of, _, _ in cells}) > 1
     most = max(s.median for s in cells.values())
-    title = f"Bandwidth reaches {scale.number(most)} {scale.unit} over all cores"
+    everywhere = not any(chosen_cores(run) for run in runs)
+    title = f"Bandwidth reaches {scale.number(most)} {scale.unit}"
     rows = tuple(
         (traffic_name(traffic), words[section], *([of] if several else []), common.spread_text(value, scale))
         for (of, section, traffic), value in cells.items()
@@ -821,8 +824,8 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         id=f"peaks-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title="Bandwidth over all cores" if several else title,
-        sub=f"{common.ran(runs, program_name)}, all cores at once.{common.of_texts(runs)}",
+        title=f"{'Bandwidth' if several else title}{' over all cores' if everywhere else ' over the chosen cores'}",
+        sub=f"{common.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{common.of_texts(runs)}",
         tables=(
             Table(
                 columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),

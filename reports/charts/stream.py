@@ -122,9 +122,10 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         )
         for of, lines in zip(shown, lit, strict=True)
     )
-    repeated = any(y.n > 1 for c in everything for _, y in c.points)
+    marks = common.marks(drawn)
     name = _name(runs, kernel)
     measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
+    seen = [run for run in measured if run in set(found.loc[found["panel"].isin([*shown]), "run"])]
     joined = len({run.text for run in measured}) > 1  # texts that may be of several machines
     titles = {
         findings.scaling(name, {c.name: {int(t): s for t, s in c.points} for c in lines})
@@ -137,10 +138,10 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 and not joined else f"{name} bandwidth over threads",
-        sub=f"{kernel.capitalize()}, {common.ran(measured, program_name)}; the best rate of a run."
-        f"{' Ring: 95 % of that curve’s maximum.' if any(map(common.saturates, everything)) else ''}"
-        f"{' Dotted: as many times one thread.' if any(1 in c.medians and len(c.points) > 1 for c in everything) else ''}{f' Band: lowest to highest {common.over(runs)}.' if repeated else ''}"
-        f"{' Cross on the axis: a cell that failed.' if lost else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if hollow else ''}{common.greyed(lit, 'bandwidth')}{rest}{common.of_texts(measured)}",
+        sub=f"{kernel.capitalize()}, {common.ran(seen, program_name)}; the best rate of a run."
+        f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
+        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {common.over(runs)}.' if 'ranges' in marks else ''}"
+        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if 'hollow' in marks else ''}{common.greyed(lit, 'bandwidth')}{rest}{common.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),

@@ -15,7 +15,7 @@ from reports.derive import Load
 from reports.frames import Run
 from reports.grouping import group_by
 from reports.numbers.model import Name, Number, Part
-from reports.readings.mlc import Entry, LoadRow, entries, load_rows
+from reports.readings.mlc import Entry, LoadRow, chosen_cores, entries, load_rows
 
 DRAWN: Final = ("loaded latency",)
 
@@ -80,6 +80,8 @@ def headline(repeats: Sequence[Parsed]) -> str:
         whole = [same for same in own.values() if len(same) >= len(repeats)]
         if whole:
             values = [statistics.median(row.value for row in same) for same in whole]
+            if word == "all cores" and any(map(chosen_cores, repeats)):
+                word = "chosen cores"
             parts.append(f"{word} {_from_to(values, mlc.METRICS[metric].unit)}")
     offers = group_by(
         ((key, _offered(own)) for parsed in repeats for key, own in _curves(parsed).items()),

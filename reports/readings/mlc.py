@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from parsers import mlc
 from parsers.measurement import Cell, Parsed, whole
+from reports.frames import Run
 from reports.readings import reading
 
 
@@ -65,3 +67,11 @@ def load_rows(parsed: Parsed) -> Iterator[LoadRow]:
             yield LoadRow(
                 turn, traffic, delay, seen[traffic, delay], figures["latency"], figures["bandwidth"]
             )
+
+
+def chosen_cores(of: Run | Parsed) -> bool:
+    """Was the load on chosen cores (-k, -m, a place), not on all?"""
+    parsed = of if isinstance(of, Parsed) else of.parsed
+    typed = mlc.command_options(str(parsed.facts.get("command_line") or "")) if parsed else {}
+    placed = isinstance(of, Run) and bool(of.placed) and of.relation != "all"
+    return placed or "k" in typed or "m" in typed

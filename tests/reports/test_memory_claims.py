@@ -426,3 +426,41 @@ def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) 
     assert ("3.01" in climb.sub, "3.02" in climb.sub) == (True, False)
     assert "8 more panels are in the numbers only." in climb.sub
     assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 KiB", "buffer 1 KiB"]
+
+
+def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: Path) -> None:
+    said = {}
+    for option in ("", " -k2-3"):
+        text = (
+            f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --max_bandwidth{option} \n\n"
+            "Measuring Maximum Memory Bandwidths for the system\nALL Reads        :\t28100.00\n"
+        )
+        maker = make.Maker(tmp_path / f"r{len(option)}.db").add("s", "mlc", {"mode": "max_bandwidth"}, text)
+        path = maker.write()
+        said[option] = figures(path)[0], terminal.show_result(path)
+
+    assert said[""][0].title == "Bandwidth reaches 28.1 GB/s over all cores"
+    assert said[" -k2-3"][0].title == "Bandwidth reaches 28.1 GB/s over the chosen cores"
+    assert "all cores" in said[""][1]
+    for text in (said[" -k2-3"][0].sub, said[" -k2-3"][1]):
+        assert "all cores" not in text
+
+
+def test_a_caption_of_stream_explains_the_marks_that_are_there(make: Any, tmp_path: Path) -> None:
+    """Of the first line of a panel one thread was not measured: no dotted line is drawn; of nine panels the programs of eight are named."""
+    maker = make.Maker(tmp_path / "r.db")
+    for place, counts in (("local", (2, 4)), ("remote", (1, 2))):
+        for n in counts:
+            text = make.stream_text(5e3 * n, n)
+            maker.add(
+                "s", "stream", {"threads": n}, text, axes=("place", "threads"), place=place, relation=place
+            )
+    for n in range(9):
+        text = make.stream_text(5e3, 1).replace("5.10", f"5.{n + 20}")
+        maker.add("m", "stream", {"threads": 1, "array_size": n}, text, axes=("array_size",))
+
+    lines, many = figures(maker.write(), "stream")
+
+    assert not lines.panels[0].wide["datasets"]["references"]
+    assert "Dotted" not in lines.sub
+    assert ("5.27" in many.sub, "5.28" in many.sub) == (True, False)
