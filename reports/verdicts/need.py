@@ -51,8 +51,9 @@ def advise(
         return Need(repeats=least, advice=Advice("a single run on a side: needs {} repeats a side", (least,)))
     if sample.resolution + abs(shift) >= delta and 1.5 * sample.resolution > max(delta, abs(shift)):
         return Need(advice=Advice(f"the tool prints too few digits: a step is {_percent(sample.resolution)}"))
-    if test.q < alpha and sample.better == "neither":
-        return Need(advice=Advice("it changed; for this metric neither direction is better"))
+    if sample.better == "neither" and (test.q < alpha or abs(shift) >= delta):
+        word = "changed" if test.q < alpha else "may have changed"
+        return Need(advice=Advice(f"it {word}; for this metric neither direction is better"))
     if test.q < alpha and abs(shift) < delta:
         return Need(
             advice=Advice(f"a change, perhaps smaller than the {_percent(math.expm1(delta))} that count")

@@ -361,6 +361,12 @@ def test_a_large_change_in_much_noise_needs_few_repeats() -> None:
 
     assert (two.verdict, four.verdict) == ("inconclusive", "regressed")
     assert str(two.advice) == "needs 4 repeats a side, if the change is as large as it looks"
+    for n, word in ((1, "may have changed"), (2, "changed")):  # no number of repeats makes it better or worse
+        neither = one(a * n, b * n, better="neither")
+        assert (str(neither.advice), neither.need_repeats) == (
+            f"it {word}; for this metric neither direction is better",
+            None,
+        )
     assert four.advice is None
 
 
