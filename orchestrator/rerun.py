@@ -28,9 +28,18 @@ from orchestrator.model import AS_NEW, Experiment, Plan, PlannedRun, Point, RunR
 from orchestrator.plan import make_plan
 from orchestrator.prepare import Prepared
 from orchestrator.process import Stop
+from orchestrator.resume import as_known
 from orchestrator.scratch import open_scratch
 from orchestrator.session import begin, now_utc
-from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, create_result, open_result
+from orchestrator.store import (
+    Conditions,
+    ResultFile,
+    Session,
+    StoredExperiment,
+    StoredPoint,
+    create_result,
+    open_result,
+)
 from orchestrator.survey import scratch_folder, survey
 from orchestrator.tools import Program
 from parsers.errors import UserError
@@ -93,6 +102,7 @@ class _Source:
     measured: tuple[Session, ...]  # those that the cells are of
     points: Mapping[str, StoredPoint]
     experiments: Mapping[str, StoredExperiment]
+    conditions: tuple[Conditions, ...]  # of the cells
 
 
 def prepare_again(
@@ -157,13 +167,15 @@ def _open(path: Path, point_ids: Container[str]) -> _Source:
         sessions = result.sessions()
         if not sessions:
             raise UserError(str(path), "holds no session", "`pinsweep run EXPERIMENT -o FILE` makes one")
-        numbers = {c.session for c in result.conditions() if c.point_id in point_ids}
+        conditions = tuple(c for c in result.conditions() if c.point_id in point_ids)
+        numbers = {c.session for c in conditions}
         return _Source(
             path=path,
             session=sessions[-1],
             measured=tuple(session for session in sessions if session.session in numbers),
             points={stored.point.point_id: stored for stored in result.points()},
             experiments={experiment.sha256: experiment for experiment in result.experiments()},
+            conditions=conditions,
         )
 
 
@@ -220,6 +232,11 @@ def _plan(
     }
     known = dataclasses.replace(known, programs=found)
     plans = [make_plan([e], known, seed=seed, learnt=timings.load(), only=wanted) for e in experiments]
+    there = {point.point_id for plan in plans for point in plan.points}
+    if other := [source.points[w].point for w in wanted if w not in there]:  # the text has it in other words
+        with contextlib.suppress(UserError):  # of cells that are not asked for
+            every = [make_plan([e], known, seed=seed, learnt=timings.load()) for e in experiments]
+            plans += [as_known(plan, other, source.conditions) for plan in every]
     runs = {
         run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
     }

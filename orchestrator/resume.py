@@ -69,7 +69,7 @@ def continued(
                 f"holds runs of the host {session.host}, this is {now.host}",
                 "name another file with -o",
             )
-    plan = _as_known(plan, held)
+    plan = as_known(plan, held.points, held.conditions)
     sessions = {session.session: session for session in held.sessions}
     first = {point.point_id: point for point in held.points if AS_NEW not in point.options}
     begun = {(point.sweep, point.options[AS_NEW]) for point in held.points if AS_NEW in point.options}
@@ -96,15 +96,15 @@ def continued(
     return _in_cells(plan, cells)
 
 
-def _as_known(plan: Plan, held: Held) -> Plan:
-    """Return the plan with the cells that the file holds under other words as it has them: a place or an option that is written in
+def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Conditions]) -> Plan:
+    """Return the plan with the cells that a file holds under other words as it has them: a place or an option that is written in
     another way, and starts the same, begins no cell."""
-    measured = {conditions.point_id: conditions for conditions in held.conditions}
+    measured = {one.point_id: one for one in conditions}
     planned = {point.point_id: point for point in plan.points}
     starts = {run.point.point_id: _start(run.point, run.placement, run.argv) for run in plan.runs}
     sweeps = {(point.sweep, point.tool) for point in plan.points}
     known: dict[Hashable, Point] = {}
-    for point in held.points:
+    for point in points:
         of = measured.get(point.point_id)
         if of and (point.sweep, point.tool) in sweeps and point.point_id not in planned:
             known.setdefault(_start(point, of.placement, of.argv), point)

@@ -214,6 +214,23 @@ def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:
     assert set(rerun.lost.values()) == {f"{folder / 'say'} is another program now"}
 
 
+def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder: Path) -> None:
+    text = EXPERIMENT.format(folder=folder)
+    for words in (text, text.replace("seconds: 0.05", "seconds: 0.5").replace("{n}", " '{n}'")):
+        (folder / "x.yaml").write_text(words)
+        run_experiments(
+            [folder / "x.yaml"], Wishes(output=folder / "c.db", only=("told",)), version="0", argv=[], seed=1
+        )
+    (folder / "x.yaml").write_text(text)
+    told = cells(folder / "c.db", "told")
+
+    again = prepared(folder, [Pair(a=x, b=x, repeats=2) for x in told])
+
+    assert len(told) == 3
+    assert not again.lost
+    assert {run.point.point_id for _, run in again.runs} == {cell.point_id for cell in told}
+
+
 def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> None:
     (folder / "say").rename(folder / "said")
     try:
