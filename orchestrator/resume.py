@@ -108,10 +108,18 @@ def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Condition
         of = measured.get(point.point_id)
         if of and (point.sweep, point.tool) in sweeps and point.point_id not in planned:
             known.setdefault(_start(point, of.placement, of.argv), point)
+    used = {_place_of(point) for point in points}
+    asked = {_place_of(point) for point in plan.points}
     cells: dict[str, Point] = {}
     for point_id, own in starts.items():
-        if point_id not in measured and (same := known.pop(own, None)):
-            cells[point_id] = dataclasses.replace(planned[point_id], options=same.options, place=same.place)
+        point, same = planned[point_id], known.get(own)
+        if point_id in measured or same is None:
+            continue
+        renamed = _place_of(point) != _place_of(same)
+        if renamed and (_place_of(point) in used or _place_of(same) in asked):
+            continue  # names that are exchanged are no other words
+        cells[point_id] = dataclasses.replace(point, options=same.options, place=same.place)
+        del known[own]
     labels = {canonical_json(planned[point_id].labels()): point for point_id, point in cells.items()}
     aliases = [
         Alias.between(planned[point_id], point)
@@ -124,6 +132,10 @@ def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Condition
         if alias.point != alias.of:
             aliases.append(alias)
     return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+
+
+def _place_of(point: Point) -> tuple[str, str]:
+    return point.sweep, point.place.name if point.place else ""
 
 
 def _start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:

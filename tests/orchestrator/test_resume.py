@@ -255,6 +255,25 @@ def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() ->
     assert go_on([there, by_number], measured(there)) == [there.point, by_number.point]
 
 
+def test_places_that_exchange_their_names_begin_cells() -> None:
+    a, b = (
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("ab")
+    )
+    swapped = [
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("ba")
+    ]
+
+    moved = [
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("xa")
+    ]
+
+    assert go_on(swapped, measured(a, b)) == [run.point for run in swapped]
+    assert go_on(moved, measured(a)) == [run.point for run in moved]
+
+
 def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> None:
     options = {**COMMAND, "env": {"WHERE": "{place}"}}
     there = written("command", options, CORE, ("x", "1"))
