@@ -85,13 +85,15 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
     """Return the runs of a file with those of one cell under one name, and the names that went.
 
     Places with other selectors may have been the same PUs and memory; of two such cells the first in `order` (point_ids) keeps its name,
-    and the other's runs are its further repeats. A cell whose own runs were in several placements is left as it is.
+    and the other's runs are its further repeats. A cell whose own runs were in several placements is left as it is, and so are cells
+    whose names an edited text gave to other CPUs.
     """
     placed = [run for run in runs if run.record.placement and run.point.place]
     by_cell = group_by(placed, lambda run: run.record.point_id)
     fixed = [own for own in by_cell.values() if len({run.placed for run in own}) == 1]
     rank = {point_id: n for n, point_id in enumerate(order)}
     fixed.sort(key=lambda own: rank[own[0].record.point_id])
+    moved = {name for name, cells in group_by(fixed, _named).items() if len({c[0].placed for c in cells}) > 1}
     found: dict[int, Run] = {}
     aliases = []
     for first, *others in group_by(fixed, lambda own: _start(own[0])).values():
@@ -102,6 +104,7 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
                 own[0].point.place is None
                 or point.place is None
                 or _selectors(own[0].point.place) == _selectors(point.place)
+                or not moved.isdisjoint((_named(own), _named(first)))
             ):
                 continue
             aliases.append(Alias.between(own[0].point, point))
@@ -115,6 +118,11 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
                 found[id(run)] = dataclasses.replace(run, point=point, record=record)
             repeats += max(run.record.repeat for run in own)
     return [found.get(id(run), run) for run in runs], aliases
+
+
+def _named(cell: Sequence[Run]) -> object:
+    point = cell[0].point
+    return point.sweep, canonical_json(dict(point.options)), point.place.name if point.place else ""
 
 
 def _start(run: Run) -> object:

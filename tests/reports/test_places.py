@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Group
+from orchestrator.model import Group, Place
 from orchestrator.topology import topology_from_text
 from reports import frames, places
 from reports.render import render_report
@@ -89,3 +89,17 @@ def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> Non
         paths.append(maker.write())
 
     assert [host.host for host in places.of_hosts(frames.load(paths))] == ["n0 and 4 more", "n5"]
+
+
+def test_places_that_exchanged_their_names_are_left_as_they_are(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for kind, order in (("pu", "ab"), ("core", "ba")):
+        for n, name in enumerate(order):
+            maker.places[name] = Place(name=name, cpus=f"{kind} {n}")
+            maker.groups[name] = (Group(cpus=(n,)),)
+            maker.add("s", "stream", {"threads": 1}, make.stream_text(20e3, 1), axes=("place",), place=name)
+
+    results = frames.load([maker.write()])
+
+    assert len({run.record.point_id for run in results.good("stream")}) == 4
+    assert not results.aliases
