@@ -136,7 +136,7 @@ METRICS = {
     ("metrics", "texts", "said"),
     [
         (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11.0 ms and 1 more"),
-        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2.00 ms and 1 more  ±0.0 %"),
+        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2.00 ms  ±0.0 %"),
         (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6.00 MB/s and 1 more"),
     ],
 )  # fmt: skip
