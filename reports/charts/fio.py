@@ -571,6 +571,7 @@ def _tradeoff(
 _SAMPLES = (
     "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few"
 )
+_TOLD = "IOPS min and max: as the text’s table has them"
 _BUSY = (
     "utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe device can do "
     "no more"
@@ -579,15 +580,17 @@ _BUSY = (
 
 def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
     """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, of IOPS and the
-    mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only."""
+    mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only, and a text's
+    table of all."""
     scale = fmt.scale_for(found["mean"].dropna(), "ns")
     moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
-    alone = found["processes"] == 1
+    read_off = found["run"].map(lambda run: run.parsed.has("from_table")).astype(bool)
+    alone = (found["processes"] == 1) | (read_off & found["iops"].between(found["iops_min"], found["iops_max"]))
     found = found.assign(
         filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
         iops_min=found["iops_min"].where(alone).astype(float), iops_max=found["iops_max"].where(alone).astype(float),
     )  # fmt: skip
-    sampled, timed, costed = (found[of].notna().any() for of in ("iops_min", "busy", "cpu"))
+    sampled, moves, timed, costed = (found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu"))
     named = any(found["panel"])
     latencies, rates = [], []
     for (of, name, depth, *_), own in groups(
@@ -612,19 +615,20 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
         low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
         rates.append(
             (
-                *first, *([fmt.number(low, 4), fmt.number(high, 4)] if sampled else []), moved.number(middle["bandwidth"]),
+                *first, *([fmt.number(low, 4), fmt.number(high, 4)] if sampled else []), *([moved.number(middle["bandwidth"])] if moves else []),
                 *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
             )
         )  # fmt: skip
-    said = _begun("; ".join([*([_SAMPLES] if sampled else []), *([_BUSY] if timed else [])]))
+    said = _begun("; ".join([*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]))
     columns = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
     of_latency = (*(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")), "in flight ÷ asked", *(["CPU per I/O"] if costed else []))  # fmt: skip
-    of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), f"Bandwidth, {moved.unit}", *(["Utilisation"] if timed else []))  # fmt: skip
+    of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), *([f"Bandwidth, {moved.unit}"] if moves else []), *(["Utilisation"] if timed else []))  # fmt: skip
     return [
         Table(
             columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(len(columns) - 2, len(columns) + len(more))), caption=caption
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
+        if more
     ]  # fmt: skip
 
 

@@ -235,6 +235,22 @@ def test_a_table_has_samples_bandwidth_and_utilisation(make: Any, tmp_path: Path
     assert all(columns.shape(t.columns, t.rows, t.numeric).fits for t in figure.numbers)  # on paper
 
 
+def test_what_a_published_table_tells_of_all_jobs_stands_in_the_table(tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    rows = "1 8 68822 74167 72613 99.41 93.3\n4 8 129872 134632 132017 98.8 194.04\n"
+    text.write_text(f"fio --rw=randread --bs=4k\n\ndepth jobs min max avg util lat\n{rows}")
+    done = CliRunner().invoke(
+        cli, ["parse", "table", str(text), "--tool", "fio", "-o", str(tmp_path / "t.db"), "--columns", "iodepth, numjobs, iops.min, iops.max, iops, disk_util[%], lat[us]"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+
+    _, table = figures(tmp_path / "t.db", "fio")[0].numbers
+
+    assert table.columns == ("Access", "iodepth", "IOPS", "IOPS min", "IOPS max", "Utilisation")
+    assert column(table, "IOPS min") == ["68\u2009820", "129\u2009900"]
+    assert table.caption.startswith("IOPS min and max: as the text’s table has them; ")
+
+
 def test_the_longest_is_what_fio_says(tmp_path: Path) -> None:
     path = taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)
     longest = max(job["read"]["lat_ns"]["max"] for job in json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())["jobs"])  # fmt: skip
