@@ -30,6 +30,11 @@ class Spread(NamedTuple):
         """(high − low) ÷ median."""
         return (self.high - self.low) / abs(self.median) if self.median else math.inf
 
+    @property
+    def unsteady(self) -> bool:
+        """Are the repeats further apart than 25 % of the median?"""
+        return self.n > 1 and self.relative > 0.25
+
 
 def spread(values: Sequence[float]) -> Spread:
     """Return median, minimum, maximum and number of the values. At least one value."""

@@ -108,13 +108,13 @@ def pingpong(curves: Mapping[str, tuple[str, Spread, Spread | None]]) -> str:
     """Say "Crossing the socket costs 2.58 × in latency at 0 B and 47.7 % of bandwidth".
 
     curves: relation → (the sizes of its latency in words, that latency, the peak bandwidth). Compares the farthest pair with the
-    nearest one, by that latency, where it is of the same sizes.
+    nearest one, by that latency, where it is of the same sizes. What its repeats do not agree on is not said.
     """
     ranked = sorted(curves, key=lambda name: curves[name][1].median)
     if not ranked:
         return "Message passing: time and bandwidth"
     (at, near, near_peak), (far_at, far, far_peak) = curves[ranked[0]], curves[ranked[-1]]
-    if len(ranked) == 1 and near_peak:
+    if len(ranked) == 1 and near_peak and not near.unsteady and not near_peak.unsteady:
         return f"A message of {at} takes {fmt.quantity(near.median, 'ns')}; bandwidth reaches {fmt.quantity(near_peak.median, 'B/s')}"
     if len(ranked) == 1 or at != far_at or not differs(near, far):
         return "Message passing: time and bandwidth"

@@ -394,8 +394,8 @@ def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
     return text.within(low, high) if isinstance(text, fmt.Shown) and value.n > 1 and low != high else text
 
 
-STEADY, UNSTEADY = 0.05, 0.25
-"""Key numbers whose repeats lie within 5 % of the median stand alone; beyond 25 % the number is called unsteady."""
+STEADY = 0.05
+"""Key numbers whose repeats lie within 5 % of the median stand alone."""
 
 
 def key_number(
@@ -418,7 +418,7 @@ def key_number(
         context=context,
         rank=rank,
         repeats=repeats,
-        unsteady=value.n > 1 and value.relative > UNSTEADY,
+        unsteady=value.unsteady,
         program=program,
         runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,

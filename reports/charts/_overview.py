@@ -116,7 +116,7 @@ def _fitting(name: str, width: float) -> str:
 
 
 def _unsteady(time: AccessTime) -> bool:
-    return time.repeats is not None and time.repeats.n > 1 and time.repeats.relative > common.UNSTEADY
+    return time.repeats is not None and time.repeats.unsteady
 
 
 def _median(time: AccessTime) -> str:

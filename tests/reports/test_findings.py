@@ -88,6 +88,8 @@ def test_pingpong() -> None:
         findings.pingpong({"same cache": near})
         == "A message of 0 B takes 200 ns; bandwidth reaches 10.0 GB/s"
     )
+    unsteady = {"same cache": ("0 B", Spread(523e3, 470, 1050e3, 2), spread(3e9))}
+    assert findings.pingpong(unsteady) == "Message passing: time and bandwidth"
 
 
 WAITS = {"randread": {d: Spread(d * 50e3, d * 50e3, d * 50e3, 1) for d in (1, 4, 8, 32)}}
