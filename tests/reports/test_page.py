@@ -715,7 +715,7 @@ def test_seed_003_is_fitted_by_two_lines_and_no_single_one(seeds_result: Path) -
         ("other package", "64 KiB to 4 MiB", "yes"),
     ]
     off = [float(row[4].split()[0]) for row in fits.rows]
-    assert (off[0], max(off[1:3]), off[3], max(off[4:])) == (29, 23, 36, 14)
+    assert (off[0], max(off[1:3]), off[3], max(off[4:])) == (29, 23, 37, 14)  # up to: rounded up
     assert "same package" not in figure.note
     assert "other package 532 ns + n ÷ 3.08 GB/s to 32 KiB, 1.33 µs + n ÷ 6.00 GB/s beyond" in figure.note
 
@@ -757,7 +757,7 @@ def test_loaded_latency_tells_what_full_load_costs(seeds_result: Path) -> None:
 
     further = {row[:2]: row[2:] for row in loaded.numbers[0].rows}
     assert further["read only", "64 B stride"] == ("22.1", "69 %", "43.2")
-    assert further["write only", "64 B stride"][2] == "170"
+    assert further["write only, non-temporal", "64 B stride"][2] == "170"
 
 
 def test_cpu_time_and_limits_stand_beside_iops(make: Any, tmp_path: Path) -> None:
