@@ -585,12 +585,16 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
     scale = fmt.scale_for(found["mean"].dropna(), "ns")
     moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
     read_off = found["run"].map(lambda run: run.parsed.has("from_table")).astype(bool)
-    alone = (found["processes"] == 1) | (read_off & found["iops"].between(found["iops_min"], found["iops_max"]))
+    alone = (found["processes"] == 1) | (
+        read_off & found["iops"].between(found["iops_min"], found["iops_max"])
+    )
     found = found.assign(
         filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
         iops_min=found["iops_min"].where(alone).astype(float), iops_max=found["iops_max"].where(alone).astype(float),
     )  # fmt: skip
-    sampled, moves, timed, costed = (found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu"))
+    sampled, moves, timed, costed = (
+        found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")
+    )
     named = any(found["panel"])
     latencies, rates = [], []
     for (of, name, depth, *_), own in groups(
@@ -619,7 +623,11 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
                 *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
             )
         )  # fmt: skip
-    said = _begun("; ".join([*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]))
+    said = _begun(
+        "; ".join(
+            [*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]
+        )
+    )
     columns = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
     of_latency = (*(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")), "in flight ÷ asked", *(["CPU per I/O"] if costed else []))  # fmt: skip
     of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), *([f"Bandwidth, {moved.unit}"] if moves else []), *(["Utilisation"] if timed else []))  # fmt: skip
