@@ -108,6 +108,7 @@ def test_kernels_are_found_in_the_wheel(installed: Path, tmp_path: Path) -> None
     assert {p.name for p in folder.iterdir()} == files_of("kernels")
 
 
+@pytest.mark.slow
 def test_report_is_drawn_with_the_templates_of_the_wheel(installed: Path, tmp_path: Path) -> None:
     captured = PROJECT / "tests" / "fixtures" / "stream" / "stream_omp2.out"
     run(installed, "pinsweep", "parse", "stream", str(captured), "-o", "captured.db", cwd=tmp_path)

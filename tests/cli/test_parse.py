@@ -248,6 +248,7 @@ def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: P
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")
+@pytest.mark.slow
 def test_the_corpus_is_taken_in_and_drawn(pinsweep: Cli, tmp_path: Path) -> None:
     done = pinsweep("parse", CORPUS / "published" / "fio", CORPUS / "published" / "mlc", "-o", "c.db")
 

@@ -77,6 +77,7 @@ def test_official_stream_and_ours(pinsweep: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("tool", "official"), [("stream", "STREAM 5.10"), ("mlc", "Intel MLC 3.7")])
+@pytest.mark.slow
 def test_captured_output_and_ours(pinsweep: Cli, tmp_path: Path, tool: str, official: str) -> None:
     if not CAPTURED[tool].is_file():
         pytest.skip(f"no {CAPTURED[tool].name}: the corpus is not here")

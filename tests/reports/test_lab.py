@@ -306,10 +306,6 @@ def test_captions_say_nothing_of_shades_that_are_not_there(files: dict[str, byte
     assert "outlined" not in text.lower()
 
 
-def test_the_page_says_what_its_shades_mean(full_page: str) -> None:
-    assert "Stronger shade: slower. Outlined: a node and its own memory." in full_page
-
-
 def test_latex_tables_are_booktabs_with_columns_of_numbers(files: dict[str, bytes], made: Document) -> None:
     label = next(t.label for t in made.tables if t.label.startswith("scaling"))
     text = files[f"tables/{label}.tex"].decode()

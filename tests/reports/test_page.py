@@ -150,6 +150,11 @@ def test_twelve_charts_are_small(full_page: str, open_page: str) -> None:
     assert len(open_page.encode()) < 1_600_000  # with Vega, which has 430 kB
 
 
+def test_a_matrix_says_what_its_shades_mean(full_page: str) -> None:
+    assert "Stronger shade: slower. Outlined: a node and its own memory." in full_page
+
+
+@pytest.mark.slow
 def test_the_same_results_give_the_same_page(full_result: Path, open_page: str, tmp_path: Path) -> None:
     assert render_report([full_result], tmp_path / "other.html").read_text(encoding="utf-8") == open_page
 
