@@ -65,7 +65,7 @@ def chapter_of(path: Path, tool: str) -> tuple[frames.Results, Chapter]:
     return results, charts.chart_module(tool).chapter(results, tool)
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(20))
 def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
     dice = random.Random(seed)
     maker = make.Maker(tmp_path / "p.db")
@@ -106,7 +106,7 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
         assert set(re.findall(r"([\d.\u2009]+ [nµm]?s)\b", overview.title)) <= times
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(20))
 def test_fio(seed: int, make: Any, tmp_path: Path) -> None:
     dice = random.Random(1000 + seed)
     maker = make.Maker(tmp_path / "f.db")
