@@ -117,7 +117,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
     key_numbers = (
-        comparison.key_numbers if comparison else [_of_text(_of_hosts(n, len(hosts))) for n in numbers[:6]]
+        comparison.key_numbers if comparison else [_of_text(_of_hosts(n, results)) for n in numbers[:6]]
     )
     sections = tuple(_sections(results, chapters))
     return Page(
@@ -152,13 +152,18 @@ def _best(numbers: Iterable[KeyNumber]) -> list[KeyNumber]:
     return sorted(best.values(), key=lambda n: n.rank)
 
 
-def _of_hosts(number: KeyNumber, hosts: int) -> KeyNumber:
-    """Say whose number it is: of few hosts the best one's, of many that of their medians, and their range is no unsteadiness."""
-    if hosts < 2:
-        return number
+def _of_hosts(number: KeyNumber, results: Results) -> KeyNumber:
+    """Say whose number it is: of few hosts the best one's (or the best text's, beside them), of many that of their medians, and their
+    range is no unsteadiness."""
+    hosts = len({machine.host for machine in results.measured})
     if hosts > common.MOST_HOSTS:
         return replace(number, context=f"{number.context}; median of {hosts} hosts", unsteady=False)
-    return replace(number, context=f"{number.context}; best of {hosts} hosts")
+    texts = [fmt.plural(results.texts, "text")] if results.texts else []
+    if not hosts or hosts + len(texts) < 2:
+        return number
+    return replace(
+        number, context=f"{number.context}; best of {fmt.words([fmt.plural(hosts, 'host'), *texts])}"
+    )
 
 
 def _of_text(number: KeyNumber) -> KeyNumber:

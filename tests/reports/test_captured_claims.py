@@ -300,3 +300,16 @@ def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> 
     (found,) = [f for f in audit.audit(other) if f.id == "M5"]
     assert found.title.startswith("full_run.out: the prefetchers were on")
     assert found.cells[0][0] == "full_run.out"
+
+
+def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, tmp_path: Path) -> None:
+    own = (
+        make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    (number,) = page.build(frames.load([own, streams])).key_numbers
+
+    assert (number.value, number.context) == (
+        "245",
+        "20 threads, source power8.out; best of 1 host and 4 texts",
+    )
