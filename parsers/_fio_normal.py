@@ -67,6 +67,11 @@ _DECIMAL: Final = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "G": 1e9, "T
 _SIZE = re.compile(r"([\d.]+)([kKmMGTPE]?)(i?)(B|bit)?(?:/s)?")
 
 
+_DECIMAL_COMMA = re.compile(r"avg= *\d+,\d")  # between figures of a line fio prints a comma and a blank
+_COUNTS_OR_FIGURES = re.compile(
+    r"^.*?(?:(total=|\(g=\d).*)?$", re.MULTILINE
+)  # "issued rwts: total=8128,0,0,0"
+
 _LOOKS = (
     re.compile(r"^.*\S: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE),
     re.compile(r"^.*\S: \(g=\d+\): rw=\w", re.MULTILINE),
@@ -83,6 +88,8 @@ def looks_like(text: str) -> bool:
 def find(text: str) -> tuple[list[Report], list[str]]:
     """Return the reports of a text in order, and fio's own messages (`fio: …`) around them."""
     reader = _Reader()
+    if _DECIMAL_COMMA.search(text):
+        text = _COUNTS_OR_FIGURES.sub(lambda m: m[0] if m[1] else re.sub(r"(?<=\d),(?=\d)", ".", m[0]), text)
     rows = text.split("\n")
     last = rows.pop()  # empty, or a line that was not ended: it may be cut off
     for row in rows:
@@ -309,10 +316,14 @@ class _Reader:
         ):
             if value:
                 job.rows.append((direction, "total", metric, value))
+            elif value is None:
+                self.report.unread.append(f"{direction}: {metric} of io={io}, bw={bw}, iops={iops}")
 
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
         pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
         samples = _plain(pairs.get("samples", ""))
+        if "**" in text or any(_plain(value) is None for value in pairs.values()):
+            self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
             value = _plain(pairs.get(theirs, ""))
             if value is not None and not (ours == "sd" and (samples == 1 if samples else value == 0)):

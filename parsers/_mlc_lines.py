@@ -373,7 +373,8 @@ class Reader:
         if not words or not is_index(words[0]):
             return False
         if len(words) != len(order) + 1 or any(number(word) is None for word in words[1:]):
-            if len(words) <= len(order) + 1 and all(number(word) is not None for word in words[1:-1]):
+            short = len(words) <= len(order) or (last and len(words) == len(order) + 1)
+            if short and all(number(word) is not None for word in words[1:-1]):
                 run.flags.add("truncated")  # " 00015<TAB>": the row that was being measured
                 return True
             return False
@@ -457,7 +458,10 @@ class Reader:
         words = line.split()
         expected = len(self.columns or self.order) + 1
         like_a_row = words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1
-        if self.section and (like_a_row or like_row(line, expected) or _LABELLED_TIGHT.match(line)):
+        figures = sum(number(word) is not None and "." in word for word in words)
+        if self.section and (
+            like_a_row or figures > 1 or like_row(line, expected) or _LABELLED_TIGHT.match(line)
+        ):
             if last:
                 run.flags.add("truncated")
             else:

@@ -333,7 +333,7 @@ def _number(word: object) -> float | None:
 
 def _last_digit(word: object) -> int:
     """Return the power of ten of a number's last digit: -2 of "12.30", 0 of "25", 2 of "1.5e3"."""
-    exponent = Decimal(str(word).strip().replace(",", ".")).as_tuple().exponent
+    exponent = Decimal(texts.with_point(str(word).strip())).as_tuple().exponent
     return exponent if isinstance(exponent, int) else 0
 
 

@@ -559,7 +559,7 @@ def _facts(reader: _Reader) -> dict[str, Cell]:
 
 def _program(run: _Run) -> str | None:
     part = (run.part or "").removeprefix("MPI-").removeprefix("IMB-")
-    return f"IMB-{'MPI1' if part == '1' else part}" if part else None
+    return f"IMB-{ {'1': 'MPI1', '2': 'EXT'}.get(part, part) }" if part else None
 
 
 def _int(value: float | None) -> int | None:

@@ -75,6 +75,7 @@ _LOCALISED: Final[Mapping[str, str]] = {
     "Liste der Online-CPU(s)": "On-line CPU(s) list",
     "Thread(s) pro Kern": "Thread(s) per core",
     "Kern(e) pro Socket": "Core(s) per socket",
+    "Kern(e) pro Sockel": "Core(s) per socket",
     "Sockel": "Socket(s)",
     "NUMA-Knoten": "NUMA node(s)",
     "Anbieterkennung": "Vendor ID",
@@ -139,7 +140,7 @@ _NODE = re.compile(
     r"|^Nœud NUMA (\d{1,18}) de processeur\(s\)$"
 )
 _CACHE_FIELD = re.compile(r"^(?:(L\d[di]?)(?: (?:[Cc]ache|缓存|キャッシュ))?|Cache (L\d[di]?))$")
-_CACHE_SIZE = re.compile(r"([\d.]+) ?([KMG])(?:i?B)?|(\d{1,18})(?: (?:bytes|B))?")
+_CACHE_SIZE = re.compile(r"([\d.,]+) ?([KMG])(?:i?B)?|(\d{1,18})(?: (?:bytes|B))?")
 _INSTANCES = re.compile(r"\((\d{1,18}) instances?\)$")
 _PARSABLE_HEAD = re.compile(r"^# ?(CPU(?:,[\w:() ]*)+)$", re.IGNORECASE)
 _PARSABLE_ROW = re.compile(r"^[\w.:-]*(?:,[\w.:-]*)+$")

@@ -57,6 +57,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 _NOTE = r"\s*(?:[<#(*!←].*|//.*|[-=]+>.*)?$"  # what a reader wrote behind a line
 _AVAILABLE = re.compile(r"^\W*available: +(\d{1,18}) nodes? *\(([\d,\- ]*)\)" + _NOTE)
 _CPUS = re.compile(r"^\W*node +(\d{1,18}) +cpus:((?:[ \t]+\d{1,18})*)" + _NOTE)
+_WRAPPED = re.compile(r"[\s>|]*\d{1,18}(?:\s+\d{1,18})*\s*")  # the rest of a list, by a mail or a terminal
 _MEMORY = re.compile(r"^\W*node +(\d{1,18}) +(size|free): +(\d{1,18}) MB" + _NOTE)
 _COLUMNS = re.compile(r"^\W*node((?:[ \t]+\d{1,18})+)" + _NOTE)
 _DISTANCES = re.compile(r"^[^\w-]*(\d{1,18}):((?:[ \t]+\d{1,18})+)" + _NOTE)
@@ -188,9 +189,11 @@ class _Machine:
         self.unread: list[str] = []
         self.refusals: list[str] = []
         self.seen = False
+        self.listed: int | None = None  # the node whose CPUs the line above lists
 
     def read(self, line: str, last: bool) -> None:
         """Read one line. A `last` line has no line end: it counts only if it cannot have been longer."""
+        listed, self.listed = self.listed, None
         if match := _MEMORY.match(line):
             self.figures[int(match[1]), None, match[2]] = float(int(match[3]) * 2**20)
         elif (match := _DISTANCES.match(line)) and self.columns:
@@ -203,9 +206,9 @@ class _Machine:
         elif last:
             self.flags.add("truncated")
         elif match := _CPUS.match(line):
-            cpus = tuple(map(int, match[2].split()))
-            self.cpus[int(match[1])] = cpus
-            self.figures[int(match[1]), None, "cpus"] = float(len(cpus))
+            self._list(int(match[1]), match[2].split())
+        elif listed is not None and _WRAPPED.fullmatch(line):
+            self._list(listed, re.findall(r"\d{1,18}", line), line)
         elif match := _COLUMNS.match(line):
             self.columns = tuple(map(int, match[1].split()))
         elif match := _STAT_HEAD.match(line):
@@ -222,6 +225,19 @@ class _Machine:
         elif not _TITLE.match(line):
             return
         self.seen = True
+
+    def _list(self, node: int, words: list[str], wrapped: str = "") -> None:
+        """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a number."""
+        cpus = (*(self.cpus.get(node, ()) if wrapped else ()), *map(int, words))
+        if not wrapped or (node in self.cpus and list(cpus) == sorted(set(cpus))):
+            self.cpus[node] = cpus
+            self.figures[node, None, "cpus"] = float(len(cpus))
+        else:
+            self.cpus.pop(node, None)
+            self.figures.pop((node, None, "cpus"), None)
+            self.unread.append(wrapped.strip())
+            self.flags.add("unread")
+        self.listed = node
 
     def _distances(self, node: int, distances: tuple[int, ...], *, cut: bool) -> None:
         # a cut "255" may read "25"; the last row's last figure is the node's own distance, which is 10

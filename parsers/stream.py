@@ -63,7 +63,9 @@ _HPCC_SINGLE = re.compile(
 )
 _HPCC_SUMMARY = re.compile(r"^\W*((?:Star|Single)STREAM)_(Copy|Scale|Add|Triad)=(\S+)(?:\s+[^\d\s].*)?\s*$")
 _HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*\(?\s*([kMGT]i?B)/s(?:ec)?\)?(.*)$", _I)
-_COLUMN = re.compile(r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+", _I)
+_COLUMN = re.compile(
+    r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+(?: (?!(?:Avg|Min|Max|RMS)\b)\S+)*", _I
+)
 _ROW = re.compile(r"^[\s>*|]*([A-Za-z][\w-]*)\s*(:?)\s+(\S.*?)\s*$")
 _RULE = re.compile(r"^\s*[-=_*]{5,}\s*$")
 _VALID = re.compile(r"^\W*Solution Validates", _I)
@@ -71,7 +73,10 @@ _INVALID = re.compile(r"^\W*Failed Validation on array (\w+)", _I)
 _ACTIVE = re.compile(r"^\W*Printing one line per active thread", _I)
 _FACTS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     ("bytes_per_element", re.compile(r"(?:This system uses|Assuming) +(\d{1,18}) bytes per", _I)),
-    ("array_size", re.compile(r"^\W*Array size *= *(\d{1,18})\b", _I)),
+    (
+        "array_size",
+        re.compile(r"^\W*(?:Total Aggregate )?Array size *= *(\d{1,3}(?:,\d{3})+\b|\d{1,18}\b(?!,\d))", _I),
+    ),
     ("offset", re.compile(r"\bOffset *= *(-?\d{1,18})\b", _I)),
     ("ntimes", re.compile(r"Each (?:kernel will be executed|test is run) +(\d{1,18}) +times", _I)),
     ("ntimes", re.compile(r"You are running each test +(\d{1,18}) +times", _I)),
@@ -124,7 +129,7 @@ _COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Function|Copy|Scale|Add|Triad)\b", re
 _RECOGNISE = re.compile(
     r"^\W*(?:STREAM\w* version \$ ?Revision"
     r"|pinsweep stream \d"
-    r"|Function\s+(?:Best\s+)?Rate\s*\(?\s*[kMGT]i?B/s"
+    r"|Function[\s|]+(?:Best\s+)?Rate\s*\(?\s*[kMGT]i?B/s"
     r"|Begin of (?:Star|Single)STREAM section|(?:Star|Single)STREAM_Copy=)",
     _I | re.MULTILINE,
 )
@@ -341,7 +346,7 @@ class _Reader:
         for name, pattern in _FACTS:
             if match := pattern.search(line):
                 run = self._run(new=name in _BEGINS)
-                run.facts[name] = int(match[1])
+                run.facts[name] = int(match[1].replace(",", ""))
                 found = True
         return found or bool(_RULE.match(line))
 

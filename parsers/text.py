@@ -37,6 +37,7 @@ _ROW_MARKS: Final = " \t>*\"'`“”"
 _NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
 
 
@@ -167,9 +168,11 @@ def row(line: str, count: int) -> tuple[list[str], str] | None:
 def like_row(line: str, count: int) -> bool:
     """Say whether a line that `row` does not read looks like one all the same: half of its numbers stand in front, with decimals.
 
-    Whole numbers alone (`12 13 14`) may be anybody's.
+    Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
     """
     words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()
+    if "***" in line and words[:1] and number(words[0]) is not None:
+        return True
     numbers = list(takewhile(lambda word: number(word) is not None, words))
     return len(numbers) >= max(2, (count + 1) // 2) and any(re.search(r"[.,]\d", word) for word in numbers)
 
@@ -177,7 +180,7 @@ def like_row(line: str, count: int) -> bool:
 def number(word: str) -> float | None:
     """Read one printed number; None if it is none. `inf`, `-nan`, `1.#INF` (Windows) are numbers that are not finite.
 
-    A decimal comma is read where it can be nothing else: `203,58` and `145200,4` are numbers, `1,234` is not
+    A comma is read where it can be nothing else: `203,58`, `145200,4` and `145,200.4` are numbers, `1,234` is not
     (it may be 1234). Python's own `1_000` and full-width digits are not either.
     """
     word = word.strip()
@@ -185,12 +188,17 @@ def number(word: str) -> float | None:
         return None
     if _NUMBER.fullmatch(word):
         return float(word)
-    if _DECIMAL_COMMA.fullmatch(word):
-        return float(word.replace(",", "."))
+    if "," in word and (_DECIMAL_COMMA.fullmatch(word) or _GROUPED.fullmatch(word)):
+        return float(with_point(word))
     if match := _NOT_FINITE.fullmatch(word):
         kind = "inf" if "inf" in match[0].lower() else "nan"
         return float(f"-{kind}" if word.startswith("-") else kind)
     return None
+
+
+def with_point(word: str) -> str:
+    """Return a printed number without commas: `203,58` is 203.58, `145,200.4` is 145200.4."""
+    return word.replace(",", "" if "." in word else ".")
 
 
 def _ends(text: str) -> str:
@@ -225,7 +233,7 @@ def scaled(word: str, factor: float) -> float | None:
     if value is None or value - value != 0:
         return value
     try:
-        return float(Decimal(word.strip().replace(",", ".")) * Decimal(factor))
+        return float(Decimal(with_point(word.strip())) * Decimal(factor))
     except InvalidOperation:  # an exponent that no Decimal can hold
         return value * factor
 
