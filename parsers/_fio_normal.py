@@ -60,6 +60,9 @@ _PAIR = re.compile(r"([\w]+)=\s*([^\s,<#*]+)")
 _MESSAGE = re.compile(
     r"^(?:fio|client|fio_file)\b ?(?:\[\d+\])?: \S|^.{0,200}\bterminating on (?:user )?signal"
 )
+_MAY_BEGIN = re.compile(
+    r"fio|\(g|group|Disk stats|client|terminating on"
+)  # what all of the above have in them
 _STATISTICS: Final = {"min": "min", "max": "max", "avg": "mean", "stdev": "sd"}
 _DEPTH: Final = {"IO depths": "iodepth_level", "submit": "iodepth_submit", "complete": "iodepth_complete"}
 _WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
@@ -145,9 +148,25 @@ class _Reader:
         self.closed = False
 
     def take(self, line: str) -> None:
-        line = _PROGRESS.sub("", _HOST.sub("", line)).rstrip()
-        if not line:
+        if "<" in line:
+            line = _HOST.sub("", line)
+        if "Jobs: " in line:
+            line = _PROGRESS.sub("", line)
+        line = line.rstrip()
+        if not line or (_MAY_BEGIN.search(line) and self._begins(line)):
             return
+        if self.job is None and not self.closed and (_NEW.match(line) or _OLD.match(line)):
+            self.job = Job(name="")  # an extract without the line that names the job
+            self.report.jobs.append(self.job)
+            self.ended, self.list = True, None
+            self._job_line(self.job, line)
+        elif self.job is not None and not _GROUP_NEW.match(line) and not _GROUP_OLD.match(line):
+            self._job_line(self.job, line)
+        else:
+            self._closing_line(line)
+
+    def _begins(self, line: str) -> bool:
+        """Take a line that begins a report, a job or what stands below the jobs, and fio's messages."""
         if match := _BANNER.match(line):
             self._next_report(match[1])
         elif match := _SERVER.match(line):  # one for each server, all before the first result
@@ -170,15 +189,9 @@ class _Reader:
             self.closed = True
         elif _MESSAGE.match(line):
             self.messages.append(line.strip())
-        elif self.job is None and not self.closed and (_NEW.match(line) or _OLD.match(line)):
-            self.job = Job(name="")  # an extract without the line that names the job
-            self.report.jobs.append(self.job)
-            self.ended, self.list = True, None
-            self._job_line(self.job, line)
-        elif self.job is not None and not _GROUP_NEW.match(line) and not _GROUP_OLD.match(line):
-            self._job_line(self.job, line)
         else:
-            self._closing_line(line)
+            return False
+        return True
 
     def _start_job(self, match: re.Match[str]) -> None:
         name, group = match["name"], int(match["group"])
@@ -204,6 +217,8 @@ class _Reader:
 
     def _job_line(self, job: Job, line: str) -> None:
         rows = job.rows
+        if "***" in line:
+            self.report.unread.append(line.strip())
         if match := _PERCENTILES.match(line):
             direction, metric = self._whose(match[1])
             self.list = (direction, metric, NS[match[2]]) if metric else None
@@ -241,10 +256,11 @@ class _Reader:
         elif match := _CPU.match(line):
             for key, value in self._whole(_PAIR.findall(line[match.end() :]), r"usr|sys|minf"):
                 metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
-                if (
-                    metric in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf")
-                    and (read := _plain(value)) is not None
-                ):
+                if metric not in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf"):
+                    continue
+                if (read := _plain(value)) is None:
+                    self.report.unread.append(line.strip())
+                else:
                     rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
         elif match := _DEPTHS.match(line):
             rows += [
@@ -322,7 +338,7 @@ class _Reader:
     def _statistics(self, job: Job, direction: str, metric: str, text: str, factor: float) -> None:
         pairs = dict(self._whole(_PAIR.findall(text), r"samples|avg|stdev" if "nan" in text else r"samples"))
         samples = _plain(pairs.get("samples", ""))
-        if "**" in text or any(_plain(value) is None for value in pairs.values()):
+        if any(_plain(value) is None for value in pairs.values()):
             self.report.unread.append(f"{metric}: {text}")
         for theirs, ours in _STATISTICS.items():
             value = _plain(pairs.get(theirs, ""))

@@ -74,6 +74,8 @@ _LOCAL_C2C = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}\s+(\d\S*)(?:\s+[^\d\s]
 _REMOTE_C2C = re.compile(
     rf"^\W*Remote Socket\s+{_TRANSFER}\s*\(data address homed in (writer|reader) socket", _I
 )
+_REMOTE_BEGUN = re.compile(rf"^\W*Remote Socket\s+{_TRANSFER}", _I)
+_LOCAL_BEGUN = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}", _I)
 _NOISE = re.compile(
     r"^[\W_]*$"  # rules and blanks
     r"|^\W*(?:(?:Numa|Memory|Reader|Writer) +)+(?:node|CPU)\W*$|^\W*Socket\W*$|^\W*Delay\b"
@@ -145,6 +147,9 @@ class Reader:
         self.cell: tuple[int, int] | None = None  # (from, to) that a verbose line announced
         self.factor = 1e6  # MB/sec, unless a unit line or a table head says otherwise
         self.said: str | None = None  # traffic, from "Using … traffic type"
+        self.wrapped = (
+            ""  # the beginning of a title of cache-to-cache latencies, which is longer than a mail's line
+        )
 
     # -- runs and sections
 
@@ -259,6 +264,9 @@ class Reader:
         return True
 
     def _title(self, line: str) -> bool:
+        joined, self.wrapped = f"{self.wrapped} {line.strip()}", ""
+        if _REMOTE_C2C.match(joined):
+            line = joined
         for pattern, section in _TITLES:
             if pattern.match(line):
                 run = self._begin(section)
@@ -284,6 +292,9 @@ class Reader:
                 self._begin("c2c_latency")
             self.transfer = f"remote {match[1]}->{match[2]} {match[3].upper()}, homed in {match[4].lower()}"
             self.columns = ()
+            return True
+        if _REMOTE_BEGUN.match(line):
+            self.wrapped, self.transfer, self.columns = line.strip(), None, ()
             return True
         return False
 
@@ -406,6 +417,8 @@ class Reader:
                 return True
         if not self.columns or not words or not is_index(words[0]):
             return False
+        if section == "c2c_latency" and self.transfer is None:
+            return False  # of which transfer?
         cells = words[1:]
         if len(cells) > len(self.columns) and not cells[len(self.columns)][:1].isdigit():
             cells = cells[: len(self.columns)]  # and a note behind them
@@ -460,7 +473,11 @@ class Reader:
         like_a_row = words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1
         figures = sum(number(word) is not None and "." in word for word in words)
         if self.section and (
-            like_a_row or figures > 1 or like_row(line, expected) or _LABELLED_TIGHT.match(line)
+            like_a_row
+            or figures > 1
+            or like_row(line, expected)
+            or _LABELLED_TIGHT.match(line)
+            or _LOCAL_BEGUN.match(line)
         ):
             if last:
                 run.flags.add("truncated")

@@ -306,7 +306,13 @@ class _Reader:
         elif line.startswith("#"):
             self._comment(line)
         elif self.open:
-            self._row(self.tables[-1], line, whole)
+            table = self.tables[-1]
+            if not table.rows and not table.cut and all(word in _COLUMNS for word in line.split()):
+                table.columns += tuple(line.split())  # a mail broke the head, and will break the rows
+            else:
+                if whole and texts.is_rest(line.split(), len(table.columns) - len(table.cut.split())):
+                    line, table.cut = f"{table.cut} {line}", ""
+                self._row(table, line, whole)
 
     def _comment(self, line: str) -> None:
         table = self.next

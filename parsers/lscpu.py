@@ -166,6 +166,7 @@ _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends inside a line or a JSON document; only what is complete is kept",
     "several_types": "several CPU types: what differs between them is in the table `fields` only",
     "localised": "the fields were translated back to English; run lscpu with LC_ALL=C",
+    "unread": "a cache size that could not be read",
     "size_of_what": "a cache size that does not say whether it is of one instance or of all: left out",
 }
 
@@ -259,6 +260,7 @@ class _Machine:
     def cache(self, name: str, value: str) -> None:
         size = _bytes(_INSTANCES.sub("", value).strip())
         if size is None:
+            self.flags |= {"unread"} if value not in ("", "-") else set()
             return
         if match := _INSTANCES.search(value):
             self.caches[name, "size_total"] = size
@@ -327,6 +329,8 @@ def _texts(body: str) -> list[_Machine]:
                 machine.cache_row(dict(zip([h.lower() for h in head], words, strict=True)))
             else:
                 machine.cpu_row(dict(zip(head, words, strict=True)))
+        elif mode == "caches" and re.match(r"L\d\w? ", line):
+            machine.flags.add("unread")
         elif found := _split_field(line, mode):
             name, value, localised = found
             if name in _BEGINS and any(n == name for _, n, _ in machine.fields):
@@ -340,7 +344,12 @@ def _texts(body: str) -> list[_Machine]:
                 machine.flags.add("truncated")  # "0-7" may have been "0-71"
             else:
                 machine.field(name, value)
-        elif mode == "list" and line[:8].isspace() and machine.fields and not last:
+        elif (
+            mode == "list"
+            and machine.fields
+            and not last
+            and (line[:8].isspace() or machine.fields[-1][1] == "Flags")
+        ):
             typed, name, value = machine.fields[-1]  # a terminal or a narrow pipe broke the line
             machine.fields[-1] = (typed, name, f"{value or ''}\n{line.strip()}")
         elif mode:

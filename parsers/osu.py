@@ -129,15 +129,25 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
     last = lines.pop()
     found: list[_Table] = []
     coming = _Table()
+    headed = False  # is the line above a table's head?
+    held = ""  # a head that a mail broke inside of a column's name
     for line, whole in [*((line, True) for line in lines), (last, False)]:
-        if match := _title(line):
+        if held and line:
+            line, held = (f"{held} {line}" if _columns(f"{held} {line}") else line), ""
+        rest = headed and not line.startswith("#") and _columns(f"# {line}")
+        headed = bool(rest) or (headed and not line)
+        if rest:
+            found[-1].columns += rest  # a mail broke the head, and will break the rows
+        elif match := _title(line):
             coming = _Table(benchmark=match["name"], version=match["version"])
         elif columns := _columns(line):
+            headed = True
             coming.columns = columns
             found.append(coming)
             coming = _Table(coming.benchmark, coming.version, coming.about)
         elif line.startswith("#"):
             _note(coming, line)
+            held = line if _NAME.match(line.removeprefix("#").strip()) else ""
         elif match := _INIT.match(line):
             coming.rows = [
                 (None, None, "init_time", statistic, float(value) * 1e6)
@@ -198,6 +208,9 @@ def _note(table: _Table, line: str) -> None:
 def _row(table: _Table, line: str, whole: bool) -> None:
     columns = table.columns
     words = line.split()
+    if whole and texts.is_rest(words, len(columns) - len(table.cut.split())):
+        line, table.cut = f"{table.cut} {line}", ""
+        words = line.split()
     unlike = len(words) > len(columns) or (texts.number(words[0]) is None and columns[0][0] != "operation")
     if unlike and (found := texts.row(line, len(columns))):
         words = found[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import textwrap
 from decimal import Decimal, InvalidOperation
-from itertools import takewhile
 from typing import Final
 
 from parsers._prefixes import has_prefix, hosts, without_prefixes
@@ -35,6 +34,7 @@ _TASK = re.compile(r"^ *\d{1,9}: ?", re.MULTILINE)
 _MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
 _ROW_MARKS: Final = " \t>*\"'`“”"
 _NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
+_DECIMALS = re.compile(r"\d[.,]\d|^[.,]\d")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
@@ -165,16 +165,28 @@ def row(line: str, count: int) -> tuple[list[str], str] | None:
     return words[:count], " ".join(note)
 
 
+def is_rest(words: list[str], missing: int) -> bool:
+    """Say whether these are the `missing` figures that a mail broke off the row above: no row begins with a figure with decimals, or is
+    a single figure."""
+    return (
+        len(words) == missing
+        and all(number(w) is not None for w in words)
+        and (missing == 1 or "." in words[0])
+    )
+
+
 def like_row(line: str, count: int) -> bool:
-    """Say whether a line that `row` does not read looks like one all the same: half of its numbers stand in front, with decimals.
+    """Say whether a line that `row` does not read looks like one all the same: a number in front, half of the others too, with decimals.
 
     Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
     """
-    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()
-    if "***" in line and words[:1] and number(words[0]) is not None:
-        return True
-    numbers = list(takewhile(lambda word: number(word) is not None, words))
-    return len(numbers) >= max(2, (count + 1) // 2) and any(re.search(r"[.,]\d", word) for word in numbers)
+    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()[:count]
+    if not words or number(words[0]) is None:
+        return False
+    figures = sum(word[0].isdigit() for word in words)  # "12.3?" too
+    return "***" in line or (
+        figures >= max(2, (count + 1) // 2) and any(_DECIMALS.search(word) for word in words)
+    )
 
 
 def number(word: str) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -177,3 +179,74 @@ def test_lscpu_in_german_and_sizes_with_a_decimal_comma() -> None:
 
     caches = "NAME ONE-SIZE ALL-SIZE WAYS TYPE        LEVEL  SETS PHY-LINE COHERENCY-SIZE\nL1d       32K     128K    8 Data            1    64        1             64\nL2       1,3M       5M   20 Unified         2  1024        1             64\n"
     assert values(parse(caches, "lscpu"), "size_each", cache="L2") == [1.3 * 2**20]
+
+
+# --- lines that a mail broke -------------------------------------------------------------------------------
+
+
+def broken(text: str, width: int) -> str:
+    """Break lines at blanks, as mails do."""
+    return "\n".join(part for line in text.split("\n") for part in (textwrap.wrap(line, width, drop_whitespace=False, break_long_words=False) or [""]))  # fmt: skip
+
+
+def test_rows_of_imb_that_a_mail_broke_are_joined() -> None:
+    head = "#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec"
+    rows = "".join(
+        f"{2**i:13} {1000:12} {1.01 * i:12.2f} {1.02 * i:12.2f} {1.015 * i:12.2f} {2**i / i:12.2f}\n"
+        for i in range(2, 9)
+    )
+    text = f"{IMB.partition('# Benchmarking')[0]}# Benchmarking Sendrecv\n# #processes = 2\n{head}\n{rows}\n# All processes entering MPI_Finalize\n"
+    assert broken(text, 72) != text
+
+    assert parse(broken(text, 72), "imb").measurements == parse(text, "imb").measurements
+
+
+@pytest.mark.parametrize(("name", "width"), [("allreduce_full", 60), ("ibcast", 72)])
+def test_rows_of_osu_that_a_mail_broke_are_joined(name: str, width: int) -> None:
+    text = (FIXTURES / f"osu/{name}.out").read_text()
+    assert broken(text, width) != text
+
+    assert parse(broken(text, width), "osu").measurements == parse(text, "osu").measurements
+
+
+C2C = (
+    "Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --c2c_latency\n\nMeasuring cache-to-cache transfer latency (in ns)...\n"
+    "Local Socket L2->L2 HIT  latency\t65.6\nLocal Socket L2->L2 HITM latency\t66.1\n"
+    + "".join(
+        f"Remote Socket L2->L2 HITM latency (data address homed in {side} socket)\n\t\t\tReader Numa Node\nWriter Numa Node     0\t     1\t\n"
+        f"            0\t     -\t {first}\t\n            1\t {second}\t     -\t\n"
+        for side, first, second in (("writer", 132.3, 131.9), ("reader", 133.4, 134.5))
+    )
+)
+
+
+def test_titles_of_mlc_that_a_mail_broke_still_name_their_tables() -> None:
+    assert parse(broken(C2C, 66), "mlc").measurements == parse(C2C, "mlc").measurements
+
+    lost = parse(C2C.replace("homed in reader socket", "…"), "mlc")
+    assert sorted(values(lost, "latency")) == [65.6, 66.1, 131.9, 132.3]
+    assert "unread" in flags(lost)
+
+
+def test_a_local_latency_of_mlc_that_cannot_be_read_is_unread() -> None:
+    assert "unread" in flags(parse(C2C.replace("65.6", "****"), "mlc"))
+
+
+@pytest.mark.parametrize("tool", ["imb", "osu"])
+def test_a_row_with_one_figure_that_cannot_be_read_is_unread(tool: str) -> None:
+    text = (FIXTURES / {"imb": "imb/multi0_np4.out", "osu": "osu/latency.out"}[tool]).read_text()
+    row = [line for line in text.split("\n") if re.match(r"\s*\d+\s+.*\.\d\d$", line)][3]
+    figure = re.findall(r"\d+\.\d\d", row)[0]
+
+    parsed = parse(text.replace(row, row.replace(figure, f"{figure[:-1]}?")), tool)
+
+    assert "unread" in flags(parsed)
+    assert row.split()[0] in next(flag.text for flag in parsed.flags if flag.id == "unread")
+
+
+def test_flags_of_lscpu_that_a_mail_broke_do_not_end_it() -> None:
+    text = (FIXTURES / "lscpu/list.out").read_text()
+    assert broken(text, 72) != text
+
+    assert parse(broken(text, 72), "lscpu").measurements == parse(text, "lscpu").measurements
+    assert "unread" in flags(parse(re.sub(r"(L2[^:]*: *)\S+", r"\1****", text), "lscpu"))
