@@ -105,12 +105,12 @@ def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
             continue
         for host, part in _by_host(source, wishes):
             try:
-                yield replace(_read(part, wishes), named=source.named, host=host)
+                yield replace(_read(part, wishes), named=part.named, host=host)
             except ParseError as error:
                 reason = (
-                    _said(error) if source.named else str(error)
+                    _said(error) if part.named else str(error)
                 )  # a hint for each of a hundred files helps nobody
-                yield Left(name=part.name, reason=reason, failed=source.named)
+                yield Left(name=part.name, reason=reason, failed=part.named)
             del part
         del source  # its bytes, before the next are read
 
@@ -122,7 +122,13 @@ def _by_host(source: Source, wishes: Wishes) -> list[tuple[str, Source]]:
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
         return [("", source)]
-    return [(host, replace(source, name=f"{source.name}, {host}", data=data)) for host, data in found.items()]
+    return [
+        (
+            host,
+            replace(source, name=f"{source.name}, {host}", data=data, named=source.named and host in known),
+        )
+        for host, data in found.items()  # a host without figures is said, and is no failure of the file
+    ]
 
 
 def _known(text: str) -> bool:
