@@ -240,8 +240,8 @@ class _Machine:
         self.listed = node
 
     def _distances(self, node: int, distances: tuple[int, ...], *, cut: bool) -> None:
-        # a cut "255" may read "25"; the last row's last figure is the node's own distance, which is 10
-        whole = not cut or (distances[-1] == 10 and self.columns[-1] == node)
+        # a cut "255" may read "25"; the last row's last figure is the node's own distance, which is 10, the least that there is
+        whole = min(distances) > 9 and (not cut or (distances[-1] == 10 and self.columns[-1] == node))
         if len(distances) != len(self.columns) or not whole:
             self.flags.add("truncated")
             return

@@ -173,6 +173,13 @@ def test_a_list_of_cpus_that_was_wrapped_is_whole_or_unread() -> None:
     assert "unread" in flags(parsed)
 
 
+def test_a_distance_that_was_cut_in_the_middle_is_left_out() -> None:
+    parsed = parse(NUMACTL.format("0 1").removesuffix("0 \n") + "\n", "numactl")  # 1 of 10: the least is 10
+
+    assert values(parsed, "distance") == []
+    assert "truncated" in flags(parsed)
+
+
 def test_lscpu_in_german_and_sizes_with_a_decimal_comma() -> None:
     german = "Architektur:                         x86_64\nCPU(s):                              16\nListe der Online-CPU(s):             0-15\nThread(s) pro Kern:                  2\nKern(e) pro Sockel:                  8\nSockel:                              1\n"
     assert parse(german, "lscpu").facts["cores_per_socket"] == 8
