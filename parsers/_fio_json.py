@@ -219,7 +219,7 @@ def _job(item: Mapping[str, Any], shared: Mapping[str, str]) -> Job:
     if item.get("latency_target"):
         target = item.get("latency_target_ns", item["latency_target"])
         job.notes.append(
-            ("latency_target", f"iodepth {item.get('latency_depth')} was found for a target of {target}")
+            ("latency_target", f"iodepth {item.get('latency_depth')} was found for a target of {target} ns")
         )
         job.other += _leaves(
             {k: v for k, v in item.items() if k.startswith("latency_") and k[8:] not in ("ns", "us", "ms")}

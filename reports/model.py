@@ -96,6 +96,7 @@ class AccessTime:
     name: str
     group: str  # what it is coloured by: "memory", "message passing", "storage"
     median: float  # over the repeats
+    run: Run  # one of its cell
     p999: float | None = None
     source: str = ""
     repeats: Spread | None = None  # of the median, over the repeats (ns)

@@ -180,6 +180,8 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
             title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips, stand_in=""),)
         )
     times = [t for c in chapters.values() for t in c.access_times]
+    names = common.names_apart([(t.name, t.run) for t in times])
+    times = [replace(t, name=name) for t, name in zip(times, names, strict=True)]
     if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = _overview.figure(times)

@@ -388,6 +388,21 @@ def shorten(text: str, most: int = 22) -> str:
     return f"{text[: most - 1 - end].rstrip(' ,')}…{text[len(text) - end :].lstrip(' ,')}"
 
 
+def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict[str, str]:
+    """Return name → its cut form; those that the cut would make alike are cut from where they part on."""
+    found = {name: cut(name) for name in names}
+    for alike in group_by(found.items(), lambda pair: pair[1]).values():
+        if len(alike) > 1:
+            same = itertools.takewhile(
+                lambda at: len(set(at)) == 1, zip(*(name for name, _ in alike), strict=False)
+            )
+            shared = "".join(letter for letter, *_ in same)
+            at = next((shared.rfind(end) + len(end) for end in (", ", " ") if end in shared), len(shared))
+            parts = cut_apart((name[at:] for name, _ in alike), cut)
+            found |= {name: f"…{parts[name[at:]]}" for name, _ in alike}
+    return found
+
+
 def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
     """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
     text, low, high = (scale.number(v, digits) for v in (value.median, value.low, value.high))

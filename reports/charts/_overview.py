@@ -43,11 +43,12 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
             right=round(sum(widths)) + 2,
             top=30,
         )
+        names = common.cut_apart((t.name for t in shown), lambda name: _fitting(name, frame.left - 14))
         ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
         data: dict[str, Rows] = {
             "rows": [
                 {
-                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": _fitting(t.name, frame.left - 14), "tip": _tip(t),
+                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": names[t.name], "tip": _tip(t),
                 }
                 for i, t in enumerate(shown)
             ],
@@ -105,7 +106,7 @@ def _dots(told: Sequence[str]) -> str:
     """Say what a dot is: the median over the repeats of what a run tells, a median of single accesses or their mean."""
     if told == ["median"]:
         return "median"
-    return "mean" if told == ["mean"] else "the median access; the mean where the tool tells no more"
+    return "mean" if told == ["mean"] else "the median access; the mean where no median is told"
 
 
 def _fitting(name: str, width: float) -> str:

@@ -212,8 +212,12 @@ def tail_panel(
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
-        f"{d.name}: median {fmt.quantity(d.at('p50'), 'ns')}, "
-        + (f"p99.9 {fmt.quantity(d.at('p99.9'), 'ns')}, " if d.at("p99.9") else "")
+        f"{d.name}: "
+        + "".join(
+            f"{word} {fmt.quantity(d.at(of), 'ns')}, "
+            for word, of in (("median", "p50"), ("p99.9", "p99.9"))
+            if d.at(of)
+        )
         + f"longest {fmt.quantity(d.largest, 'ns')}."
         for d in found
     )

@@ -181,10 +181,12 @@ def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
 
 def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
     found = []
-    for name, own in group_by(points, lambda p: p.line).items():
+    lines = group_by(points, lambda p: p.line)
+    cut = common.cut_apart(name or metric for name in lines)
+    for name, own in lines.items():
         pairs = [(p.x, p.value) for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
         if pairs:
-            found.append(common.curve(name or metric, pairs, label=common.shorten(name or metric)))
+            found.append(common.curve(name or metric, pairs, label=cut[name or metric]))
     return found
 
 
@@ -251,28 +253,27 @@ def _rows_panels(metrics: Metrics) -> list[Panel]:
 
 
 def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
-    cells = [
-        (
-            common.shorten(name or own[0].run.sweep_title or own[0].run.point.sweep, 26),
-            derive.spread([p.value for p in own]),
-        )
+    lines = {
+        name or own[0].run.sweep_title or own[0].run.point.sweep: derive.spread([p.value for p in own])
         for name, own in group_by(points, lambda p: p.line).items()
-    ]
-    shown = cells[:_MOST_ROWS]
+    }
+    cut = common.cut_apart(lines, lambda name: common.shorten(name, 26))
+    shown = [(cut[name], spread) for name, spread in lines.items()][:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
     x = scales.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
     y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
     left = round(max(labels.text_width(name) for name, _ in shown) + 14)
+    right = max(60, round(max(labels.text_width(fmt.quantity(s.median, unit)) for _, s in shown) + 12))
 
     def build(width: int) -> Spec:
         frame = Frame(
-            width=width, height=24 + 27 * len(shown) + 36, left=min(left, width // 2), right=60, top=14
+            width=width, height=24 + 27 * len(shown) + 36, left=min(left, width // 2), right=right, top=14
         )
         data: dict[str, Rows] = {
             "rows": [
                 {
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
-                    "high": s.high / scale.factor, "name": name, "text": scale.number(s.median),
+                    "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit),
                     "tip": f"{name} · {common.exact(s, unit)}",
                 }
                 for i, (name, s) in enumerate(shown)

@@ -29,6 +29,7 @@ from reports.numbers.fio import (
     in_flight,
     is_verify,
     job_count,
+    read_share,
     summaries,
     tells_options,
     utilisation,
@@ -129,9 +130,14 @@ def _depth(run: Run, direction: str = "") -> int | None:
 
 
 def _size(run: Run, direction: str) -> str:
-    """Return "4 KiB", "4 KiB and 64 KiB" of jobs that differ; "" where the text does not say."""
+    """Return "4 KiB", "4 KiB and 64 KiB" of jobs that differ; "" where the text does not say, or a job has blocks of many sizes."""
+    if any(given(run, name, direction=direction) - {None} for name in _MANY_SIZES):
+        return ""
     sizes = sorted(map(str, given(run, "bs", "4k", direction) - {None}), key=_bytes)
     return fmt.words(dict.fromkeys(map(block, sizes)))
+
+
+_MANY_SIZES = ("bssplit", "bsrange", "blocksize_range")
 
 
 def _bytes(size: str) -> int:
@@ -145,38 +151,41 @@ def _kind(run: Run, direction: str) -> str:
     """Return what was asked for: "randread"; "reads" of a text that does not say."""
     told = (given(run, "rw", direction=direction) | given(run, "readwrite", direction=direction)) - {None}
     if not told:
-        return "read" if tells_options(run) else f"{direction}s"
+        return "read" if tells_options(run) else _ios(direction)
     return fmt.words(sorted(map(str, told)))
 
 
 def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
     """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
     name, short = kind, _SHORT.get(kind, kind)
-    if is_verify(run, direction):
+    if direction == "mixed":  # its parts put together
+        name += _share(run) if kind in _MIXES else ""
+    elif is_verify(run, direction):
         name, short = f"{kind}, verify reads", "verify"
     elif kind in _MIXES:
-        name, short = f"{kind}{_share(run)}, {direction}s", f"{short} {direction[0]}"
+        name, short = f"{kind}{_share(run)}, {_ios(direction)}", f"{short} {direction[0]}"
     elif direction not in kind:  # jobs of several kinds
-        name = f"{kind}, {direction}s"
+        name = f"{kind}, {_ios(direction)}"
     return (f"{name} (clat)", f"{short} clat") if which == "clat" else (name, short)
 
 
+def _ios(direction: str) -> str:
+    return "I/Os" if direction == "mixed" else f"{direction}s"
+
+
 def _share(run: Run) -> str:
-    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ. fio's own half is said of what
-    pinsweep ran: the options that a captured text prints may be those of one of its jobs."""
-    reads, writes = ({whole(v) for v in given(run, name) - {None}} for name in ("rwmixread", "rwmixwrite"))
-    if not reads and not writes and not run.captured:
-        return " 50:50"
-    shares = reads | {100 - share for share in writes if share is not None}
-    share = shares.pop() if len(shares) == 1 else None
+    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ."""
+    share = read_share(run)
     return "" if share is None else f" {share}:{100 - share}"
+
+
+_WITHIN = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
 
 
 def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
     has a panel of its own."""
-    kinds = ("rw", "readwrite", "rwmixread", "rwmixwrite")
-    within = ("iodepth", *kinds) if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
+    within = _WITHIN if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
     return common.facet_names(runs, within=within)
 
 
@@ -222,8 +231,10 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     ranked = found.sort_values(_RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
-    missing = group_by(lost, lambda r: common.facet(r, names))
-    depths = sorted({*map(int, found["iodepth"]), *(d for r in lost if (d := _depth(r)))})
+    missing = group_by(_beside(runs, lost), lambda r: common.facet(r, names))
+    depths = sorted(
+        {*map(int, found["iodepth"]), *(d for own in missing.values() for r in own if (d := _depth(r)))}
+    )
     panels = {of: own for (of,), own in groups(found, ["panel"])}
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
@@ -289,7 +300,7 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         )
     if any(line.dashed for line in every):
         marks.append("Dashed: a mix, split into its reads and writes.")
-    if lost:
+    if missing:
         marks.append("Cross on the axis: a cell that failed.")
     if len({p.wide["encoding"]["y"]["title"] for p in rows["iops"]}) > 1:
         marks.append("The IOPS axes differ.")
@@ -300,6 +311,13 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
+
+
+def _beside(runs: Sequence[Run], lost: Sequence[Run]) -> list[Run]:
+    """Return those of the lost cells that another depth or kind of access tells from what is drawn, and nothing else."""
+    names = common.facet_names([*runs, *lost], within=_WITHIN)
+    drawn = {common.facet(run, names) for run in runs}
+    return [run for run in lost if common.facet(run, names) in drawn]
 
 
 def _is_mix(series: str) -> bool:
@@ -647,6 +665,10 @@ def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
     return None if pd.isna(value) else int(value)
 
 
+_SAID = ("bs", "numjobs", "host", *_WITHIN)
+"""Options that a key number has in words of its own; hosts are those of all key numbers of a page."""
+
+
 def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     found = found[~found["verify"]]
     if not len(found):
@@ -656,11 +678,12 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
     _, same = max(groups(own, by), key=lambda g: g[1]["iops"].median())
     best = same.iloc[0]
-    name = " ".join(filter(None, ("Storage,", best["size"], f"{best['direction']}s")))
+    name = " ".join(filter(None, ("Storage,", best["size"], _ios(best["direction"]))))
     depth, jobs = _known(best["iodepth"]), _known(best["processes"])
     context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
-    context += [f"source {of['source']}"] if (of := dict(best["panel"])).get("source") else []
+    apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
+    context += [title] if (title := common.facet_title(apart, option_value)) else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
     return [
@@ -678,16 +701,14 @@ def _access_times(found: pd.DataFrame) -> list[AccessTime]:
         if common.pooled(found["run"])
         else ["file", "point_id", "direction", "which"]
     )
-    cells = [same for _, same in groups(alone.sort_values(_RANKED, kind="stable"), by)]
-    names = common.names_apart([(_access(same), same["run"].iloc[0]) for same in cells])
     times = []
-    for name, same in zip(names, cells, strict=True):
+    for _, same in groups(alone.sort_values(_RANKED, kind="stable"), by):
         statistic = "p50" if same["p50"].notna().all() else "mean"
         if same[statistic].notna().all():
             of = derive.spread(list(same[statistic]))
             times.append(
                 AccessTime(
-                    name=name, group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
+                    name=_access(same), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
                     statistic="median" if statistic == "p50" else "mean",
                 )
             )  # fmt: skip

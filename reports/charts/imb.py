@@ -508,7 +508,7 @@ def _access_times(panels: Panels) -> list[AccessTime]:
     return [
         AccessTime(
             name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
-            source=program_name(line.cell[0]), repeats=line.latency[1],
+            run=line.cell[0], source=program_name(line.cell[0]), repeats=line.latency[1],
         )
         for name, line in _named(panels)
         if line.latency and line.latency[0] == "0 B"

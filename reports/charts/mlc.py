@@ -566,7 +566,7 @@ def option_value(name: str, value: Any) -> str:  # noqa: ANN401
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
         name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory",
-        median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None,
+        run=idle.runs[0], median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None,
     )  # fmt: skip
 
 

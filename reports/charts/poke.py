@@ -270,7 +270,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             name = _begun(d.name.replace("empty access", "timer alone"))
             out.append(
                 AccessTime(
-                    name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
+                    run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
                     statistic="median", bound=d.target != "null" and _is_coarse(d, median.median),
                 )
             )  # fmt: skip

@@ -442,12 +442,11 @@ def mixed_load(results: Results) -> Iterator[Fault]:
             continue
         share = reads / (reads + writes)
         cut = sum(most - fewest for fewest, most in map(_iops_range, _all(run))) / (reads + writes)
-        given, other = (whole(run.options.get(name)) for name in ("rwmixread", "rwmixwrite"))
-        wanted = (given if given is not None else 100 - other if other is not None else 50) / 100
+        asked_for = fio.read_share(run)
+        wanted = 0.5 if asked_for is None else asked_for / 100
         n = sum(job.ios or 0 for job in _all(run) if job.direction in ("read", "write"))
         chance = 4 * math.sqrt(wanted * (1 - wanted) / n) if n else 0.0
-        told = fio.tells_options(run) or given is not None or other is not None
-        if told and abs(share - wanted) > max(0.01, chance) + cut:
+        if asked_for is not None and abs(share - wanted) > max(0.01, chance) + cut:
             text = f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(wanted)}"
             yield Fault(level="warn", run=run, text=text)
         slow, quick = (of[d].mean for d in ("read", "write"))

@@ -257,6 +257,16 @@ def given(run: Run, name: str, default: Any = None, direction: str = "") -> set[
     return {options(run, job).get(name, otherwise) for job in own}
 
 
+def read_share(run: Run) -> int | None:
+    """Return how many reads in a hundred a mix was to have; None where the text does not say or the jobs differ. fio's own half is said
+    of what pinsweep ran: the options that a captured text prints may be those of one of its jobs."""
+    reads, writes = ({whole(v) for v in given(run, name) - {None}} for name in ("rwmixread", "rwmixwrite"))
+    if not reads and not writes and not run.captured:
+        return 50
+    shares = reads | {None if share is None else 100 - share for share in writes}
+    return shares.pop() if len(shares) == 1 else None
+
+
 def is_verify(run: Run, direction: str) -> bool:
     """Are these the reads with which a job that only writes verifies what it wrote?"""
     own = directions(run).get(direction, ())
@@ -278,10 +288,18 @@ def engine(run: Run, job: Job) -> str:
 
 
 def processes(run: Run, job: Job) -> int | None:
-    """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known."""
+    """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known.
+
+    fio's own 1 is not taken of a captured document whose group_reporting has put together what ran longer than one process can.
+    """
     alike = {(j.document, j.job) for j in jobs(run) if j.name == job.name}
-    numjobs = options(run, job).get("numjobs", 1 if tells_options(run) else None)
+    joined = run.captured and "group_reporting" in job.options and not _ran_alone(job)
+    numjobs = options(run, job).get("numjobs", 1 if tells_options(run) and not joined else None)
     return job.processes or (whole(numjobs) if len(alike) == 1 else 1)
+
+
+def _ran_alone(job: Job) -> bool:
+    return bool(job.job_runtime and job.runtime) and (job.job_runtime or 0.0) < 1.3 * (job.runtime or 0.0)
 
 
 def job_count(run: Run) -> int | None:

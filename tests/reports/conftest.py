@@ -564,7 +564,7 @@ def full(path: Path, *, host: str = "node07", repeats: int = 2) -> Path:
     maker.add(
         "storage",
         "fio",
-        {"rw": "randread", "bs": "4k", "iodepth": 256},
+        {"rw": "randread", "bs": "4k", "iodepth": 256, "ioengine": "libaio", "direct": True, "rwmixread": 70},
         "",
         axes=("bs", "rw", "iodepth"),
         status="timeout",

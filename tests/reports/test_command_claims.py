@@ -103,3 +103,20 @@ def test_what_a_user_names_is_drawn_whatever_its_direction(make: Any, tmp_path: 
         ("count", "3.000", "", "1"),
         ("count", "5.000", "", "1"),
     ]
+
+
+def test_a_number_beside_its_bar_has_a_unit_that_fits_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for alg, rate in (("slow", 2.26), ("quick", 9100)):
+        maker.add(
+            "demo",
+            "command",
+            {"command": "demo", "metrics": metrics, "alg": alg},
+            f"rate {rate}\n",
+            axes=("alg",),
+        )
+
+    (panel,) = figure(maker.write(), "command").panels
+
+    assert {row["text"] for row in panel.wide["datasets"]["rows"]} == {"2.26 MB/s", "9.10 GB/s"}

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
+from reports import audit, frames, page, terminal
 from reports import format as fmt
-from reports import frames, page, terminal
 from reports.charts import _common as common
 from reports.lab import columns
 from reports.model import Figure, Table
@@ -478,3 +478,133 @@ def test_a_quantile_that_some_repeats_have_stands_in_no_row(make: Any, tmp_path:
     assert column(table, "99 %") != [fmt.NOTHING]
     assert "p99.9" not in terminal.show_result(path)
     assert "ten samples of each run lie beyond it" in table.caption
+
+
+def test_a_key_number_names_the_place_and_the_axes_of_its_cell(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for place, direct, iops in (("local", 1, 1e4), ("remote", 1, 2e4), ("remote", 0, 1e3)):
+        text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
+        options = {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}
+        maker.add("s", "fio", options, text, axes=("direct",), place=place, relation=place)
+
+    (key,) = page.build(frames.load([maker.write()])).key_numbers
+
+    assert key.context == "randread, iodepth 1, remote, direct 1, mean latency 90.0 µs"
+
+
+def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randrw", iodepth=1))
+    (job,) = document["jobs"]
+    job["mixed"] = job.pop("read")
+    del job["write"], job["trim"]
+    options = {"rw": "randrw", "bs": "4k", "iodepth": 1, "unified_rw_reporting": 1}
+    path = make.Maker(tmp_path / "f.db").add("s", "fio", options, json.dumps(document)).write()
+
+    built = page.build(frames.load([path]))
+
+    (figure,) = figures(path, "fio")
+    assert figure.numbers[0].rows[0][0] == "randrw 50:50"
+    assert "Dashed" not in figure.sub
+    assert [key.name for key in built.key_numbers] == ["Storage, 4 KiB I/Os"]
+
+
+def test_names_that_a_cut_makes_alike_are_told_apart() -> None:
+    names = [
+        f"randread of a long name, {middle}, with 4 KiB blocks at iodepth 1"
+        for middle in ("cpu 0", "cpu 1", "cpu 12")
+    ]
+
+    cut = common.cut_apart([*names, "short"])
+
+    assert len(set(cut.values())) == 4
+    assert [cut[name].removeprefix("…").partition(",")[0] for name in names] == ["cpu 0", "cpu 1", "cpu 12"]
+    assert cut["short"] == "short"
+
+
+def test_a_mix_that_nobody_asked_for_is_not_missed(make: Any, tmp_path: Path) -> None:
+    """A captured document need not print the options of all of its jobs."""
+    text = make.fio_text({"read": (9000.0, 90.0), "write": (1000.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
+    (tmp_path / "mix.json").write_text(text)
+    results = frames.load([taken(tmp_path / "mix.json", tmp_path)])
+    told = json.loads(text)
+    told["jobs"][0]["job options"]["rwmixread"] = "70"
+    (tmp_path / "told.json").write_text(json.dumps(told))
+
+    assert not [f for f in audit.audit(results) if f.id == "F8"]
+    asked = frames.load([taken(tmp_path / "told.json", tmp_path)])
+    assert [f.title for f in audit.audit(asked) if f.id == "F8"]
+
+
+def test_jobs_that_a_document_put_together_are_not_one(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (9000.0, 90.0)}, bs="4k", rw="read", iodepth=1))
+    (job,) = document["jobs"]
+    del job["job options"]["numjobs"]
+    for name, runtime, said in (("three", 3 * job["read"]["runtime"], "number of jobs not said"), ("one", job["read"]["runtime"], "1 job")):  # fmt: skip
+        job["job options"]["group_reporting"] = ""
+        job["job_runtime"] = runtime
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.json").write_text(json.dumps(document))
+
+        figure, *_ = figures(taken(tmp_path / name / "a.json", tmp_path / name), "fio")
+
+        assert said in figure.sub
+
+
+def test_the_same_access_in_two_sweeps_is_two_rows_with_names(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for sweep, direct, iops in (("device", 1, 1e4), ("cache", 0, 1e5)):
+        text = make.fio_text({"read": (iops, 1e6 / iops)}, bs="4k", rw="randread", iodepth=1)
+        maker.add(sweep, "fio", {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text)
+
+    built = page.build(frames.load([maker.write()]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert column(overview.numbers[0], "Access") == [
+        "4 KiB read, iodepth 1, direct 0",
+        "4 KiB read, iodepth 1, direct 1",
+    ]
+
+
+def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> None:
+    """Of `bssplit: 4k/50:64k/50` a key number said "4 KiB reads"."""
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    options = {"rw": "randread", "bssplit": "4k/50:64k/50", "iodepth": 1}
+    cells = [(options, text.replace('"bs": "4k"', '"bssplit": "4k/50:64k/50"'))]
+
+    built = page.build(frames.load([fio(make, tmp_path / "f.db", cells)]))
+
+    assert [key.name for key in built.key_numbers] == ["Storage, reads"]
+    assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
+
+
+def test_a_cross_is_of_the_panel_that_it_stands_in(make: Any, tmp_path: Path) -> None:
+    """An engine that failed everywhere is no depth at which the other one failed."""
+    maker = make.Maker(tmp_path / "f.db")
+    for engine, status, depths in (("libaio", "ok", (1, 4, 16)), ("rados", "failed", (1, 4)), ("libaio", "failed", (64,))):  # fmt: skip
+        for depth in depths:
+            options = {"rw": "randread", "bs": "4k", "ioengine": engine, "iodepth": depth}
+            text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+            maker.add(
+                "s",
+                "fio",
+                options,
+                text if status == "ok" else "",
+                axes=("ioengine", "iodepth"),
+                status=status,
+            )
+
+    figure = figures(maker.write(), "fio")[0]
+
+    assert {row["x"] for panel in figure.panels for row in panel.wide["datasets"].get("crosses", ())} == {64}
+
+
+def test_a_tail_without_a_median_is_described_without_one(make: Any, tmp_path: Path) -> None:
+    path = (
+        make.Maker(tmp_path / "p.db")
+        .add("s", "poke", {"target": "memory"}, make.poke_text(make.sample(12)))
+        .write()
+    )
+
+    (figure,) = figures(path, "poke")
+
+    assert "median" not in figure.panels[0].description
