@@ -194,5 +194,5 @@ def overview(times: Sequence[tuple[str, float]]) -> str:
     """Say "One access: 57.0 ns to 186 µs": the fastest and the slowest row; of fewer than two, the subject alone."""
     if len(times) < 2:
         return "Time for one access"
-    low, high = min(v for _, v in times), max(v for _, v in times)
-    return f"One access: {fmt.quantity(low, 'ns')} to {fmt.quantity(high, 'ns')}"
+    low, high = (fmt.quantity(end, "ns") for end in (min(v for _, v in times), max(v for _, v in times)))
+    return f"One access: {low} to {high}" if low != high else f"One access: {low}"

@@ -29,6 +29,7 @@ from reports.numbers.fio import (
     in_flight,
     is_verify,
     job_count,
+    joined,
     read_share,
     summaries,
     tells_options,
@@ -46,7 +47,7 @@ METHODS = (
     "fio: IOPS are those of the whole run. Latency is submission plus completion, as pinsweep asks fio for; of text that tells "
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
-    "bins there are none. In flight ÷ asked is IOPS × latency ÷ (iodepth × jobs), by Little’s law: 0.99 to 1 where the queue was "
+    "bins there are none. In flight ÷ asked is IOPS × latency ÷ (iodepth × jobs), by Little’s law: near 1 where the queue was "
     "kept full. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
     "logarithm of the latency. CPU per I/O is user and system time of fio’s processes ÷ all their I/Os, so the two parts of a mix "
     "share one figure."
@@ -125,16 +126,28 @@ def _utilisations(runs: Sequence[Run]) -> dict[Run, float | None]:
 
 def _depth(run: Run, direction: str = "") -> int | None:
     """Return the iodepth of the jobs of a direction; None where they differ, or the text does not say."""
+    if joined(run):
+        return None
     depths = given(run, "iodepth", 1, direction) or {run.options.get("iodepth", 1)}
     return whole(depths.pop()) if len(depths) == 1 else None
 
 
 def _size(run: Run, direction: str) -> str:
     """Return "4 KiB", "4 KiB and 64 KiB" of jobs that differ; "" where the text does not say, or a job has blocks of many sizes."""
-    if any(given(run, name, direction=direction) - {None} for name in _MANY_SIZES):
-        return ""
-    sizes = sorted(map(str, given(run, "bs", "4k", direction) - {None}), key=_bytes)
+    told = {_of(direction, str(size)) for size in given(run, "bs", "4k", direction) - {None}}
+    many = any(given(run, name, direction=direction) - {None} for name in _MANY_SIZES)
+    sizes = [] if many or joined(run) or not all(map(_bytes, told)) else sorted(told, key=_bytes)
     return fmt.words(dict.fromkeys(map(block, sizes)))
+
+
+def _of(direction: str, sizes: str) -> str:
+    """Return which of fio's `4k,64k` is that of a direction: those of reads, writes and trims, the last for the rest."""
+    each = sizes.split(",")
+    return (
+        each[min(("read", "write", "trim").index(direction), len(each) - 1)]
+        if direction != "mixed"
+        else sizes
+    )
 
 
 _MANY_SIZES = ("bssplit", "bsrange", "blocksize_range")
@@ -143,12 +156,14 @@ _MANY_SIZES = ("bssplit", "bsrange", "blocksize_range")
 def _bytes(size: str) -> int:
     try:
         return size_bytes(size)
-    except ValueError:  # "4k,64k": of reads and writes
+    except ValueError:  # "4k,64k": of reads and writes; "4k-64k"
         return 0
 
 
 def _kind(run: Run, direction: str) -> str:
     """Return what was asked for: "randread"; "reads" of a text that does not say."""
+    if joined(run):
+        return _ios(direction)
     told = (given(run, "rw", direction=direction) | given(run, "readwrite", direction=direction)) - {None}
     if not told:
         return "read" if tells_options(run) else _ios(direction)
@@ -157,15 +172,11 @@ def _kind(run: Run, direction: str) -> str:
 
 def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
     """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
-    name, short = kind, _SHORT.get(kind, kind)
-    if direction == "mixed":  # its parts put together
-        name += _share(run) if kind in _MIXES else ""
-    elif is_verify(run, direction):
+    name, short = f"{kind}{_share(run) if kind in _MIXES else ''}", _SHORT.get(kind, kind)
+    if is_verify(run, direction):
         name, short = f"{kind}, verify reads", "verify"
-    elif kind in _MIXES:
-        name, short = f"{kind}{_share(run)}, {_ios(direction)}", f"{short} {direction[0]}"
-    elif direction not in kind:  # jobs of several kinds
-        name = f"{kind}, {_ios(direction)}"
+    elif direction != "mixed" and kind not in (direction, f"rand{direction}", _ios(direction)):
+        name, short = f"{name}, {_ios(direction)}", f"{short} {direction[0]}"
     return (f"{name} (clat)", f"{short} clat") if which == "clat" else (name, short)
 
 
@@ -298,8 +309,8 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         marks.append(
             f"{_begun(latency)} over IOPS: one point per iodepth; a curve that goes straight up only waits."
         )
-    if any(line.dashed for line in every):
-        marks.append("Dashed: a mix, split into its reads and writes.")
+    if mixed := [line.name.removesuffix(" (clat)").rpartition(", ")[2] for line in every if line.dashed]:
+        marks.append(f"Dashed: a mix, split into its {fmt.words(dict.fromkeys(mixed))}.")
     if missing:
         marks.append("Cross on the axis: a cell that failed.")
     if len({p.wide["encoding"]["y"]["title"] for p in rows["iops"]}) > 1:
@@ -336,12 +347,17 @@ def _begun(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
+"""Engines without a file behind them."""
+
+
 def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Say what ran: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size."""
     engines = {str(value) for run in runs for value in given(run, "ioengine") - {None}}
     direct = {str(value) for run in runs for value in given(run, "direct", 0)}
     ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False"}}
-    cache = [way for way, values in ways.items() if direct and direct <= values]
+    stored = not engines & _NO_STORAGE
+    cache = [way for way, values in ways.items() if stored and direct and direct <= values]
     jobs = found["processes"]
     low, high = jobs.min(), jobs.max()
     many = (
@@ -679,7 +695,7 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     _, same = max(groups(own, by), key=lambda g: g[1]["iops"].median())
     best = same.iloc[0]
     name = " ".join(filter(None, ("Storage,", best["size"], _ios(best["direction"]))))
-    depth, jobs = _known(best["iodepth"]), _known(best["processes"])
+    depth, jobs = _known(best["iodepth"]), job_count(best["run"], best["direction"])
     context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
@@ -695,7 +711,9 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
 
 def _access_times(found: pd.DataFrame) -> list[AccessTime]:
     """The median time of one I/O with nothing else in flight; the mean, by that name, where no median is told. A row per cell."""
-    alone = found[(found["asked"] == 1) & ~found["kind"].isin(_MIXES) & ~found["verify"]]
+    alone = found[
+        (found["asked"] == 1) & ~found["series"].map(_is_mix) & ~found["kind"].isin(_MIXES) & ~found["verify"]
+    ]
     by = (
         ["point_id", "direction", "which"]
         if common.pooled(found["run"])
@@ -719,5 +737,5 @@ def _access(same: pd.DataFrame) -> str:
     """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth."""
     one = same.iloc[0]
     words = (one["size"], _SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
-    depth = "iodepth 1" if one["iodepth"] == 1 else "one in flight"
+    depth = "iodepth 1" if _known(one["iodepth"]) == 1 else "one in flight"
     return f"{' '.join(word for word in words if word)}, {depth}"

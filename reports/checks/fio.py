@@ -94,23 +94,6 @@ def _in_flight(own: Sequence[Job]) -> tuple[float, float] | None:
     return sum(least for least, _ in parts), sum(most for _, most in parts)
 
 
-_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
-
-
-def _sections_untold(run: Run) -> bool:
-    """Has group_reporting put several sections of a job file into an entry? fio prints the options of one of them; but its
-    job_runtime is the sum over all processes, and a text has a line at its head for each section."""
-    entries = group_by(_all(run), lambda job: (job.document, job.job))
-    if len(set(_HEAD.findall(run.stdout))) > len(entries):
-        return True
-    for own in entries.values():
-        told, runtimes = fio.processes(run, own[0]) or 1, [job.runtime or 0.0 for job in own]
-        lasted = sum(runtimes) if _phases(run) else max(runtimes)
-        if own[0].processes is None and (own[0].job_runtime or 0.0) > (told + 0.3) * lasted:
-            return True
-    return False
-
-
 @check("F1", "error", "warn")
 def little(results: Results) -> Iterator[Fault]:
     """more or fewer I/Os in flight than were asked for
@@ -134,7 +117,7 @@ def little(results: Results) -> Iterator[Fault]:
         flight = _in_flight(own)
         if wanted is None or flight is None or any((_time(job) or 0) < 2000 for job in own):
             continue
-        if _sections_untold(run):
+        if fio.joined(run):
             continue
         (least, most), iops = flight, sum(job.iops or 0.0 for job in own)
         text = (
@@ -230,7 +213,7 @@ def block_size(results: Results) -> Iterator[Fault]:
         else:
             key = machine, run.point.sweep, str(run.options.get("rw"))
             peaks.setdefault(key, []).append(_iops(run) * size)
-        for direction, own in fio.directions(run).items():
+        for direction, own in () if fio.joined(run) else fio.directions(run).items():
             for job in own:
                 stated = in_bytes(fio.options(run, job).get("bs", "?"))
                 if stated is None or not job.bandwidth or not job.iops:
@@ -412,7 +395,7 @@ def _took(run: Run, job: Job) -> float | None:
     """Return the time of one buffered I/O, ns: what a process has for each, where it has one in flight; else the latency."""
     processes, alone = fio.processes(run, job), fio.engine(run, job) in (*fio.SYNC, "libaio")
     latency = _time(job)
-    alone = alone and not _sections_untold(run)
+    alone = alone and not fio.joined(run)
     each = processes / job.iops * 1e9 if alone and processes and job.iops else None
     return min((t for t in (latency, each) if t is not None), default=None)
 
@@ -438,7 +421,7 @@ def mixed_load(results: Results) -> Iterator[Fault]:
         of = {one.direction: one for one in fio.summaries(run)}
         reads, writes = ((of[d].iops or 0.0) if d in of else 0.0 for d in ("read", "write"))
         rw = str(run.options.get("rw") or run.options.get("readwrite"))
-        if rw not in _MIXES or not reads or not writes or _sections_untold(run) or _phases(run):
+        if rw not in _MIXES or not reads or not writes or fio.joined(run) or _phases(run):
             continue
         share = reads / (reads + writes)
         cut = sum(most - fewest for fewest, most in map(_iops_range, _all(run))) / (reads + writes)
@@ -484,13 +467,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
                 break
             share = _at_depth(run, depth)
             few = job.ios is not None and job.ios < 4 * depth * (fio.processes(run, job) or 1)
-            if (
-                share is not None
-                and share < 0.5
-                and not few
-                and not _limited(run)
-                and not _sections_untold(run)
-            ):
+            if share is not None and share < 0.5 and not few and not _limited(run) and not fio.joined(run):
                 yield Fault(
                     level="error", run=run, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
                 )  # fmt: skip

@@ -11,6 +11,7 @@ of the run; by IOPS, a job that ended early would count as if it had gone on. Qu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -244,7 +245,34 @@ def options(run: Run, job: Job) -> dict[str, Any]:
 def tells_options(run: Run) -> bool:
     """Does the run tell all its options, so that one that is missing has fio's own value?"""
     form = str(run.parsed.facts.get("format", "")) if run.parsed else ""
-    return not run.captured or (form.startswith("json") and any(job.options for job in jobs(run)))
+    told = form.startswith("json") and any(job.options for job in jobs(run))
+    return not run.captured or (told and not joined(run))
+
+
+_HEAD = re.compile(r"^(\S[^:\n]*): \(g=(\d+)\): rw=", re.MULTILINE)
+
+
+def joined(run: Run) -> bool:
+    """Has group_reporting put several sections of a job file into an entry of a captured text? fio prints the options of one of them;
+    but its job_runtime is the sum over all processes, and a text has a line at its head for each section."""
+    if not run.captured:
+        return False
+    entries: dict[tuple[object, ...], list[Job]] = {}
+    for own in directions(run).values():
+        for job in own:
+            entries.setdefault((job.document, job.job), []).append(job)
+    group = run.record.capture.reading.get("group") if run.record.capture else None
+    heads = {(name, g) for name, g in _HEAD.findall(run.stdout) if group is None or g == str(group)}
+    if len(heads) > len(entries) and run.stdout.count("\nStarting ") < 2:  # a text of one run of fio
+        return True
+    for same in entries.values():
+        job, lasted = same[0], max(job.runtime or 0.0 for job in same)
+        if "verify" in options(run, job):  # the reads came after the writes
+            lasted = sum(job.runtime or 0.0 for job in same)
+        alone = whole(options(run, job).get("numjobs")) or 1
+        if job.processes is None and (job.job_runtime or 0.0) > (alone + 0.3) * lasted:
+            return True
+    return False
 
 
 def given(run: Run, name: str, default: Any = None, direction: str = "") -> set[Any]:  # noqa: ANN401
@@ -270,7 +298,8 @@ def read_share(run: Run) -> int | None:
 def is_verify(run: Run, direction: str) -> bool:
     """Are these the reads with which a job that only writes verifies what it wrote?"""
     own = directions(run).get(direction, ())
-    return direction == "read" and bool(own) and all(_only_writes(options(run, job)) for job in own)
+    only_writes = bool(own) and all(_only_writes(options(run, job)) for job in own)
+    return direction == "read" and only_writes and not joined(run)
 
 
 def _only_writes(told: Mapping[str, Any]) -> bool:
@@ -288,23 +317,15 @@ def engine(run: Run, job: Job) -> str:
 
 
 def processes(run: Run, job: Job) -> int | None:
-    """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known.
-
-    fio's own 1 is not taken of a captured document whose group_reporting has put together what ran longer than one process can.
-    """
+    """Return the processes behind an entry: as printed, else numjobs of an entry that is alone in its name. None: not known."""
     alike = {(j.document, j.job) for j in jobs(run) if j.name == job.name}
-    joined = run.captured and "group_reporting" in job.options and not _ran_alone(job)
-    numjobs = options(run, job).get("numjobs", 1 if tells_options(run) and not joined else None)
+    numjobs = None if joined(run) else options(run, job).get("numjobs", 1 if tells_options(run) else None)
     return job.processes or (whole(numjobs) if len(alike) == 1 else 1)
 
 
-def _ran_alone(job: Job) -> bool:
-    return bool(job.job_runtime and job.runtime) and (job.job_runtime or 0.0) < 1.3 * (job.runtime or 0.0)
-
-
-def job_count(run: Run) -> int | None:
-    """Return how many processes did the I/O; None where the text does not say."""
-    entries = {(job.document, job.job): job for job in jobs(run) if job.iops}
+def job_count(run: Run, direction: str = "") -> int | None:
+    """Return how many processes did the I/O (in this direction); None where the text does not say."""
+    entries = {(j.document, j.job): j for j in jobs(run) if j.iops and direction in ("", j.direction)}
     counts = [processes(run, job) for job in entries.values()]
     return None if None in counts else sum(n or 0 for n in counts)
 
@@ -321,6 +342,8 @@ def _iodepth(run: Run, job: Job) -> int | None:
     """Return the iodepth that counts: 1 with a synchronous engine, fio's own 1 where its options are told and this is not."""
     if engine(run, job) in SYNC:
         return 1
+    if joined(run):
+        return None
     return whole(options(run, job).get("iodepth", 1 if tells_options(run) else None))
 
 

@@ -608,3 +608,49 @@ def test_a_tail_without_a_median_is_described_without_one(make: Any, tmp_path: P
     (figure,) = figures(path, "poke")
 
     assert "median" not in figure.panels[0].description
+
+
+def sections(make: Any, *told: str) -> str:
+    """A captured document of two sections of a job file, of which group_reporting prints the options of one."""
+    document = json.loads(make.fio_text({"read": (9000.0, 90.0), "write": (3000.0, 90.0)}, bs="64k", rw="randwrite", iodepth=2))  # fmt: skip
+    (job,) = document["jobs"]
+    del job["job options"]["numjobs"]
+    job["job options"] |= dict.fromkeys(told, "crc32c")
+    job["job_runtime"] = 2 * job["read"]["runtime"]
+    return json.dumps(document)
+
+
+def test_sections_that_fio_put_together_do_not_have_the_options_of_one(make: Any, tmp_path: Path) -> None:
+    """Reads of another section were "verify reads" at depth 2, in blocks of 64 KiB, by 1 job."""
+    (tmp_path / "a.json").write_text(sections(make))
+    path = taken(tmp_path / "a.json", tmp_path)
+
+    built = page.build(frames.load([path]))
+
+    figure = figures(path, "fio")[0]
+    assert [table.rows[0][:2] for table in figure.tables] == [("reads", fmt.NOTHING)] * 2
+    assert "number of jobs not said" in figure.sub
+    assert "verifies" not in figure.sub
+    assert [(key.name, key.context) for key in built.key_numbers] == [("Storage, reads", "reads, mean latency 90.0 µs")]  # fmt: skip
+    assert not [f for f in audit.audit(frames.load([path])) if f.id == "F3"]
+
+
+def test_what_was_verified_is_one_section(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(sections(make, "verify"))
+
+    figure, *_ = figures(taken(tmp_path / "a.json", tmp_path), "fio")
+
+    assert "Reads with which a write verifies what it wrote are in the numbers only." in figure.sub
+
+
+def test_writes_and_trims_of_one_job_are_two_series(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"write": (1e4, 90.0), "trim": (1e4, 80.0)}, bs="4k,8k", rw="trimwrite", iodepth=1)
+    options = {"rw": "trimwrite", "bs": "4k,8k", "iodepth": 1, "ioengine": "libaio"}
+    path = make.Maker(tmp_path / "f.db").add("s", "fio", options, text).write()
+
+    (key,) = page.build(frames.load([path])).key_numbers
+
+    figure, *_ = figures(path, "fio")
+    assert column(figure.numbers[0], "Access") == ["trimwrite, trims", "trimwrite, writes"]
+    assert "Dashed: a mix, split into its trims and writes." in figure.sub
+    assert key.name == "Storage, 8 KiB trims"
