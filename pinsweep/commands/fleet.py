@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,5 +100,7 @@ def command(
         text = fleet_text.confirm(report, again, via=via, folder=str(Path.cwd()))
         click.echo(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
+        import shlex
+
         click.echo(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
     return 1 if report.accused else 0

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from parsers.units import size_text
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ def _table(plan: Plan, topology: Topology) -> None:
 def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
     import datetime
+
+    from parsers.units import size_text
 
     _options.left_out(plan)
     writes = {write.path: write for run in plan.runs for write in run.writes}
