@@ -172,15 +172,23 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
 def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
     swept = all("d" in run.options for run in runs)  # a curve over cells of a delay each
-    within = ["W", *(["d"] if swept else []), *(["mode"] if all(run.text for run in runs) else [])]
+    rows = load_rows.frame(runs)
+    within = [
+        *_told_by_traffic(rows),
+        *(["d"] if swept else []),
+        *(["mode"] if all(run.text for run in runs) else []),
+    ]
     several = len({str(run.options.get("mode")) for run in runs}) > 1
-    found = common.in_panels(load_rows.frame(runs), *within, texts=several).fillna(
-        {"traffic": "traffic not said"}
-    )
+    found = common.in_panels(rows, *within, texts=several).fillna({"traffic": "traffic not said"})
     panels: dict[common.Facet, list[LoadCurve]] = {}
     for (of, traffic), own in groups(found, ["panel", "traffic"]):
         panels.setdefault(of, []).append(_load(traffic, own))
     return {of: sorted(curves, key=lambda c: _heaviness(c.traffic)) for of, curves in panels.items()}
+
+
+def _told_by_traffic(found: pd.DataFrame) -> tuple[str, ...]:
+    """Return the options that need no panels of their own where the traffic is known: -W."""
+    return ("W",) if found["traffic"].notna().all() else ()
 
 
 def _heaviness(traffic: str) -> tuple[int, str]:
@@ -739,7 +747,7 @@ def _by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:
     if len(modes) == found["section"].nunique() or all(run.text for run in found["run"]):
         within = (*within, "mode")
     if found["section"].isin(["bandwidth_matrix", "loaded_latency"]).all():
-        within = (*within, "W")
+        within = (*within, *_told_by_traffic(found))
     return common.in_panels(found, *within, texts=True)
 
 

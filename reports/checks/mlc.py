@@ -142,7 +142,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
     found = curves(results)
     reads: dict[Cell, float] = {}
     for curve in found:
-        if curve.traffic in ("", "read"):
+        if curve.traffic == "read":
             most = max(derive.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
             reads[machine_key(curve.run)] = max(most, reads.get(machine_key(curve.run), 0.0))
     for curve in found:
@@ -227,8 +227,9 @@ def no_effect(results: Results) -> Iterator[Fault]:
 
 def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
     """Give the curves that differ in one option."""
-    but = (name, "source", "W")  # `source` tells apart texts that told the same: not an option
-    for members in group_by(found, lambda c: (*siblings_key(c.run, but), c.traffic)).values():
+    but = (name, "source")  # `source` tells apart texts that told the same: not an option
+    alike = group_by(found, lambda c: (*siblings_key(c.run, (*but, "W") if c.traffic else but), c.traffic))
+    for members in alike.values():
         for a, b in itertools.combinations(members, 2):
             if str(a.run.point.options.get(name)) != str(b.run.point.options.get(name)):
                 yield a, b

@@ -313,3 +313,38 @@ def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, t
         "245",
         "20 threads, source power8.out; best of 1 host and 4 texts",
     )
+
+
+def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> None:
+    """-W stands for the traffic only where its word is known: W=8 and W=R of bare tables are cells of their own."""
+    for word, most in (("8", 59e3), ("R", 100e3)):
+        rows = (
+            (0, 160.0, most),
+            (100, 90.0, most / 2),
+            (500, 80.0, most / 10),
+            (2000, 78.0, most / 20),
+            (9000, 77.0, 900),
+        )
+        text = "delay lat bw\n" + "".join(f"{delay} {ns} {rate}\n" for delay, ns, rate in rows)
+        (tmp_path / f"t_W{word}.txt").write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    command = [
+        "parse",
+        "table",
+        str(tmp_path / "t_W*.txt"),
+        "--tool",
+        "mlc",
+        "--columns",
+        "delay, latency[ns], bandwidth[MB/s]",
+    ]
+    done = CliRunner().invoke(cli, [*command, "--axis", "W=_W([R8])", "-o", str(path)])
+    assert done.exit_code == 0, done.output
+
+    built = page.build(frames.load([path]))
+    (loaded,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
+    offers = loaded.tables[0]
+
+    assert [p.title for p in loaded.panels] == ["W 8", "W R"]
+    assert [row[offers.columns.index("Peak, GB/s")] for row in offers.rows] == ["59.0", "100"]
+    (peak,) = [n for n in built.key_numbers if n.name.startswith("Memory, ") and n.unit == "GB/s"]
+    assert (peak.value, "W R" in peak.context) == ("100", True)

@@ -566,6 +566,15 @@ def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) 
     assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host
 
 
+def test_two_findings_of_one_cell_are_not_two_cells(make: Any, tmp_path: Path) -> None:
+    rows = [(0, 160.0, 50e3), (100, 90.0, 20e3), (5000, 80.0, 700.0), (20000, 80.0, 200.0)]
+    maker = make.Maker(tmp_path / "m.db").add("s", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+
+    (few,) = [c for c in page.build(frames.load([maker.write()])).checks if c.id == "M2"]
+
+    assert few.counted == "2 findings"
+
+
 def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "l.db")
     for n in range(1, 15):
