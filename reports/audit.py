@@ -153,7 +153,7 @@ def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tup
                 fault.text for fault in members if fault.run.record.run_id == members[0].run.record.run_id
             )
         )
-        several = f" ({len(runs)} of {of} repeats)" if of > 1 and len(runs) > 1 else ""
+        several = f" ({len(runs)} of {of} repeats)" if of > 1 and (len(runs) > 1 or members[0].own) else ""
         for text in texts:
             yield cell, text + several
 

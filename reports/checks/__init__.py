@@ -41,6 +41,7 @@ class Fault:
 
     level: Level
     run: Run  # one run of the cell
+    own: bool = False  # in this run's numbers: other repeats of its cell may be sound
     text: str  # the arithmetic with this cell's numbers
     title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from parsers.measurement import Measurement
@@ -55,6 +55,16 @@ def siblings_key(run: Run, but: Sequence[str]) -> Cell:
     """The same for cells of one sweep, on one machine, that differ in nothing but the options named."""
     options = tuple(sorted((k, str(v)) for k, v in run.point.options.items() if k not in but))
     return machine_key(run), run.point.sweep, run.place, naming.program_kind(run), options
+
+
+def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run]]:
+    """Return the runs that have the same key; the repeats of a cell, which may be texts of their own, that of its first."""
+    firsts: dict[object, Run] = {}
+    of = [firsts.setdefault((cell_key(run), naming.program_kind(run)), run) for run in runs]
+    return [
+        [run for run, _ in same]
+        for same in group_by(zip(runs, of, strict=True), lambda pair: key(pair[1])).values()
+    ]
 
 
 def is_captured(run: Run) -> bool:

@@ -20,6 +20,7 @@ from reports.checks._cells import (
     is_captured,
     is_set,
     machine_key,
+    siblings,
     siblings_key,
     typed_options,
 )
@@ -128,11 +129,11 @@ def little(results: Results) -> Iterator[Fault]:
             bound = ""
             if len(own) == 1:
                 bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4)} are possible"
-            yield Fault(level="error", run=run, text=text + bound, title=title)
+            yield Fault(level="error", run=run, own=True, text=text + bound, title=title)
         elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
             lost = (wanted - most) / iops * 1e9
             if lost > (20e3 if any(fio.engine(run, job) in fio.SYNC for job in own) else 3e3):
-                yield Fault(level="warn", run=run, text=text, title=title)
+                yield Fault(level="warn", run=run, own=True, text=text, title=title)
 
 
 _PROGRESS = re.compile(r"Jobs: \d+ \(f=\d+\), (?:\S+-\S+|[CM]R=)")
@@ -269,12 +270,12 @@ def ended_early(results: Results) -> Iterator[Fault]:
         if lasted is not None and fio.tells_options(run):
             moved = in_bytes(run.options.get("size"))
             if moved and lasted * 1e-9 < 0.9 * limit:
-                yield Fault(level="warn", run=run, text=f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}")  # fmt: skip
+                yield Fault(level="warn", run=run, own=True, text=f"lasted {fmt.seconds(lasted * 1e-9)} of runtime={fmt.seconds(limit)}")  # fmt: skip
         elif from_table(run) and size and block and own:
             could = size * (number or 1) / (_iops(run) * block)
             if could < 0.9 * limit:
                 yield Fault(
-                    level="error", run=run,
+                    level="error", run=run, own=True,
                     text=f"{fmt.size(size)} × {number or 1} ÷ ({fmt.quantity(_iops(run), 'IOPS', 4)} × {fmt.size(block)}) "
                     f"= {fmt.seconds(could)}, said to have run {fmt.seconds(limit)}",
                     title=f"the data was done after {fmt.seconds(could)}, said to have run {fmt.seconds(limit)}",
@@ -313,7 +314,7 @@ def not_steady(results: Results) -> Iterator[Fault]:
             problems = [problem for job in long if (problem := _unsteady(run, job))]
             if problems:
                 of = f" ({len(problems)} of {len(own)} jobs, one of them)" if len(own) > 1 else ""
-                yield Fault(level="warn", run=run, text=f"{direction}{of}: {problems[0]}")
+                yield Fault(level="warn", run=run, own=True, text=f"{direction}{of}: {problems[0]}")
 
 
 def _unsteady(run: Run, job: Job) -> str:
@@ -369,7 +370,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
                 text += " through the page cache; how much of it came from the device is not told"
             if "direct" in run.point.axes and not is_captured(run):
                 level = "info"
-            yield Fault(level=level, run=run, text=text)
+            yield Fault(level=level, run=run, own=True, text=text)
 
 
 _CACHED = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "splice", "windowsaio", "solarisaio")  # fmt: skip
@@ -431,11 +432,11 @@ def mixed_load(results: Results) -> Iterator[Fault]:
         chance = 4 * math.sqrt(wanted * (1 - wanted) / n) if n else 0.0
         if asked_for is not None and abs(share - wanted) > max(0.01, chance) + cut:
             text = f"{fmt.percent(share, 3)} reads, asked for {fmt.percent(wanted)}"
-            yield Fault(level="warn", run=run, text=text)
+            yield Fault(level="warn", run=run, own=True, text=text)
         slow, quick = (of[d].mean for d in ("read", "write"))
         if slow and quick and quick < slow / 8:
             yield Fault(
-                level="warn", run=run,
+                level="warn", run=run, own=True,
                 text=f"writes take {fmt.quantity(quick, 'ns')}, reads {fmt.quantity(slow, 'ns')}"
                 f"{' (clat)' if of['read'].which == 'clat' else ''}: {fmt.number(slow / quick)} ×",
             )  # fmt: skip
@@ -469,7 +470,7 @@ def depth_not_reached(results: Results) -> Iterator[Fault]:
             few = job.ios is not None and job.ios < 4 * depth * (fio.processes(run, job) or 1)
             if share is not None and share < 0.5 and not few and not _limited(run) and not fio.joined(run):
                 yield Fault(
-                    level="error", run=run, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
+                    level="error", run=run, own=True, text=f"{fmt.percent(share)} of the I/Os saw a queue of {depth} or near it"
                 )  # fmt: skip
                 break
 
@@ -491,11 +492,9 @@ def state_and_depth(results: Results) -> Iterator[Fault]:
 
     Do: run the depths in random order (pinsweep does), with the device in the same state before each.
     """
-    sweeps: dict[tuple[object, ...], dict[int, list[Run]]] = {}
-    for run in results.good("fio"):
-        if depth := whole(run.options.get("iodepth")):
-            sweeps.setdefault(siblings_key(run, ("iodepth",)), {}).setdefault(depth, []).append(run)
-    for by_depth in sweeps.values():
+    runs = [run for run in results.good("fio") if whole(run.options.get("iodepth"))]
+    for alike in siblings(runs, lambda r: siblings_key(r, ("iodepth",))):
+        by_depth = group_by(alike, lambda r: whole(r.options.get("iodepth")) or 0)
         depths = sorted(by_depth)
         if len(depths) < 3:
             continue

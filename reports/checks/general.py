@@ -280,7 +280,7 @@ def clock(results: Results) -> Iterator[Fault]:
             yield from _coarse(runs)
         for run in () if has_part(tool, "clock") else results.good(tool):
             for whose, mean, deviation in wide(run):
-                yield Fault(level="info", run=run, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
+                yield Fault(level="info", run=run, own=True, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
 
 
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
@@ -366,7 +366,7 @@ def put_off(results: Results) -> Iterator[Fault]:
             for threads in part(tool, "busy")(run):
                 if wall >= 1 and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
                     yield Fault(
-                        level="warn", run=run,
+                        level="warn", run=run, own=True,
                         text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off them {fmt.count(round(switches))} times",
                     )  # fmt: skip
 

@@ -27,7 +27,7 @@ def clock(results: Results) -> Iterator[Fault]:
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):
-            yield Fault(level="info", run=run, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
+            yield Fault(level="info", run=run, own=True, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
 
 
 def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:

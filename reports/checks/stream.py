@@ -19,6 +19,7 @@ from reports.checks._cells import (
     is_captured,
     machine_key,
     module_peak,
+    siblings,
     siblings_key,
 )
 from reports.frames import Results, Run
@@ -99,10 +100,10 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
         peak = module_peak(run)
         most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
         if peak and most > peak and "array_size" not in _asked_axes(run):
-            yield Fault(level="error", run=run, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+            yield Fault(level="error", run=run, own=True, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
     known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
-    for siblings in group_by(known, lambda r: siblings_key(r, ("array_size", "ntimes"))).values():
-        by_size = group_by(siblings, lambda r: _array_bytes(r) or 0.0)
+    for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
+        by_size = group_by(alike, lambda r: _array_bytes(r) or 0.0)
         for size, runs in by_size.items():
             own = [rate for run in runs if (rate := _rate(run))]
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
@@ -184,9 +185,7 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
     """
     placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
     said = []
-    for same in group_by(
-        placed, lambda r: (machine_key(r), r.point.sweep, *siblings_key(r, ())[4:])
-    ).values():
+    for same in siblings(placed, lambda r: (machine_key(r), r.point.sweep, *siblings_key(r, ())[4:])):
         both = group_by(same, lambda r: r.relation)
         slit = _slit(both["remote"][0], results) if len(both) == 2 else None
         if slit is None:
@@ -221,9 +220,9 @@ def _slit(run: Run, results: Results) -> float | None:
 
 def too_good_a_speedup(results: Results) -> Iterator[Fault]:
     """G5: the triad at n threads, medians, against that of one."""
-    for siblings in group_by(results.good("stream"), lambda r: siblings_key(r, ("threads",))).values():
+    for alike in siblings(results.good("stream"), lambda r: siblings_key(r, ("threads",))):
         medians: dict[int, float] = {}
-        by_threads = group_by(siblings, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
+        by_threads = group_by(alike, lambda r: whole(_facts(r, "threads")[0] or r.options.get("threads")))
         for n, runs in by_threads.items():
             triad = [row.bandwidth for run in runs for row in rates(run) if row.kernel == "triad"]
             if n and triad:

@@ -924,6 +924,20 @@ def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path)
     assert set(marked["bad"].values()) == {"M1"}
 
 
+def test_a_fault_of_one_repeat_says_of_how_many(make: Any, tmp_path: Path) -> None:
+    """The samples of one repeat of three are not those of its mean."""
+    maker = make.Maker(tmp_path / "f.db")
+    for low in (950.0, 1050.0, 960.0):
+        text = make.fio_text(
+            {"read": (1e3, 900.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (low, 1100.0)}
+        )
+        maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, text)
+
+    ((_, text),) = found(findings(maker.write()), "F6")
+
+    assert text.endswith(" (1 of 3 repeats)")
+
+
 # --- noise, and what was not looked at ----------------------------------------------------------------------
 
 

@@ -315,8 +315,22 @@ def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, t
     )
 
 
+def tabled(tmp_path: Path, tool: str, columns: str, texts: dict[str, str], *args: str) -> Path:
+    """Take bare tables in; `args`: further options of `parse table`."""
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    names = (str(tmp_path / name) for name in texts)
+    done = CliRunner().invoke(
+        cli, ["parse", "table", *names, "--tool", tool, "--columns", columns, *args, "-o", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    return path
+
+
 def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> None:
     """-W stands for the traffic only where its word is known: W=8 and W=R of bare tables are cells of their own."""
+    texts = {}
     for word, most in (("8", 59e3), ("R", 100e3)):
         rows = (
             (0, 160.0, most),
@@ -325,20 +339,10 @@ def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> Non
             (2000, 78.0, most / 20),
             (9000, 77.0, 900),
         )
-        text = "delay lat bw\n" + "".join(f"{delay} {ns} {rate}\n" for delay, ns, rate in rows)
-        (tmp_path / f"t_W{word}.txt").write_text(text, encoding="utf-8")
-    path = tmp_path / "r.db"
-    command = [
-        "parse",
-        "table",
-        str(tmp_path / "t_W*.txt"),
-        "--tool",
-        "mlc",
-        "--columns",
-        "delay, latency[ns], bandwidth[MB/s]",
-    ]
-    done = CliRunner().invoke(cli, [*command, "--axis", "W=_W([R8])", "-o", str(path)])
-    assert done.exit_code == 0, done.output
+        texts[f"t_W{word}.txt"] = "delay lat bw\n" + "".join(
+            f"{delay} {ns} {rate}\n" for delay, ns, rate in rows
+        )
+    path = tabled(tmp_path, "mlc", "delay, latency[ns], bandwidth[MB/s]", texts, "--axis", "W=_W([R8])")
 
     built = page.build(frames.load([path]))
     (loaded,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
@@ -348,3 +352,48 @@ def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> Non
     assert [row[offers.columns.index("Peak, GB/s")] for row in offers.rows] == ["59.0", "100"]
     (peak,) = [n for n in built.key_numbers if n.name.startswith("Memory, ") and n.unit == "GB/s"]
     assert (peak.value, "W R" in peak.context) == ("100", True)
+
+
+def repeats(head: str, rows: dict[str, tuple[object, ...]]) -> dict[str, str]:
+    """Return three tables of one cell a row, a repeat each."""
+    return {
+        f"rep{n + 1}.txt": f"{head}\n" + "".join(f"{x} {values[n]}\n" for x, values in rows.items())
+        for n in range(3)
+    }
+
+
+def test_a_speed_up_is_of_the_medians_of_texts_that_are_repeats(tmp_path: Path) -> None:
+    """One repeat of three has 2.75 × with two threads: the medians have 2.00 ×."""
+    rates: dict[str, tuple[object, ...]] = {
+        "1": (8000.0, 10000.0, 12000.0),
+        "2": (22000.0, 20000.0, 19000.0),
+        "4": (48000.0, 50000.0, 30000.0),
+    }
+    texts = repeats("threads triad", rates)
+    path = tabled(
+        tmp_path,
+        "stream",
+        "threads, bandwidth[MB/s]",
+        texts,
+        "--axis",
+        "repeat=rep([0-9])",
+        "--set",
+        "kernel=triad",
+    )
+
+    (fault,) = [f for f in audit.audit(frames.load([path])) if f.id == "G5"]
+
+    assert fault.cells == (("threads=4", "4.80 × one thread with 4"),)
+
+
+def test_a_latency_falls_over_all_texts_that_are_repeats(tmp_path: Path) -> None:
+    """Of one repeat it falls by 12 %, of the others it rises."""
+    means = {"1": (239.0, 210.0, 220.0), "4": (211.0, 230.0, 240.0), "16": (300.0, 310.0, 320.0)}
+    rows: dict[str, tuple[object, ...]] = {
+        x: tuple(f"{1000 * int(x)} {ns}" for ns in values) for x, values in means.items()
+    }
+    texts = repeats("iodepth iops mean", rows)
+    columns = "iodepth, iops, lat[us]"
+    path = tabled(tmp_path, "fio", columns, texts, "--axis", "repeat=rep([0-9])", "--set", "rw=randread")
+
+    assert [f for f in audit.audit(frames.load([path])) if f.id == "F10"] == []
