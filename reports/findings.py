@@ -72,12 +72,12 @@ def matrix(
 
 
 def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
-    """Say "Three threads fill local memory; remote costs 11.2 %".
+    """Say "Three threads fill local memory; remote costs 11.2 % at 4 threads".
 
     curves: place → threads → bandwidth.
 
     "n threads fill" says which count is the first with 95 % of the maximum, and needs two or more tested counts beyond n, or the
-    claim is only that it is still rising. "costs" compares the two places' best thread counts.
+    claim is only that it is still rising. "costs" compares the two places at the best thread count of local memory.
     """
     if not curves:
         return f"{kernel} bandwidth"
@@ -85,8 +85,8 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
     first = "local" if "local" in curves else places[0]
     line = curves[first]
     counts = sorted(line)
-    best = {place: max(own.values(), key=lambda s: s.median) for place, own in curves.items()}
-    n = next(count for count in counts if line[count].median >= 0.95 * best[first].median)
+    at = max(line, key=lambda count: line[count].median)
+    n = next(count for count in counts if line[count].median >= 0.95 * line[at].median)
     parts = []
     alone = first == "local" or len(curves) == 1  # of several places, only local memory is spoken for
     if alone and sum(c > n for c in counts) >= 2:
@@ -96,10 +96,11 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
         )
     elif len(counts) >= 3 and alone and n == counts[-1] and differs(line[counts[-2]], line[n]):
         parts.append(f"{kernel} bandwidth still rises at {fmt.plural(counts[-1], 'thread')}")
-    if "local" in curves and "remote" in curves and differs(best["local"], best["remote"]):
-        change = best["remote"].median / best["local"].median - 1
+    remote = curves.get("remote", {}).get(at) if first == "local" and at else None  # 0: nothing says how many
+    if remote and differs(line[at], remote):
+        change = remote.median / line[at].median - 1
         said = f"costs {fmt.percent(-change, 3)}" if change < 0 else f"gives {fmt.percent(change, 3)} more"
-        parts.append(f"remote {'' if parts else 'memory '}{said}")
+        parts.append(f"remote {'' if parts else 'memory '}{said} at {fmt.plural(at, 'thread')}")
     title = "; ".join(parts)
     return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
 

@@ -276,9 +276,9 @@ def _key_numbers(
     if title := common.facet_title(of, option_value):
         context += f", {title}"
     remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)
-    if remote is not None and best.name == "local":
-        most = max((y for _, y in remote.points), key=lambda y: y.median)
-        context += f"; remote {fmt.number(most.median / top.median)} ×"
+    beside = dict(remote.points).get(at) if remote and best.name == "local" and at else None
+    if beside:
+        context += f"; remote {fmt.number(beside.median / top.median)} ×"
     return [common.key_number(_name(runs, kernel), top, "B/s", context, 12, cell)]
 
 

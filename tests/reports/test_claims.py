@@ -340,9 +340,8 @@ def unproven(maker: Any, built: page.Page) -> list[str]:
     truth = maker.truth
     for title in (f.title for f in figures_of(built)):
         if re.search(r"remote (?:memory )?(?:costs|gives)", title):
-            best = [
-                max(truth["stream", place].values(), key=statistics.median) for place in ("local", "remote")
-            ]
+            at = int(re.search(r" at (\d+) thread", title)[1])  # type: ignore[index]
+            best = [truth["stream", place][at] for place in ("local", "remote")]
             change = statistics.median(best[1]) / statistics.median(best[0]) - 1
             (share,) = (s for s in said(title) if s.kind == "%")
             if (

@@ -32,7 +32,7 @@ FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
             {t: v * 0.85 for t, v in FULL.items()},
             1,
             0.0,
-            "Three threads fill local memory; remote costs 15.0 %",
+            "Three threads fill local memory; remote costs 15.0 % at 5 threads",
         ),
         (FULL, {t: v * 0.95 for t, v in FULL.items()}, 1, 0.0, "Three threads fill local memory"),
         (
@@ -40,9 +40,11 @@ FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
             {t: v * 0.95 for t, v in FULL.items()},
             5,
             0.01,
-            "Three threads fill local memory; remote costs 5.00 %",
+            "Three threads fill local memory; remote costs 5.00 % at 5 threads",
         ),
         (FULL, {t: v * 0.95 for t, v in FULL.items()}, 5, 0.2, "Three threads fill local memory"),
+        (FULL, {1: 5.0, 2: 9.0}, 5, 0.01, "Three threads fill local memory"),  # not measured at five
+        ({1: 10.0, 2: 20.0}, {1: 19.0, 2: 12.0}, 1, 0.0, "Remote memory costs 40.0 % at 2 threads"),
         ({1: 10.0, 2: 20.0, 4: 40.0}, {}, 1, 0.0, "Triad bandwidth still rises at 4 threads"),
         ({1: 10.0, 2: 20.0}, {}, 1, 0.0, "Triad bandwidth over threads"),
         ({1: 10.0}, {1: 10.0}, 1, 0.0, "Triad bandwidth over threads"),

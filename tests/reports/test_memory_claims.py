@@ -69,6 +69,27 @@ def test_nodes_are_no_repeats(make: Any, tmp_path: Path) -> None:
     assert figures(maker.write())[0].title == "Idle latency between NUMA nodes"
 
 
+def test_remote_memory_is_compared_at_one_number_of_threads(make: Any, tmp_path: Path) -> None:
+    """Remote's best is 0.923 of local's best, with a quarter of its threads; with as many it is 0.72."""
+    maker = make.Maker(tmp_path / "r.db")
+    for place, rates in (("local", {4: 30e3, 16: 40e3}), ("remote", {4: 36.92e3, 16: 28.8e3})):
+        for n, rate in rates.items():
+            options = {"threads": n}
+            maker.add(
+                "s",
+                "stream",
+                options,
+                make.stream_text(rate, n),
+                axes=("threads", "place"),
+                place=place,
+                relation=place,
+            )
+    path = maker.write()
+
+    assert key(path, "STREAM Triad").context == "16 threads, local; remote 0.720 ×"
+    assert figures(path, "stream")[0].title == "Remote memory costs 28.0 % at 16 threads"
+
+
 # --- matrices ----------------------------------------------------------------------------------------------
 
 EIGHT = [
