@@ -32,7 +32,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports import comparison, frames
+from reports.compare import comparison
+from reports.results import model
 
 EXPERIMENT = Path(__file__).with_name("planted.yaml")
 PERIOD_US = 20_000  # of which a cgroup grants 1000 at least
@@ -124,7 +125,7 @@ def session(out: Path, env: Env) -> Path:
 
 
 def compared(a: Path, b: Path) -> comparison.Comparison:
-    before, after = frames.load([a]), frames.load([b])
+    before, after = model.load([a]), model.load([b])
     return comparison.compare(comparison.side("A", a.name, before), comparison.side("B", b.name, after))
 
 

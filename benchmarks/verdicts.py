@@ -296,10 +296,10 @@ def _called(
 
 def real(a: Path, b: Path, path: Path | None) -> int:
     """Print how many numbers of two result files each rule calls worse and better."""
-    from reports import frames
-    from reports.comparison import compare, side
+    from reports.compare.comparison import compare, side
+    from reports.results import model
 
-    compared = compare(side("A", a.name, frames.load([a])), side("B", b.name, frames.load([b])))
+    compared = compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])))
     samples = [replace(s, key=i) for i, s in enumerate(compared.samples)]
     words = words_of(samples, np.random.default_rng(SEED))
     print(f"{a.name} and {b.name}: {len(samples)} numbers\n\n| rule | worse | better |\n|---|--:|--:|")
@@ -317,10 +317,10 @@ def real(a: Path, b: Path, path: Path | None) -> int:
 
 def unchanged(files: Sequence[Path], path: Path | None) -> int:
     """Print how many numbers of halves of one and the same set of runs each rule calls changed."""
-    from reports import frames
-    from reports.comparison import compare, side
+    from reports.compare.comparison import compare, side
+    from reports.results import model
 
-    results = frames.load(files)
+    results = model.load(files)
     compared = compare(side("A", "A", results), side("B", "A", results))
     rng = np.random.default_rng(SEED)
     calls: dict[str, list[int]] = defaultdict(list)

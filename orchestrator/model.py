@@ -104,7 +104,7 @@ class Point:
         str, ...
     ] = ()  # the options that vary over the sweep, in the file's order ("place" among them)
     apart: Mapping[str, Value] = field(default_factory=dict)
-    """What `reports.cells` found that tells it from others of its sweep, and is no option: "metrics.rate.unit". No part of what it is."""
+    """What `reports.results.cells` found that tells it from others of its sweep, and is no option: "metrics.rate.unit". No part of what it is."""
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""

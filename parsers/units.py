@@ -72,7 +72,7 @@ def size_bytes(text: str) -> int:
 
 
 def size_text(value: float) -> str:
-    """Return "16 GiB", "1.5 TiB", "189 GiB": three digits, in powers of 1024. `reports.format` writes a page's sizes."""
+    """Return "16 GiB", "1.5 TiB", "189 GiB": three digits, in powers of 1024. `reports.text.format` writes a page's sizes."""
     name, factor = max((p for p in {"": 1.0, **_BINARY}.items() if p[1] <= max(value, 1)), key=lambda p: p[1])
     scaled = value / factor
     return f"{scaled:.0f} {name}B" if scaled >= 1000 else f"{scaled:.3g} {name}B"

@@ -17,7 +17,7 @@ from pinsweep.commands import _options
 from pinsweep.commands.run import Progress
 
 if TYPE_CHECKING:
-    from reports.comparison import Ask, Comparison
+    from reports.compare.comparison import Ask, Comparison
 
 
 def _make(folder: Path) -> None:
@@ -41,7 +41,8 @@ def confirm(
     Raises UserError where side B cannot be measured here, or `folder` not be written; nothing has been started then.
     """
     from orchestrator.rerun import prepare_again, run_again
-    from reports import confirmation, frames
+    from reports.compare import confirm as confirmation
+    from reports.results import model
 
     wanted = confirmation.asked(found)
     if not wanted.pairs:
@@ -66,5 +67,5 @@ def confirm(
     if fresh.summary.stopped:
         raise KeyboardInterrupt
     return confirmation.confirmed(
-        found, wanted, rerun, frames.load(fresh.a) if fresh.a else None, frames.load(fresh.b), ask
+        found, wanted, rerun, model.load(fresh.a) if fresh.a else None, model.load(fresh.b), ask
     )

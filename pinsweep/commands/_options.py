@@ -27,7 +27,7 @@ class _Output(_Name):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
         path = super().convert(value, param, ctx)
         if not (ctx and ctx.resilient_parsing) and not Path(path).parent.exists():
-            from reports.columns import printable
+            from reports.text.columns import printable
 
             click.echo(
                 f"note     {printable(str(Path(path).parent))} is not there: it will be made", err=True

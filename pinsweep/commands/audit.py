@@ -23,9 +23,10 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
 
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
     """
-    from reports import audit, frames
+    from reports.checks import audit
+    from reports.results import model
 
-    loaded = frames.load(results)
+    loaded = model.load(results)
     findings = audit.audit(loaded)
     if form == "json":
         click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)

@@ -25,8 +25,8 @@ def command() -> None:
 @_options.results
 def add(name: str, results: tuple[Path, ...]) -> None:
     """Copy RESULT... (files, folders, globs) into the baseline NAME."""
-    from reports import baselines
-    from reports.inputs import result_files
+    from reports.results import baselines
+    from reports.results.paths import result_files
 
     click.echo(f"{name}: {baselines.add(name, result_files(results)).said}", err=True)
 
@@ -35,8 +35,8 @@ def add(name: str, results: tuple[Path, ...]) -> None:
 @_options.table_or_json
 def list_(form: str) -> None:
     """List all baselines."""
-    from reports import baselines
-    from reports.columns import columns
+    from reports.results import baselines
+    from reports.text.columns import columns
 
     kept = [baselines.load(name).as_json() for name in baselines.names()]
     if form == "json":
@@ -58,8 +58,8 @@ def list_(form: str) -> None:
 @_options.table_or_json
 def show(name: str, form: str) -> None:
     """List the sessions of the baseline NAME and where its files lie."""
-    from reports import baselines
-    from reports.columns import columns
+    from reports.results import baselines
+    from reports.text.columns import columns
 
     kept = baselines.load(name)
     if form == "json":
@@ -79,7 +79,7 @@ def show(name: str, form: str) -> None:
 @_NAME
 def remove(name: str) -> None:
     """Delete the baseline NAME; the files it was made of stay."""
-    from reports import baselines
-    from reports.format import plural
+    from reports.results import baselines
+    from reports.text.format import plural
 
     click.echo(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)

@@ -14,7 +14,7 @@ from parsers.errors import UserError
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from reports.comparison import Comparison, Side
+    from reports.compare.comparison import Comparison, Side
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "inconclusive", "unmatched")
@@ -108,9 +108,10 @@ def command(
     by their parameters and by where they ran in relative words, so that different machines compare; what has no partner is
     listed. docs/verdicts.md tells how to read a verdict.
     """
-    from reports import comparison_formats, comparison_text
-    from reports.comparison import Ask, compare
-    from reports.files import refuse_output
+    from reports.compare import formats
+    from reports.compare import text as comparison_text
+    from reports.compare.comparison import Ask, compare
+    from reports.results.write import refuse_output
 
     default, named = _thresholds(thresholds)
     ask = Ask(
@@ -131,10 +132,10 @@ def command(
     if form == "table":
         text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
     else:
-        text = comparison_formats.render(found, form)
+        text = formats.render(found, form)
     _write(found, text, output, files, static)
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
-        _append(Path(summary), comparison_formats.as_markdown(found))
+        _append(Path(summary), formats.as_markdown(found))
     if form != "table":
         click.echo(comparison_text.sentence(found), err=True)
     if self_check:
@@ -168,13 +169,13 @@ def _append(path: Path, text: str) -> None:
 
 def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Path], static: bool) -> None:
     """Print the text, or write it where the user says; write the page where that is a page."""
-    from reports.files import write_whole
+    from reports.results.write import write_whole
 
     if output is None:
         click.echo(text, nl=False)
     elif output.suffix.lower() in (".html", ".htm"):
-        from reports.delta import delta
-        from reports.render import render_report
+        from reports.compare.section import delta
+        from reports.page.html import render_report
 
         click.echo(text, nl=False)
         render_report(files, output, static=static, comparison=delta(found))
@@ -188,8 +189,9 @@ def _sides(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
 ) -> tuple[Side, Side, str, list[Path]]:
     """Return both sides, the axis of --by ("" without), and the files that were read."""
-    from reports import comparison, frames
-    from reports.baselines import resolve_any
+    from reports.compare import comparison
+    from reports.results import model
+    from reports.results.baselines import resolve_any
 
     def files(words: Sequence[str]) -> list[Path]:
         paths = [path for word in words for path in resolve_any(word)]
@@ -202,7 +204,7 @@ def _sides(
             )
         axis, wanted = _axis(by)
         listed = files(sides)
-        results = frames.load(listed)
+        results = model.load(listed)
         comparison.refuse_sweeps(only, results)
         return *comparison.levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
@@ -214,7 +216,7 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    results_a, results_b = frames.load(paths_a), frames.load(paths_b)
+    results_a, results_b = model.load(paths_a), model.load(paths_b)
     comparison.refuse_twice(results_a, results_b)
     comparison.refuse_sweeps(only, results_a, results_b)
     a_side = comparison.side("A", _title(words_a), results_a, only)

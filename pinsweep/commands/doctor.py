@@ -85,7 +85,7 @@ def _describe(topology: Topology) -> list[str]:
     """Return the machine in a few lines; NUMA nodes one each."""
     from orchestrator.cpulist import format_cpulist
     from parsers.units import size_text
-    from reports.hardware import counted
+    from reports.results.hardware import counted
 
     numbers = topology.numbers()
     lines = [", ".join(counted(topology))]
@@ -107,7 +107,7 @@ def _capture(folder: Path, topology: str, facts: object) -> None:
     import json
 
     from parsers.errors import UserError
-    from reports.files import write_whole
+    from reports.results.write import write_whole
 
     hint = "name another folder with --capture"
     if folder.exists() and not folder.is_dir():

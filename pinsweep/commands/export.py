@@ -56,9 +56,9 @@ def command(
     copy: Path | None,
 ) -> None:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
-    from reports.export import export
-    from reports.files import refuse_output, write_whole
-    from reports.inputs import result_files
+    from reports.export.tables import export
+    from reports.results.paths import result_files
+    from reports.results.write import refuse_output, write_whole
 
     paths = result_files(results)
     if copy is not None:
@@ -79,7 +79,7 @@ def command(
 def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
     from click.core import ParameterSource
 
-    from reports.files import ANOTHER_COPY, copy_result, refuse_output
+    from reports.results.write import ANOTHER_COPY, copy_result, refuse_output
 
     given = [
         name

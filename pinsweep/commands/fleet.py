@@ -10,7 +10,7 @@ import click
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from reports.fleet_text import Via
+    from reports.fleet.text import Via
 
 _LEAST = 0.03
 
@@ -65,26 +65,28 @@ def command(
     is 3 % worse than the median of the nodes, and beyond their spread, in each of three sessions: --confirm prints how to
     get them. Exit status 1 if a node is slow.
     """
-    from reports import baselines, fleet, fleet_text, frames
-    from reports import rules as site_rules
-    from reports.columns import printable
-    from reports.files import refuse_output
-    from reports.inputs import result_files
+    from reports.fleet import limits as site_rules
+    from reports.fleet import outliers
+    from reports.fleet import text as fleet_text
+    from reports.results import baselines, model
+    from reports.results.paths import result_files
+    from reports.results.write import refuse_output
+    from reports.text.columns import printable
 
     paths = result_files(results)
     good = [] if baseline is None else baselines.resolve_any(baseline)
     if output is not None:
         refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
-    past = frames.load(good) if good else None
-    loaded = frames.load(sorted(paths))
-    report = fleet.build(loaded, baseline=past, rules=asked, threshold=threshold)
+    past = model.load(good) if good else None
+    loaded = model.load(sorted(paths))
+    report = outliers.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
         click.echo(fleet_text.as_json(report), nl=False)
     else:
         click.echo(fleet_text.as_text(report, everything=everything))
     if output is not None:
-        from reports.fleet_page import render_fleet
+        from reports.fleet.page import render_fleet
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
         render_fleet(report, paths, output, title=f"{title}: the nodes", static=static)

@@ -49,23 +49,22 @@ def command(
     The sessions of each host are put in the order of time; it takes ten of them. Changes are steps in the medians of
     whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
     """
-    from reports import frames, history, history_text
-    from reports.files import refuse_output
-    from reports.inputs import result_files
+    from reports.history import changes, text
+    from reports.results import model
+    from reports.results.paths import result_files
+    from reports.results.write import refuse_output
 
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
-    loaded = frames.load(sorted(paths))
-    report = history.build(loaded, threshold=threshold)
+    loaded = model.load(sorted(paths))
+    report = changes.build(loaded, threshold=threshold)
     click.echo(
-        history_text.as_json(report)
-        if form == "json"
-        else history_text.as_text(report, everything=everything),
+        text.as_json(report) if form == "json" else text.as_text(report, everything=everything),
         nl=form != "json",
     )
     if output is not None:
-        from reports.history_page import render_history
+        from reports.history.page import render_history
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
         render_history(report, output, title=f"{title}: the history", static=static)

@@ -91,7 +91,7 @@ def command(
 
 def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
     from orchestrator.intake import Left, read, shown
-    from reports.tables import parsed_text
+    from reports.export.parsed import parsed_text
 
     texts: list[Captured] = []
     left: list[Left] = []
@@ -112,7 +112,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
     from collections.abc import Iterator
 
     from orchestrator.intake import Left, read, store
-    from reports import format as fmt
+    from reports.text import format as fmt
 
     left: list[Left] = []
     count = 0

@@ -137,10 +137,12 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
             f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
             err=True,
         )
-    from reports import audit, frames, terminal
+    from reports import show
+    from reports.checks import audit
+    from reports.results import model
 
-    results = frames.load([finished.path])
-    for line in terminal.summary(results, bars=_options.draws(sys.stderr)):
+    results = model.load([finished.path])
+    for line in show.summary(results, bars=_options.draws(sys.stderr)):
         click.echo(line, err=True)
     if found := audit.brief(audit.audit(results)):
         for line in found:

@@ -19,7 +19,7 @@ from pinsweep.commands import _options
 def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) -> None:
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
     from orchestrator.store import open_result
-    from reports import terminal
+    from reports import show
 
     if raw or stderr:
         if run is None:
@@ -28,8 +28,8 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
             sys.stdout.buffer.write(file.output(run, "stderr" if stderr else "stdout"))
         return
     if run is not None:
-        click.echo(terminal.show_run(result, run))
+        click.echo(show.show_run(result, run))
     elif runs:
-        click.echo(terminal.show_runs(result))
+        click.echo(show.show_runs(result))
     else:
-        click.echo(terminal.show_result(result, bars=_options.draws(sys.stdout)))
+        click.echo(show.show_result(result, bars=_options.draws(sys.stdout)))

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from typing import cast
 
-from reports.model import ChartModule
+from reports.draw.figure import ChartModule
 
 
 @functools.cache

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from reports import format as fmt
-from reports import labels, vega
-from reports.derive import Spread, saturation, spread
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import KeyNumber, Panel
-from reports.naming import option_value, program_kind, program_name
-from reports.scales import Axis
-from reports.vega import Frame, Rows, Series
+from reports.draw import label_placement, vega
+from reports.draw.axes import Axis
+from reports.draw.figure import KeyNumber, Panel
+from reports.draw.vega import Frame, Rows, Series
+from reports.numbers.formulas import Spread, saturation, spread
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import option_value, program_kind, program_name
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,7 +284,9 @@ def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]
     ]
 
 
-def segments(curves: Sequence[Curve], plot: Plot, factor: float) -> list[tuple[labels.Point, labels.Point]]:
+def segments(
+    curves: Sequence[Curve], plot: Plot, factor: float
+) -> list[tuple[label_placement.Point, label_placement.Point]]:
     """Return the strokes of the curves in px: what names should not lie on."""
     return [
         (plot.at(a, ya.median / factor), plot.at(b, yb.median / factor))
@@ -321,7 +323,7 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
     anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {ring['x']:g}") for ring in named]
     boxes = [(x - 7, y - 7, x + 7, y + 7) for x, y in (plot.at(ring["x"], ring["y"]) for ring in rings)]
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
-    placed = labels.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)
+    placed = label_placement.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)
     notes = [
         {"x": ring["x"], "y": ring["y"], "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}
         for ring, (_, text), label in zip(named, anchors, placed, strict=True)
@@ -336,7 +338,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
     """
     drawn = [c for c in lit(curves) if c.points]
     ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
-    places = labels.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
+    places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
     right = (
         max(
             (plot.at(c.points[-1][0], c.points[-1][1].median / factor)[0] for c in curves if c.points),
@@ -363,13 +365,13 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 
 def name_margin(curves: Sequence[Curve], width: int) -> float:
     """Return the right margin that the names need, at most a third of the picture."""
-    widest = max((labels.text_width(c.label or c.name) for c in lit(curves)), default=0)
+    widest = max((label_placement.text_width(c.label or c.name) for c in lit(curves)), default=0)
     return min(round(widest * 1.05 + 14), width / 3)
 
 
 def left_margin(axis: Axis) -> float:
     """Return the left margin that the y axis' tick texts need."""
-    return round(max([labels.text_width(text) for _, text in axis.ticks] + [12]) + 10)
+    return round(max([label_placement.text_width(text) for _, text in axis.ticks] + [12]) + 10)
 
 
 def height(width: int, wide: int, narrow: int) -> int:

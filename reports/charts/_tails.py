@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports import derive, labels, scales, vega
-from reports import format as fmt
 from reports.charts import _common as common
-from reports.derive import Bucket, Mode, Spread
-from reports.frames import Run
-from reports.model import Panel, Table, panel
-from reports.vega import Frame, Rows, Spec
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
+from reports.numbers.formulas import Bucket, Mode, Spread
+from reports.results.model import Run
+from reports.text import format as fmt
 
 MOST_CURVES = 4
 _SHARES = (
@@ -42,7 +43,7 @@ class Distribution:
         """Return what the repeats tell of a quantile or a moment: the number of compare and OpenMetrics, and its range. None where
         some tell it and others have too few samples: beside the quantiles of them all it could lie in no order."""
         known = [own[statistic] for own in self.told if statistic in own]
-        return derive.spread(known) if len(known) == len(self.told) else None
+        return formulas.spread(known) if len(known) == len(self.told) else None
 
     def at(self, statistic: str) -> float | None:
         """Return the median over the repeats."""
@@ -80,7 +81,7 @@ _FEWEST = 10
 @functools.cache
 def _modes(buckets: tuple[Bucket, ...], step: float) -> tuple[Mode, ...]:
     few = _FEWEST / max(1, sum(b.n for b in buckets))  # as a share: less is a handful of samples and no peak
-    return tuple(derive.modes(buckets, least=max(0.02, few), step=step))
+    return tuple(formulas.modes(buckets, least=max(0.02, few), step=step))
 
 
 def pooled(
@@ -99,7 +100,7 @@ def pooled(
         for b in buckets:
             added[b.low, b.high] = added.get((b.low, b.high), 0) + b.n
     together = tuple(Bucket(low, high, n) for (low, high), n in sorted(added.items()))
-    mean, deviation = derive.moments(together)
+    mean, deviation = formulas.moments(together)
     return Distribution(
         name=name, target=target, buckets=together, mean=mean, deviation=deviation,
         largest=max(own.get("max") or max(buckets).middle for _, buckets, own in members), step=step,
@@ -110,8 +111,8 @@ def pooled(
 
 def _told(buckets: Sequence[Bucket], own: Mapping[str, float]) -> dict[str, float]:
     """Return what a run's buckets tell, and over it what its tool does. One sample has no deviation."""
-    mean, deviation = derive.moments(buckets)
-    found = {statistic: derive.quantile(buckets, share) for statistic, share, _ in _SHARES}
+    mean, deviation = formulas.moments(buckets)
+    found = {statistic: formulas.quantile(buckets, share) for statistic, share, _ in _SHARES}
     told = {"mean": mean, "sd": deviation, **found, **own}
     alone = sum(b.n for b in buckets) < 2
     return {name: v for name, v in told.items() if v is not None and not (alone and name == "sd")}
@@ -132,10 +133,10 @@ def mode_text(mode: Mode) -> str:
     return f"{fmt.quantity(mode.at, 'ns')}, {fmt.percent(mode.share)}"
 
 
-def _time_axis(found: Sequence[Distribution], title: str) -> scales.Axis:
+def _time_axis(found: Sequence[Distribution], title: str) -> axes.Axis:
     low = min(max(d.buckets[0].low, 1.0) for d in found)
     high = max(max(d.buckets[-1].high, d.largest) for d in found)
-    return scales.decades([low, high], title, unit="ns", margin=1.2)
+    return axes.decades([low, high], title, unit="ns", margin=1.2)
 
 
 def floor(found: Sequence[Distribution], timer: float | None) -> float | None:
@@ -151,9 +152,9 @@ def tail_panel(
 
     timer: what the timer alone takes (ns), drawn as a floor; None where nothing tells it.
     """
-    lines = {d.name: [(max(v, 1.0), p) for v, p in derive.survival(d.buckets)] for d in found}
+    lines = {d.name: [(max(v, 1.0), p) for v, p in formulas.survival(d.buckets)] for d in found}
     x = _time_axis(found, f"{noun.capitalize() if noun.islower() else noun} time (log)")
-    y = scales.share_axis(
+    y = axes.share_axis(
         min(points[-1][1] for points in lines.values()), "Share faster than x (log of 1 − CDF)"
     )
     series = [
@@ -171,14 +172,14 @@ def tail_panel(
             "names": [],
             "leads": [],
         }
-        taken: list[labels.Box] = []
+        taken: list[label_placement.Box] = []
         if timer and x.low <= timer <= x.high:
             data["references"].append({"x": timer, "x2": timer, "y": y.low, "y2": y.high})
             text = f"timer {fmt.quantity(timer, 'ns')}"
             px, py = plot.at(timer, y.low)
-            taken.append(labels.box_of(px + 5, py - 6, text, 11.5))
+            taken.append(label_placement.box_of(px + 5, py - 6, text, 11.5))
             data["notes"].append({"x": timer, "y": y.low, "text": text, "dx": 5, "dy": -6, "align": "left"})
-        named: list[tuple[list[labels.Point], str]] = []
+        named: list[tuple[list[label_placement.Point], str]] = []
         for d in found:
             points = _thinned(lines[d.name], plot)
             data["points"] += _tail_rows(d.name, points, plot)
@@ -197,7 +198,7 @@ def tail_panel(
             )
         bounds = (2.0, 0.0, frame.plot_width + 10, frame.plot_height - 2)
         for place, (corners, text) in zip(
-            labels.along(named, taken, bounds, prefer=frame.plot_height * 0.45), named, strict=True
+            label_placement.along(named, taken, bounds, prefer=frame.plot_height * 0.45), named, strict=True
         ):
             of = next((d for d in found if d.name == text), None)
             start = lines[of.name][0] if of else (data["normal"][0]["x"], data["normal"][0]["y"])
@@ -268,7 +269,7 @@ def _normal_rows(d: Distribution, plot: common.Plot) -> Rows:
     rows = []
     for i in range(121):
         value = plot.x.low * (plot.x.high / plot.x.low) ** (i / 120)
-        share = derive.normal_survival(d.mean, d.deviation, value)
+        share = formulas.normal_survival(d.mean, d.deviation, value)
         if share >= plot.y.low:
             rows.append({"x": value, "y": share, "order": i, "segment": 0})
     return rows
@@ -279,17 +280,17 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
     as lines; where there are several modes, their times and shares above their peaks. Its colour is that of its tail `among`
     the others."""
     colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.SERIES[0]
-    buckets = derive.merge(d.buckets)
+    buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
     many = _many(noun)
     many = many[:1].upper() + many[1:]
     x = _time_axis([d], f"{noun[:1].upper() + noun[1:]} time (log buckets, 24 a decade)")
     floor = 0.7
     room = 4 if modes else 1.3
-    y = scales.decades(
+    y = axes.decades(
         [floor * 1.5, max(b.n for b in buckets) * room], f"{many} per bucket (log scale)", margin=1.0
     )
-    y = scales.Axis(
+    y = axes.Axis(
         kind="log", low=floor, high=y.high,
         ticks=tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= y.high), title=y.title,
     )  # fmt: skip
@@ -306,14 +307,14 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
         notes: Rows = []
         for row, (value, text) in enumerate(known):
             px = plot.at(value, 1)[0]
-            right = px + labels.text_width(text, 11.5) + 8 < frame.plot_width + frame.right
-            if row == 0 and px - labels.text_width(text, 11.5) > 0 and len(known) > 1:
+            right = px + label_placement.text_width(text, 11.5) + 8 < frame.plot_width + frame.right
+            if row == 0 and px - label_placement.text_width(text, 11.5) > 0 and len(known) > 1:
                 right = False
             mark: dict[str, Any] = {
                 "x": value, "y": y.high, "text": text, "dx": 5 if right else -5,
                 "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
             }  # fmt: skip
-            if any(labels.touch(_box(mark, plot), _box(other, plot)) for other in notes):
+            if any(label_placement.touch(_box(mark, plot), _box(other, plot)) for other in notes):
                 mark["dy"] = 22
             notes.append(mark)
         peaks = [_peak(mode, buckets) for mode in modes]
@@ -373,13 +374,13 @@ def _above(
     y: float,
     text: str,
     plot: common.Plot,
-    taken: Sequence[labels.Box],
-    bars: Sequence[tuple[labels.Point, float]],
+    taken: Sequence[label_placement.Box],
+    bars: Sequence[tuple[label_placement.Point, float]],
     sides: Sequence[float],
 ) -> dict[str, Any] | None:
     """Return a note above a point, aside or a line of text higher where others are; None where there is no room."""
     px, _ = plot.at(x, y)
-    width = labels.text_width(text, 11.5)
+    width = label_placement.text_width(text, 11.5)
     most = plot.frame.plot_width + plot.frame.right - width
     for dy, side in itertools.product((-6.0, -20.0, -34.0), sides):
         wish = px - width / 2 + side * (width / 2 - 4)
@@ -387,15 +388,19 @@ def _above(
         note = {"x": x, "y": y, "text": text, "dx": round(left - px, 1), "dy": dy, "align": "left"}
         box = _box(note, plot)
         covered = any(start < box[2] and right > box[0] and top < box[3] for (start, top), right in bars)
-        if box[1] > -plot.frame.top and not covered and not any(labels.touch(box, other) for other in taken):
+        if (
+            box[1] > -plot.frame.top
+            and not covered
+            and not any(label_placement.touch(box, other) for other in taken)
+        ):
             return note
     return None
 
 
-def _box(note: dict[str, Any], plot: common.Plot) -> labels.Box:
+def _box(note: dict[str, Any], plot: common.Plot) -> label_placement.Box:
     px, py = plot.at(note["x"], note["y"])
-    width = labels.text_width(note["text"], 11.5) if note["align"] == "right" else 0.0
-    return labels.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
+    width = label_placement.text_width(note["text"], 11.5) if note["align"] == "right" else 0.0
+    return label_placement.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)
 
 
 def _over_repeats(value: Spread | None) -> str:

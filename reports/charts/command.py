@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from parsers import get_parser
 from parsers.measurement import Cell, Direction, Measurement
-from reports import derive, labels, numbers, scales, vega
-from reports import format as fmt
+from reports import numbers
 from reports.charts import _common as common
 from reports.charts._common import Curve
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import Chapter, Figure, Panel, Table, panel
-from reports.naming import option_value, program_name
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import Chapter, Figure, Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
 from reports.readings import measurements
-from reports.vega import Frame, Rows, Spec
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import option_value, program_name
+from reports.text import format as fmt
 
 SECTION = "Other programs"
 RANK = 90
@@ -197,11 +199,11 @@ def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours
     spaced = len(tested) > 2 and min(tested) > 0 and max(tested) / min(tested) >= 16
     scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
     if over == _SIZE:
-        x = scales.powers_of_two(tested, "Message size, bytes (log)")
-        y = scales.decades(scaled, f"{title} (log scale)")
+        x = axes.powers_of_two(tested, "Message size, bytes (log)")
+        y = axes.decades(scaled, f"{title} (log scale)")
     else:
-        x = scales.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
-        y = scales.from_zero(scaled, title)
+        x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
+        y = axes.from_zero(scaled, title)
 
     def at(value: float) -> str:
         return fmt.size(value) if over == _SIZE else f"{over} {value:g}"
@@ -234,12 +236,12 @@ def _axis_title(metric: str, scale: fmt.Scale) -> str:
     return f"{metric}, {scale.unit}" if scale.unit not in ("", "1") else metric
 
 
-def _plain_axis(tested: list[float], title: str) -> scales.Axis:
+def _plain_axis(tested: list[float], title: str) -> axes.Axis:
     if all(v == int(v) for v in tested):
-        return scales.integers([int(v) for v in tested], title)
+        return axes.integers([int(v) for v in tested], title)
     low, high = tested[0], tested[-1]
     margin = (high - low) * 0.04 or 1.0
-    return scales.Axis(
+    return axes.Axis(
         kind="linear",
         low=low - margin,
         high=high,
@@ -254,16 +256,18 @@ def _rows_panels(metrics: Metrics) -> list[Panel]:
 
 def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
     lines = {
-        name or own[0].run.sweep_title or own[0].run.point.sweep: derive.spread([p.value for p in own])
+        name or own[0].run.sweep_title or own[0].run.point.sweep: formulas.spread([p.value for p in own])
         for name, own in group_by(points, lambda p: p.line).items()
     }
     cut = common.cut_apart(lines, lambda name: common.shorten(name, 26))
     shown = [(cut[name], spread) for name, spread in lines.items()][:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
-    x = scales.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
-    y = scales.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-    left = round(max(labels.text_width(name) for name, _ in shown) + 14)
-    right = max(60, round(max(labels.text_width(fmt.quantity(s.median, unit)) for _, s in shown) + 12))
+    x = axes.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
+    y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+    left = round(max(label_placement.text_width(name) for name, _ in shown) + 14)
+    right = max(
+        60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s in shown) + 12)
+    )
 
     def build(width: int) -> Spec:
         frame = Frame(
@@ -288,11 +292,11 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
 
 
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
-    labels = [name.replace("_", " ").capitalize() for name in told]
+    label_placement = [name.replace("_", " ").capitalize() for name in told]
     rows = []
     for (metric, unit), points in metrics.items():
         for key, own in group_by(points, lambda p: p.key).items():
-            spread = derive.spread([p.value for p in own])
+            spread = formulas.spread([p.value for p in own])
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
@@ -301,7 +305,7 @@ def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Tab
                 )
             )  # fmt: skip
     return Table(
-        columns=(*names, *labels, "Metric", "Value", "Unit", "Repeats"),
+        columns=(*names, *label_placement, "Metric", "Value", "Unit", "Repeats"),
         rows=tuple(rows),
-        numeric=frozenset((len(names) + len(labels) + 1, len(names) + len(labels) + 3)),
+        numeric=frozenset((len(names) + len(label_placement) + 1, len(names) + len(label_placement) + 3)),
     )

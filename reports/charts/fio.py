@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from parsers.measurement import whole
 from parsers.units import size_bytes
-from reports import derive, findings, labels, scales, vega
-from reports import format as fmt
 from reports.charts import _common as common
 from reports.charts import _tails
+from reports.charts import titles as findings
 from reports.charts._common import Curve
 from reports.charts._tails import Distribution
-from reports.frames import Results, Run, texts_of
-from reports.grouping import group_by
-from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
-from reports.naming import block, option_value, program_name
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
 from reports.numbers.fio import (
     WORDS,
     asked,
@@ -36,7 +35,10 @@ from reports.numbers.fio import (
     utilisation,
 )  # fmt: skip
 from reports.readings import groups
-from reports.vega import Frame, Rows, Spec
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run, texts_of
+from reports.results.naming import block, option_value, program_name
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,11 +261,11 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     ]
     times = [v for y in ends for v in (y.low, y.high)]
     scale = fmt.scale_for(times, "ns")
-    shared = scales.decades(  # one axis for all panels: what waits longer is seen to
+    shared = axes.decades(  # one axis for all panels: what waits longer is seen to
         [v / scale.factor for v in times], f"{_begun(word)}, {scale.unit} (log scale)", margin=1.3
     )
     medians = [y.median for by in drawn.values() for line in by[middle] for _, y in line.points]
-    waits = scales.decades([v / scale.factor for v in medians], shared.title, margin=1.5)
+    waits = axes.decades([v / scale.factor for v in medians], shared.title, margin=1.5)
     rows: dict[str, list[Panel]] = {"iops": [], "latency": [], "p99": [], "tradeoff": []}
     apart = len(shown) == 1  # one panel each for the median and p99; of several, thin lines in one
     for of, lines in drawn.items():
@@ -272,14 +274,14 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
         values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
         rate = fmt.scale_to_largest(values, "IOPS")
-        axis = scales.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
+        axis = axes.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
         crosses = [float(depth) for run in missing.get(of, ()) if (depth := _depth(run))]
 
         def titled(text: str, where: str = where) -> str:
             return f"{where}, {text}" if where else _begun(text)
 
         def draw(
-            title: str, lines: list[Curve], y: scales.Axis, unit: str, thin: Sequence[Curve] = (),
+            title: str, lines: list[Curve], y: axes.Axis, unit: str, thin: Sequence[Curve] = (),
             factor: float = scale.factor, crosses: Sequence[float] = crosses,
         ) -> Panel:  # fmt: skip
             return _panel(title, lines, colours, depths, y, factor, unit, crosses, thin)
@@ -406,11 +408,11 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
         )
         points = [(rate, p99) for _, rate, p99 in cells if p99 == p99]
         iops = {depth: rate for depth, rate, _ in cells}
-        within.append([derive.within_slo(points, limit) for limit in LIMITS])
+        within.append([formulas.within_slo(points, limit) for limit in LIMITS])
         rows.append(
             (
                 name, *([common.facet_title(of, option_value)] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
-                fmt.whole(max(iops, key=lambda depth: iops[depth])), fmt.whole(derive.saturation(iops)),
+                fmt.whole(max(iops, key=lambda depth: iops[depth])), fmt.whole(formulas.saturation(iops)),
             )
         )  # fmt: skip
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
@@ -506,12 +508,12 @@ def _lines(
 
 
 def _panel(
-    title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], y: scales.Axis, factor: float, unit: str,
+    title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], y: axes.Axis, factor: float, unit: str,
     crosses: Sequence[float], thin: Sequence[Curve] = (),
 ) -> Panel:  # fmt: skip
-    x = scales.at_tested(depths, "iodepth per job (log)")
+    x = axes.at_tested(depths, "iodepth per job (log)")
 
-    def tip(depth: float, value: derive.Spread) -> str:
+    def tip(depth: float, value: formulas.Spread) -> str:
         return f"iodepth {depth:g} · {common.exact(value, unit)}"
 
     def build(width: int) -> Spec:
@@ -540,10 +542,10 @@ def _panel(
 
 def _tradeoff(
     title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str],
-    x: scales.Axis, x_factor: float, y: scales.Axis, y_factor: float,
+    x: axes.Axis, x_factor: float, y: axes.Axis, y_factor: float,
 ) -> Panel:  # fmt: skip
     """Latency over IOPS, joined in the order of iodepth; the depths stand at the points of the first curve."""
-    lines: list[tuple[Curve, list[tuple[float, derive.Spread, derive.Spread]]]] = []
+    lines: list[tuple[Curve, list[tuple[float, formulas.Spread, formulas.Spread]]]] = []
     for rate in iops:
         waits = dict(next((line.points for line in delays if line.name == rate.name), ()))
         lines.append((rate, [(depth, v, waits[depth]) for depth, v in rate.points if depth in waits]))
@@ -553,7 +555,7 @@ def _tradeoff(
         frame = Frame(width=width, height=268, left=common.left_margin(y), right=20)
         plot = common.Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
-        named: list[tuple[list[labels.Point], str]] = []
+        named: list[tuple[list[label_placement.Point], str]] = []
         for rate, points in lines:
             places = [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points]
             named.append((places, rate.label or rate.name))
@@ -568,17 +570,20 @@ def _tradeoff(
         bounds = (2.0, -10.0, frame.plot_width + 18, frame.plot_height - 2)
         strokes = [stroke for places, _ in named for stroke in itertools.pairwise(places)]
         depths = [(at, f"{depth:g}") for at, (depth, _, _) in zip(named[0][0], lines[0][1], strict=True)]
-        boxes: list[labels.Box] = []
-        for place in labels.near(depths, strokes, (), bounds, 11.5, (1.0,)):
+        boxes: list[label_placement.Box] = []
+        for place in label_placement.near(depths, strokes, (), bounds, 11.5, (1.0,)):
             ((px, py), text), row = depths[place.index], data["points"][place.index]
-            box = labels.box_of(px + place.dx, py + place.dy, text, 11.5)
-            if place.cost < 6 and not any(labels.touch(box, other) for other in boxes):
+            box = label_placement.box_of(px + place.dx, py + place.dy, text, 11.5)
+            if place.cost < 6 and not any(label_placement.touch(box, other) for other in boxes):
                 boxes.append(box)
                 data["notes"].append(
                     {"x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
                 )  # fmt: skip
         for name, (places, text), (rate, points) in zip(
-            labels.along(named, boxes, bounds, prefer=frame.plot_height * 0.3), named, lines, strict=True
+            label_placement.along(named, boxes, bounds, prefer=frame.plot_height * 0.3),
+            named,
+            lines,
+            strict=True,
         ):
             _, v, w = points[0]
             (x0, y0) = places[0]
@@ -636,7 +641,7 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
     ):  # fmt: skip
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
-        iops = common.spread_text(derive.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
+        iops = common.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
         first = (
             name,
             *([common.facet_title(of, option_value)] if named else []),
@@ -645,7 +650,7 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
         )
         latencies.append(
             (
-                *first, common.spread_text(derive.spread(list(means)), scale) if len(means) else fmt.NOTHING,
+                *first, common.spread_text(formulas.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
                 *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
@@ -704,7 +709,7 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
     return [
         common.key_number(
-            name, derive.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
+            name, formulas.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
         )
     ]
 
@@ -723,7 +728,7 @@ def _access_times(found: pd.DataFrame) -> list[AccessTime]:
     for _, same in groups(alone.sort_values(_RANKED, kind="stable"), by):
         statistic = "p50" if same["p50"].notna().all() else "mean"
         if same[statistic].notna().all():
-            of = derive.spread(list(same[statistic]))
+            of = formulas.spread(list(same[statistic]))
             times.append(
                 AccessTime(
                     name=_access(same), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),

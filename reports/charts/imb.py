@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parsers import imb
-from reports import derive, findings, labels, scales, vega
-from reports import format as fmt
 from reports.charts import _common as common
+from reports.charts import titles as findings
 from reports.charts._common import Curve
-from reports.derive import Branch, MessageCurve
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
-from reports.naming import option_value, program_name
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
+from reports.numbers.formulas import Branch, MessageCurve
 from reports.numbers.imb import STATISTICS, stands_for
 from reports.readings import groups
 from reports.readings.imb import timings
-from reports.vega import Frame, Rows, Spec
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import option_value, program_name
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,20 +72,20 @@ class Line(Curve):
 
     @property
     def offers(self) -> MessageCurve:
-        return derive.message_curve(self.runs)
+        return formulas.message_curve(self.runs)
 
     @property
-    def latency(self) -> tuple[str, derive.Spread] | None:
+    def latency(self) -> tuple[str, formulas.Spread] | None:
         """The message that stands for the small ones, in words, and its time: that without bytes, else the median of 0 to 8 B."""
         for said, of in (("0 B", "zero"), ("up to 8 B (median)", "small")):
             if found := [value for run in self.runs if (value := getattr(run, of)) is not None]:
-                return said, derive.spread(found)
+                return said, formulas.spread(found)
         return None
 
     @property
-    def most(self) -> derive.Spread | None:
+    def most(self) -> formulas.Spread | None:
         found = [run.peak for run in self.runs if run.peak is not None]
-        return derive.spread(found) if found else None
+        return formulas.spread(found) if found else None
 
 
 Panels = dict[common.Facet, list[Line]]
@@ -149,7 +151,7 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         for (where, line, size), same in groups(own, ["panel", "line", "message_size"]):
             name = ", ".join(filter(None, [line, common.facet_title(where, option_value)]))
             known = [(of[name], same[name].dropna()) for name in metrics]
-            texts = (common.spread_text(derive.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
+            texts = (common.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
             rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
         columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
         table = Table(columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))))
@@ -183,7 +185,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
     drawn = common.curve(name, zip(found["message_size"].astype(float), found["time"], strict=True))
     runs = (
-        derive.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
+        formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])
     )
     return Line(
@@ -198,7 +200,7 @@ def rates(line: Curve) -> Curve:
         name=line.name,
         label=line.label,
         points=tuple(
-            (size, derive.Spread(size / y.median * 1e9, size / y.high * 1e9, size / y.low * 1e9, y.n))
+            (size, formulas.Spread(size / y.median * 1e9, size / y.high * 1e9, size / y.low * 1e9, y.n))
             for size, y in line.points
             if size > 0
         ),
@@ -246,7 +248,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     )
 
 
-def _said(lines: Sequence[Line]) -> dict[str, tuple[str, derive.Spread, derive.Spread | None]]:
+def _said(lines: Sequence[Line]) -> dict[str, tuple[str, formulas.Spread, formulas.Spread | None]]:
     """Return what a sentence may speak of: name → the message that stands for the small ones, its time, the peak."""
     return {line.name: (*line.latency, line.most) for line in lines if line.latency}
 
@@ -255,7 +257,7 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
     sizes = [size for line in lines for size, _ in line.points]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_for(everything, "ns")
-    y = scales.decades(
+    y = axes.decades(
         [v / scale.factor for v in everything],
         f"{axis}, {scale.unit} (log scale)",
         margin=max(1.5, (max(everything) / min(everything)) ** 0.13),  # room for the value below the slot
@@ -265,7 +267,7 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
     tested = sorted({size for size in sizes if size > 0})
 
     def build(width: int) -> Spec:
-        x = scales.powers_of_two(sizes, "Message size, bytes (log)", most=7 if width > 400 else 5)
+        x = axes.powers_of_two(sizes, "Message size, bytes (log)", most=7 if width > 400 else 5)
         start = SLOT if zero else 0
         frame = Frame(
             width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
@@ -300,7 +302,7 @@ def _positive(line: Curve) -> Curve:
 
 
 def _zero_rows(
-    zero: dict[str, derive.Spread], plot: common.Plot, scale: fmt.Scale, lines: list[Curve]
+    zero: dict[str, formulas.Spread], plot: common.Plot, scale: fmt.Scale, lines: list[Curve]
 ) -> Rows:
     """Dots in the slot. The value of the upper one stands above all ink near the slot, that of the lower one below it;
     values within 5 % of each other are written once."""
@@ -310,7 +312,7 @@ def _zero_rows(
     texts = {0: f"{low if low == high else f'{low} to {high}'} {scale.unit}"} if close else {}
     if not close:
         texts = {0: f"{low} {scale.unit}", len(ranked) - 1: f"{high} {scale.unit}"}
-    reach = max((labels.text_width(text, 11.5) for text in texts.values()), default=0) + 12
+    reach = max((label_placement.text_width(text, 11.5) for text in texts.values()), default=0) + 12
     ink = [
         plot.at(x, value / scale.factor)
         for line in lines
@@ -338,14 +340,14 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
     lines = [rates(line) for line in times]
     everything = [v for line in lines for _, y in line.points for v in (y.low, y.high)]
     scale = fmt.scale_to_largest(everything, "B/s")
-    y = scales.decades(
+    y = axes.decades(
         [v / scale.factor for v in everything], f"Bandwidth, {scale.unit} (log scale)", margin=1.4
     )
     tested = sorted({size for line in lines for size, _ in line.points})
     offers = {line.name: line.offers for line in times}
 
     def build(width: int) -> Spec:
-        x = scales.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
+        x = axes.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
         frame = Frame(
             width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
             right=common.name_margin(lines, width),
@@ -371,7 +373,9 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
         segments = common.segments(drawn, plot, scale.factor)
         bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
         rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]
-        for place, at in zip(labels.near(anchors, segments, rings, bounds, 11.5), where, strict=True):
+        for place, at in zip(
+            label_placement.near(anchors, segments, rings, bounds, 11.5), where, strict=True
+        ):
             text = anchors[place.index][1]
             data["notes"].append({**at, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align})
         return vega.fill(
@@ -396,7 +400,7 @@ def _fitted(lines: Sequence[Line]) -> str:
     to 7.2 %)" of lines that are quotable all along."""
     said = []
     for line in lines[:4]:
-        found = derive.fit(_times(line))
+        found = formulas.fit(_times(line))
         quotable = found.quotable if found else ()
         if (
             not quotable
@@ -425,14 +429,14 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
     offers, fits = [], []
     for name, line in _named(panels):
         d = line.offers
-        switches = derive.protocol_switches(_times(line))
+        switches = formulas.protocol_switches(_times(line))
         offers.append(
             (
                 name, fmt.quantity(d.zero, "ns"), fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
                 fmt.size(d.peak_size), fmt.size(d.half_size), ", ".join(map(fmt.size, switches)) or fmt.NOTHING,
             )
         )  # fmt: skip
-        found = derive.fit(_times(line))
+        found = formulas.fit(_times(line))
         if found is None:
             continue
         for branch in (found.one, *(found.two or ())):
@@ -498,7 +502,7 @@ def _key_numbers(panels: Panels) -> list[KeyNumber]:
     context = ", ".join(filter(None, [at, near.name, common.facet_title(of, option_value)]))
     beside = [(line, said[1]) for panel, line, said in known if panel == of and said[0] == at]
     far, most = max(beside, key=lambda pair: pair[1].median)
-    if derive.differs(time, most):
+    if formulas.differs(time, most):
         context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
     return [common.key_number("MPI, one way", time, "ns", context, 13, near.cell)]
 

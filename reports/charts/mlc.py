@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from parsers.measurement import whole
-from reports import derive, findings, labels, naming, scales, vega
-from reports import format as fmt
 from reports.charts import _common as common
-from reports.derive import Load, LoadedLatency, Spread
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
-from reports.naming import program_kind, program_name, stands_in
+from reports.charts import titles
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
+from reports.numbers.formulas import Load, LoadedLatency, Spread
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
-from reports.vega import Frame, Rows, Spec
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import program_kind, program_name, stands_in
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,15 +112,15 @@ class LoadCurve:
 
     @property
     def offers(self) -> LoadedLatency:
-        return derive.over_repeats(self.runs)
+        return formulas.over_repeats(self.runs)
 
     @property
     def floor(self) -> Spread:
-        return derive.spread([run.unloaded for run in self.runs])
+        return formulas.spread([run.unloaded for run in self.runs])
 
     @property
     def most(self) -> Spread:
-        return derive.spread([run.peak for run in self.runs])
+        return formulas.spread([run.peak for run in self.runs])
 
     @property
     def name(self) -> str:
@@ -210,7 +213,7 @@ def _load(traffic: str, found: pd.DataFrame) -> LoadCurve:
     return LoadCurve(
         traffic=traffic,
         rows=tuple(rows),
-        runs=tuple(map(derive.loaded_latency, loads)),
+        runs=tuple(map(formulas.loaded_latency, loads)),
         cell=tuple(dict.fromkeys(found["run"])),
     )
 
@@ -231,9 +234,9 @@ def _loaded_figures(
     colours = dict(zip(traffics, _colours(len(traffics)), strict=True))
     fastest = max(row.bandwidth.high for load in every for row in load.rows)
     scale = fmt.scale_to_largest([fastest], "B/s")
-    x = scales.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
+    x = axes.from_zero([fastest / scale.factor], f"Bandwidth, {scale.unit}")
     latencies = [v for load in every for row in load.rows for v in (row.latency.low, row.latency.high)]
-    y = scales.decades(latencies, "Latency, ns (log scale)", margin=1.1)
+    y = axes.decades(latencies, "Latency, ns (log scale)", margin=1.1)
     seen = [load for curves in shown.values() for load in curves]
     repeated = any(row.latency.n > 1 for load in seen for row in load.rows)
     folds = any(load.peak < len(load.rows) - 1 for load in seen)
@@ -248,7 +251,7 @@ def _loaded_figures(
         id=f"loaded-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.loaded_latency(offers, noise, _load_words(runs)),
+        title=titles.loaded_latency(offers, noise, _load_words(runs)),
         sub=f"Loaded latency, {common.ran(_cells(shown), program_name)}. One point per injection delay, least load at left"
         f"{'; dashed past the peak, where more load moves fewer bytes' if folds else ''}."
         f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated."
@@ -268,7 +271,7 @@ def _loaded_figures(
         id=f"climb-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.climb([load.offers for curves in heated.values() for load in curves], noise),
+        title=titles.climb([load.offers for curves in heated.values() for load in curves], noise),
         sub=f"{fmt.words(common.programs(_cells(heated)))}: latency by injection delay and mix."
         f"{common.not_drawn(len(mixed), len(heated))}{common.of_texts(_cells(heated))}",
         tables=tuple(_heat_table(of, curves) for of, curves in heated.items()),
@@ -293,8 +296,8 @@ def _loaded_panel(
     of: common.Facet,
     curves: list[LoadCurve],
     colours: dict[str, str],
-    x: scales.Axis,
-    y: scales.Axis,
+    x: axes.Axis,
+    y: axes.Axis,
     scale: fmt.Scale,
 ) -> Panel:
     lowest = min((c for c in curves if c.offers.idle), key=lambda load: load.offers.unloaded, default=None)
@@ -347,7 +350,7 @@ def _loaded_panel(
 
 
 def _names(
-    curves: Sequence[LoadCurve], plot: common.Plot, scale: fmt.Scale, boxes: Sequence[labels.Box]
+    curves: Sequence[LoadCurve], plot: common.Plot, scale: fmt.Scale, boxes: Sequence[label_placement.Box]
 ) -> tuple[Rows, Rows]:
     """Put a name at each curve, near its peak, where it covers neither the boxes nor bars; with the hairlines that lead back."""
     x, frame = plot.x, plot.frame
@@ -356,14 +359,14 @@ def _names(
         for load in curves
     ]  # fmt: skip
     whiskers = [
-        labels.upright(px, plot.at(x.low, row.latency.high)[1], plot.at(x.low, row.latency.low)[1])
+        label_placement.upright(px, plot.at(x.low, row.latency.high)[1], plot.at(x.low, row.latency.low)[1])
         for load, (places, _) in zip(curves, named, strict=True)
         for row, (px, _) in zip(load.rows, places, strict=True)
         if row.latency.high > row.latency.low
     ]
     bounds = (-8.0, -14.0, frame.plot_width + frame.right, frame.plot_height)
     starts = [load.peak for load in curves]
-    placed = labels.along(named, [*boxes, *whiskers], bounds, prefer=0, starts=starts)
+    placed = label_placement.along(named, [*boxes, *whiskers], bounds, prefer=0, starts=starts)
     names: Rows = []
     leads: Rows = []
     for load, at, (places, text) in zip(curves, placed, named, strict=True):
@@ -392,10 +395,10 @@ def _short(traffic: str) -> str:
     return traffic_name(traffic, short=True)
 
 
-def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, list[labels.Box]]:
+def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, list[label_placement.Box]]:
     """Name the floor line at its right end, below it, and the line at twice the floor at its left end, above it."""
     notes: Rows = []
-    boxes: list[labels.Box] = []
+    boxes: list[label_placement.Box] = []
     for level, text, right in (
         (floor, f"floor{whose} {fmt.quantity(floor, 'ns')}", True),
         (2 * floor, f"2 × floor{whose}", False),
@@ -408,7 +411,7 @@ def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, lis
         dy = (13 if room_below else -5) if right else -5
         dx, align = (0, "right") if right else (2, "left")
         notes.append({"x": at_x, "y": level, "text": text, "dx": dx, "dy": dy, "align": align})
-        width = labels.text_width(text, 11.5)
+        width = label_placement.text_width(text, 11.5)
         left = px - width if right else px
         boxes.append((left, py + dy - 10, left + width, py + dy + 3))
     return notes, boxes
@@ -507,7 +510,7 @@ def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale
             if offers.idle
             else fmt.NOTHING,
             fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),
-            fmt.number(derive.lines_in_flight(offers.peak, offers.latency_at_peak)),
+            fmt.number(formulas.lines_in_flight(offers.peak, offers.latency_at_peak)),
         )
 
     caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
@@ -657,7 +660,7 @@ def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
     runs = list(found["run"])
     return Idle(
         which=", ".join(filter(None, [place, common.facet_title(of, option_value)])),
-        value=derive.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
+        value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote",
     )  # fmt: skip
 
@@ -677,7 +680,7 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
         known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))
     ).items():
         spreads = [known[pair] for pair in same]
-        value = spreads[0] if len(same) == 1 else derive.spread([s.median for s in spreads])
+        value = spreads[0] if len(same) == 1 else formulas.spread([s.median for s in spreads])
         if which == "remote" and value.high > _ALIKE * value.low:
             continue  # of near and far nodes that nothing tells apart: no pair is at their median
         over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
@@ -776,7 +779,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.matrix(matrix.title, pairs if paired == len(tables) else {}, matrix.others),
+        title=titles.matrix(matrix.title, pairs if paired == len(tables) else {}, matrix.others),
         sub=f"{common.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
         f"{common.not_drawn(len(tables), len(shown))}{common.of_texts(drawn)}",
         marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
@@ -816,7 +819,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         return None
     runs = list(dict.fromkeys(found["run"]))
     cells = {
-        (common.facet_title(of, option_value), section, traffic): derive.spread(list(own["value"]))
+        (common.facet_title(of, option_value), section, traffic): formulas.spread(list(own["value"]))
         for (of, section, traffic), own in groups(_by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
     }  # fmt: skip
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
@@ -865,7 +868,7 @@ def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     ):
         scale = fmt.scale_for(list(own["value"]), unit)
         rows = tuple(
-            (_entry_words(of, *which), common.spread_text(derive.spread(list(same["value"])), scale))
+            (_entry_words(of, *which), common.spread_text(formulas.spread(list(same["value"])), scale))
             for (of, *which), same in groups(
                 _by_cell(own),
                 ["panel", "section", "traffic", "transfer", "delay", "source", "target"],
@@ -893,7 +896,7 @@ def _section_words(section: str) -> str:
 
 def _entry_words(of: common.Facet, section: str, traffic: Any, transfer: Any, *rest: Any) -> str:  # noqa: ANN401
     """Return "cache-to-cache latency, local L2->L2 HIT": what tells an entry from the others; missing labels are left out."""
-    labels = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
+    label_placement = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
     mix = traffic_name(traffic) if isinstance(traffic, str) else ""
     told = transfer if isinstance(transfer, str) else ""
-    return ", ".join(filter(None, [_section_words(section), mix, told, *labels, common.facet_title(of, option_value)]))  # fmt: skip
+    return ", ".join(filter(None, [_section_words(section), mix, told, *label_placement, common.facet_title(of, option_value)]))  # fmt: skip

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from parsers.units import size_bytes
-from reports import derive, findings
-from reports import format as fmt
 from reports.charts import _common as common
-from reports.charts import _tails
+from reports.charts import _tails, titles
 from reports.charts._tails import Distribution
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import AccessTime, Chapter, Figure, KeyNumber, Table
-from reports.naming import program_name
+from reports.draw.figure import AccessTime, Chapter, Figure, KeyNumber, Table
+from reports.numbers import formulas
 from reports.numbers.poke import histograms, latencies, numbers, turns_of
 from reports.readings.poke import first
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
 
 SECTION = "Latency tails"
 RANK = 40
@@ -154,8 +154,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         id=f"tail-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=findings.modes(name, subject.steady_modes)
-        or findings.tail(
+        title=titles.modes(name, subject.steady_modes)
+        or titles.tail(
             name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, _noun([subject])
         ),
         sub=sub,
@@ -229,7 +229,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     names = common.names_apart([(own[0][0].point.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
         for name, same in group_by(own, lambda f: f[1].name).items():
-            value = derive.spread([number.value for _, number in same])
+            value = formulas.spread([number.value for _, number in same])
             labels = dict(name.part)
             statistic = "median" if name.statistic == "p50" else labels.get("statistic")
             what = ", ".join(str(word) for word in (_TOTALS[name.metric], statistic) if word)

@@ -6,17 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reports import derive, findings, scales, vega
-from reports import format as fmt
 from reports.charts import _common as common
+from reports.charts import titles as findings
 from reports.charts._common import Curve
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.model import Chapter, Figure, KeyNumber, Panel, Table, panel
-from reports.naming import option_value, program_kind, program_name, stands_in
+from reports.draw import axes, vega
+from reports.draw.figure import Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.draw.vega import Frame, Spec
+from reports.numbers import formulas
 from reports.readings import groups
 from reports.readings.stream import rates
-from reports.vega import Frame, Spec
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import option_value, program_kind, program_name, stands_in
+from reports.text import format as fmt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,9 +104,9 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     names = common.facet_names(runs, within=("place", "threads"))
     missing = group_by(lost, lambda r: common.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
-    x = scales.integers(counts, "Threads")
+    x = axes.integers(counts, "Threads")
     x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
-    y = scales.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
+    y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
     lit = common.spotlight(list(shown.values()), lambda c: -max(c.medians.values()))
     colours = common.colours(lit)
@@ -152,7 +154,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
 def _dram_share(runs: Sequence[Run], rate: float) -> str:
     """Say what part of the memory modules' own rate was reached, where one machine's modules are recorded."""
     modules = {run.session.memory_modules for run in runs}
-    peak = derive.dram_peak(modules.pop()) if len(modules) == 1 else None
+    peak = formulas.dram_peak(modules.pop()) if len(modules) == 1 else None
     if not peak or not rate or rate > peak:  # above it: check S2 speaks of it
         return ""
     return f"The most is {fmt.percent(rate / peak)} of the {fmt.quantity(peak, 'B/s')} that the memory modules could move, each on a channel of its own."
@@ -162,8 +164,8 @@ def _panel(
     of: common.Facet,
     lines: list[Curve],
     kernel: str,
-    x: scales.Axis,
-    y: scales.Axis,
+    x: axes.Axis,
+    y: axes.Axis,
     scale: fmt.Scale,
     lost: Sequence[int],
     hollow: Collection[tuple[str, float]],
@@ -229,7 +231,9 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
     ):
         void = {place for place, run in zip(own["place"], own["run"], strict=True) if run.void}
-        spreads = {place: derive.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]}
+        spreads = {
+            place: formulas.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]
+        }
         ratio = (
             spreads["remote"].median / spreads["local"].median
             if {"local", "remote"} <= set(spreads) - void

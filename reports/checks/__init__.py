@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
-from reports.frames import Results, Run
+from reports.results.model import Results, Run
 
 Level = Literal["error", "warn", "info"]
 LEVELS: tuple[Level, ...] = ("error", "warn", "info")

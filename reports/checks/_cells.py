@@ -9,10 +9,11 @@ from typing import Any
 
 from parsers.measurement import Measurement
 from parsers.units import size_bytes
-from reports import derive, naming
 from reports.checks import _command
-from reports.frames import Run
-from reports.grouping import group_by
+from reports.numbers import formulas
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Run
 
 Cell = tuple[object, ...]
 
@@ -48,7 +49,7 @@ def module_peak(run: Run) -> float | None:
     other = {n.os_index for n in machine.numa_nodes if not n.cpus and n.has_memory} if machine else set()
     if "CPU Max" in str(run.session.facts.get("cpu_model")) or other & (nodes or other):
         return None
-    return derive.dram_peak(run.session.memory_modules)
+    return formulas.dram_peak(run.session.memory_modules)
 
 
 def siblings_key(run: Run, but: Sequence[str]) -> Cell:

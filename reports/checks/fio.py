@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.tools.fio import known
 from parsers.measurement import whole
-from reports import format as fmt
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     Cell,
@@ -24,10 +23,11 @@ from reports.checks._cells import (
     siblings_key,
     typed_options,
 )
-from reports.frames import Results, Run
-from reports.grouping import group_by
 from reports.numbers import fio
 from reports.readings.fio import Job, jobs
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 FAMILY = (0, "Storage (fio)")
 

@@ -11,8 +11,6 @@ from orchestrator import captured
 from orchestrator.facts import changed, short
 from orchestrator.place import where
 from parsers.measurement import Measurement, whole
-from reports import derive
-from reports import format as fmt
 from reports.checks import Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
     by_cell,
@@ -24,9 +22,10 @@ from reports.checks._cells import (
     typed_options,
     wide,
 )
-from reports.frames import Results, Run
-from reports.grouping import group_by
-from reports.numbers import leaders, numbers
+from reports.numbers import formulas, leaders, numbers
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 FAMILY = (90, "Any tool")
 
@@ -342,7 +341,7 @@ def far_apart(results: Results) -> Iterator[Fault]:
         for runs in by_cell(results.good(tool)).values():
             told = [one for one in leaders(tool, *(run.parsed for run in runs)) if one[1] > 0]
             values = [value for _, value in told]
-            if len(values) > 1 and (apart := derive.spread(values)).relative > 0.25:
+            if len(values) > 1 and (apart := formulas.spread(values)).relative > 0.25:
                 low, high = fmt.quantity(apart.low, told[0][0]), fmt.quantity(apart.high, told[0][0])
                 text = f"{fmt.plural(len(values), 'repeat')} from {low} to {high}"
                 yield Fault(level="info", run=runs[0], text=text)

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.measurement import number
-from reports import format as fmt
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, is_captured, source
-from reports.frames import Results, Run
-from reports.grouping import group_by
 from reports.readings.imb import pins, timings
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 FAMILY = (3, "Message passing (IMB)")
 

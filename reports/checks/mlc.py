@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parsers.mlc import TRAFFIC_TEXT
-from reports import derive
-from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import Cell, by_cell, cell_key, is_captured, machine_key, module_peak, siblings_key
-from reports.derive import Load
-from reports.frames import Results, Run
-from reports.grouping import group_by
+from reports.numbers import formulas
+from reports.numbers.formulas import Load
 from reports.readings.mlc import entries, load_rows
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 FAMILY = (1, "Memory (MLC, memlat)")
 
@@ -69,7 +69,7 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
         lowest = curve.rows[0].latency
         wrong = []
         for row in curve.rows[1:]:
-            if row.latency > derive.UNDERCUT * lowest:
+            if row.latency > formulas.UNDERCUT * lowest:
                 wrong.append((row.latency / lowest, row, lowest))
             lowest = min(lowest, row.latency)
         if wrong:
@@ -143,7 +143,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
     reads: dict[Cell, float] = {}
     for curve in found:
         if curve.traffic == "read":
-            most = max(derive.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
+            most = max(formulas.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
             reads[machine_key(curve.run)] = max(most, reads.get(machine_key(curve.run), 0.0))
     for curve in found:
         machine = curve.run.session.topology
@@ -160,7 +160,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
             limit = 2 * read
             said = short = f"over twice the {fmt.number(read)} of its read-only curve"
         row = max(curve.rows, key=lambda r: r.bandwidth * r.latency)
-        lines = derive.lines_in_flight(row.bandwidth, row.latency)
+        lines = formulas.lines_in_flight(row.bandwidth, row.latency)
         if limit and lines > limit:
             yield Fault(
                 level="info", run=curve.run,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parsers.measurement import whole
-from reports import format as fmt
 from reports.checks import Fault
 from reports.checks._cells import by_cell, from_table, wide
-from reports.frames import Results, Run
 from reports.readings.poke import first, times
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 
 def clock(results: Results) -> Iterator[Fault]:

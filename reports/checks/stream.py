@@ -10,7 +10,6 @@ from orchestrator.place import Unplaceable, resolve
 from orchestrator.tools.stream import last_level_bytes
 from parsers.errors import PinsweepError
 from parsers.measurement import number, whole
-from reports import format as fmt
 from reports.checks import Fault, check
 from reports.checks._cells import (
     by_cell,
@@ -22,9 +21,10 @@ from reports.checks._cells import (
     siblings,
     siblings_key,
 )
-from reports.frames import Results, Run
-from reports.grouping import group_by
 from reports.readings.stream import rates
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
 
 FAMILY = (2, "Memory bandwidth (STREAM)")
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reports.format import NOTHING, Shown
+from reports.draw.label_placement import text_width
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Column
-from reports.labels import text_width
+from reports.text.format import NOTHING, Shown
 
 Size = Literal["normal", "small", "smaller", "smallest"]
 

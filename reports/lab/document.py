@@ -11,10 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from orchestrator.cpulist import format_cpulist
-from reports import format as fmt
-from reports import model, page
-from reports.frames import Results, Run
-from reports.grouping import group_by
+from reports.draw import figure as model
 from reports.lab import columns
 from reports.lab.figures import layout
 from reports.lab.model import (
@@ -28,7 +25,11 @@ from reports.lab.model import (
     Table,
     Trace,
 )
-from reports.naming import program_name
+from reports.report import build as page
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
 
 _MM_PER_PX = TEXT_WIDTH_MM / 752
 """Two narrow panels beside one another fill the width. All figures have this scale: their texts are of one size."""

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from reports import svg, vega
+from reports.draw import svg, vega
+from reports.draw.figure import Figure as PageFigure
+from reports.draw.figure import Key, Panel
+from reports.draw.label_placement import text_width
 from reports.lab.model import Figure, Trace
-from reports.labels import text_width
-from reports.model import Figure as PageFigure
-from reports.model import Key, Panel
-from reports.templating import plain
+from reports.page.templates import plain
 
 _SVG = "http://www.w3.org/2000/svg"
 _GAP = 16  # between panels, px

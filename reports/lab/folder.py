@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from parsers.errors import UserError
-from reports.files import write_whole
+from reports.results.write import write_whole
 
 MANIFEST = ".pinsweep.json"
 _FORMAT = 1

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reports import model, page
+from reports.draw import figure
+from reports.report import build
 
 TEXT_WIDTH_MM = 160.0
 """Width of the text on the page: A4 with 25 mm at each side."""
@@ -25,7 +26,7 @@ Trace = tuple[tuple[str, str], ...]
 class Figure:
     """A picture with its number and caption. `source` is the page's figure, from which the files are drawn."""
 
-    source: model.Figure
+    source: figure.Figure
     number: int
     label: str  # the name of its files, and what references name
     title: str  # the finding
@@ -124,7 +125,7 @@ class Document:
     not_recorded: str
     sweeps: Table
     key_numbers: Table | None
-    checks: tuple[page.Check, ...]  # with few examples each: the audit lists them all
+    checks: tuple[build.Check, ...]  # with few examples each: the audit lists them all
     sections: tuple[Section, ...]
     methods: tuple[str, ...]
     numbers: tuple[Table, ...]  # tables that stand at the end

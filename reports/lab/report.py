@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsers.errors import UserError
-from reports import export, frames, page
-from reports.frames import Results
+from reports.export import tables
 from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written
 from reports.lab.model import Document
+from reports.report import build
+from reports.results import model
+from reports.results.model import Results
 
 _EXCERPT = 3000  # characters of output per run: the audit reads claims around captured tables
 
@@ -40,8 +42,8 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     but report.pdf is written. Raises UserError for files that are no results, for a folder that cannot be written,
     for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
     """
-    results = frames.load(paths, excerpts=_EXCERPT)
-    files = make(results, document.build(results, page.build(results)), template)
+    results = model.load(paths, excerpts=_EXCERPT)
+    files = make(results, document.build(results, build.build(results)), template)
     no_pdf = None
     try:
         files["report.pdf"] = pdf.report(files)
@@ -66,7 +68,7 @@ def make(results: Results, made: Document, template: Path | None = None) -> dict
         files[f"figures/{figure.label}.svg"] = drawn.encode("utf-8")
         files[f"figures/{figure.label}.pdf"] = pdf.picture(drawn)
         files[f"figures/{figure.label}.png"] = figures.png(drawn, figure.width_mm, figure.trace)
-    frame = export.table(results, None, "long")
+    frame = tables.table(results, None, "long")
     files["data.csv"] = frame.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
     if snippet := plot.snippet(frame):
         files["plot.py"] = snippet.encode()

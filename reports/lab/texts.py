@@ -11,10 +11,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from reports.format import MINUS, NOTHING, THIN, Shown
 from reports.lab import escape, words
 from reports.lab.model import Column, Document, Table
-from reports.templating import Templates
+from reports.page.templates import Templates
+from reports.text.format import MINUS, NOTHING, THIN, Shown
 
 
 @dataclass(slots=True)

@@ -18,10 +18,10 @@ from typing import Any, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
-from reports import format as fmt
-from reports.frames import Run
 from reports.numbers._quantiles import QUANTILES
 from reports.numbers.model import Buckets, Name, Number, Part, common_step, last_digit
+from reports.results.model import Run
+from reports.text import format as fmt
 
 
 class NumbersModule(Protocol):

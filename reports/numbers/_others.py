@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from parsers import command, get_parser
 from parsers.measurement import Measurement, Parsed
-from reports import format as fmt
-from reports.frames import Run
 from reports.numbers._repeats import together
 from reports.numbers.model import Number, Part, part_of
+from reports.results.model import Run
+from reports.text import format as fmt
 
 
 def numbers(run: Run) -> Iterator[Number]:

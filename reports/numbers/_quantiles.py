@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports import derive
-from reports.derive import Bucket
+from reports.numbers import formulas
+from reports.numbers.formulas import Bucket
 from reports.numbers.model import Name, Number, Part
 
 QUANTILES: Final = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999))
@@ -26,7 +26,7 @@ def quantiles(
 ) -> Iterator[Number]:
     """Give the QUANTILES of a distribution; the step is the width of the bin, at least `least`."""
     for statistic, share in QUANTILES:
-        value = derive.quantile(buckets, share)
+        value = formulas.quantile(buckets, share)
         if value is not None and value > 0:
             own = next((b for b in buckets if b.low <= value < b.high), None)
             step = max(own.high - own.low if own else 0.0, least)

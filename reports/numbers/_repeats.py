@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from parsers.measurement import Measurement, Parsed, Table
-from reports.grouping import group_by
+from reports.results.grouping import group_by
 
 T = TypeVar("T")
 

@@ -17,17 +17,16 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from parsers.measurement import Parsed, whole
-from reports import derive
-from reports import format as fmt
-from reports.derive import Bucket
-from reports.frames import Run
-from reports.numbers import _others
+from reports.numbers import _others, formulas
 from reports.numbers._curves import lines
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
 from reports.numbers._repeats import median
+from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
 from reports.readings.fio import Job, buckets, disks, jobs
+from reports.results.model import Run
+from reports.text import format as fmt
 
 CURVE_AXIS = "iodepth"
 WORDS: Final = {"lat": "latency", "clat": "completion latency"}
@@ -99,7 +98,7 @@ def _latencies(direction: str, own: Sequence[Job], which: str, joined: Buckets) 
         printed = job.lat_percentiles if which == "lat" else job.clat_percentiles
         for statistic, share in QUANTILES:
             value = printed.get(statistic)
-            if value and (job.ios is None or derive.fixed(share, job.ios)):
+            if value and (job.ios is None or formulas.fixed(share, job.ios)):
                 yield quantile(statistic, value, part, bin_width(value), WORDS[which])
 
 
@@ -183,7 +182,7 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> I
                 p99 <= slo for _, p99 in points
             ):  # of a load that never goes beyond, a bound
                 continue
-            if (within := derive.within_slo(points, slo)) is not None:
+            if (within := formulas.within_slo(points, slo)) is not None:
                 limit = fmt.scale_for([slo], "ns")
                 what = (
                     f"IOPS at p99{'' if which == 'lat' else ' clat'} ≤ {slo / limit.factor:.4g} {limit.unit}"
@@ -356,7 +355,7 @@ def in_flight(run: Run) -> float | None:
         for job in own
     ]  # fmt: skip
     known = [(iops, time) for iops, time in parts if iops and time]
-    return derive.in_flight(known) if known and len(known) == len(parts) else None
+    return formulas.in_flight(known) if known and len(known) == len(parts) else None
 
 
 def cpu_per_io(run: Run) -> float | None:
@@ -371,4 +370,4 @@ def cpu_per_io(run: Run) -> float | None:
         if job.usr_cpu is not None and job.sys_cpu is not None and job.job_runtime is not None
     ]
     ios = sum(job.ios or 0 for job in jobs(run))
-    return derive.cpu_per_io(1.0, 0.0, sum(costs), ios) if costs and len(costs) == len(entries) else None
+    return formulas.cpu_per_io(1.0, 0.0, sum(costs), ios) if costs and len(costs) == len(entries) else None

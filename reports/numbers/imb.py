@@ -7,13 +7,13 @@ from typing import Final
 
 from parsers import imb
 from parsers.measurement import Parsed
-from reports import derive
-from reports import format as fmt
-from reports.frames import Run
-from reports.grouping import group_by
+from reports.numbers import formulas
 from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.readings.imb import Timing, timings
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.text import format as fmt
 
 _HEADLINES: Final = ("time", "time_max", "bandwidth", "message_rate")
 """What stands for a line: the first of these that it has. IMB computes its bandwidth from `time_max`, so of a collective that
@@ -69,8 +69,8 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
     """Start-up time α, peak and n½ of a PingPong curve, as in `derive`. α is that of small messages where the fit has two branches,
     and none where that line is not quotable."""
     times = _times(curve)
-    figures = derive.pingpong(times)
-    fitted = derive.fit(times)
+    figures = formulas.pingpong(times)
+    fitted = formulas.fit(times)
     start = next((b for b in fitted.quotable if b.start == min(times)), None) if fitted else None
     if start and start.alpha > 0:
         yield Number.derived("α", "ns", "lower", start.alpha, part)
@@ -143,4 +143,4 @@ def _zero(parsed: Parsed) -> float | None:
 
 def _peak(parsed: Parsed) -> float | None:
     """Return the largest bandwidth (B/s), from bytes and time."""
-    return max(derive.bandwidths(_curve(parsed)).values(), default=None)
+    return max(formulas.bandwidths(_curve(parsed)).values(), default=None)

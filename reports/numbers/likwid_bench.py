@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parsers.measurement import Measurement, Parsed
-from reports import format as fmt
-from reports.frames import Run
 from reports.numbers import _others
 from reports.numbers._repeats import together
 from reports.numbers.model import Number
+from reports.results.model import Run
+from reports.text import format as fmt
 
 
 def numbers(run: Run) -> Iterator[Number]:

@@ -9,13 +9,13 @@ from typing import Final
 
 from parsers import mlc
 from parsers.measurement import Cell, Parsed
-from reports import derive
-from reports import format as fmt
-from reports.derive import Load
-from reports.frames import Run
-from reports.grouping import group_by
+from reports.numbers import formulas
+from reports.numbers.formulas import Load
 from reports.numbers.model import Name, Number, Part
 from reports.readings.mlc import Entry, LoadRow, chosen_cores, entries, load_rows
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.text import format as fmt
 
 DRAWN: Final = ("loaded latency",)
 
@@ -52,11 +52,11 @@ def _curves(of: Run | Parsed) -> dict[tuple[int | None, str | None], list[LoadRo
     return group_by(load_rows(of), lambda row: (row.turn, row.traffic))
 
 
-def _offered(rows: Sequence[LoadRow]) -> derive.LoadedLatency:
-    return derive.loaded_latency([Load(row.delay, row.latency, row.bandwidth) for row in rows])
+def _offered(rows: Sequence[LoadRow]) -> formulas.LoadedLatency:
+    return formulas.loaded_latency([Load(row.delay, row.latency, row.bandwidth) for row in rows])
 
 
-def _offers(part: Part, offers: derive.LoadedLatency) -> Iterator[Number]:
+def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
     """What a loaded-latency curve offers, as in `derive.loaded_latency`."""
     bandwidth = mlc.PRINTED["bandwidth"]
     yield Number.derived("peak bandwidth", "B/s", "higher", offers.peak, part, bandwidth)
@@ -89,7 +89,7 @@ def headline(repeats: Sequence[Parsed]) -> str:
     )
     curves = [same for same in offers.values() if len(same) >= len(repeats)]
     if curves:
-        found = [derive.over_repeats([offered for _, offered in same]) for same in curves]
+        found = [formulas.over_repeats([offered for _, offered in same]) for same in curves]
         if all(one.idle for one in found):
             parts.append(f"floor {_from_to([one.unloaded for one in found], 'ns')}")
         whose = "" if all(one.reached_double for one in found) else " of this load"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
 from parsers.measurement import Cell, Direction, Measurement, Metric
-from reports import format as fmt
-from reports.derive import Bucket
+from reports.numbers.formulas import Bucket
+from reports.text import format as fmt
 
 Part = tuple[tuple[str, Cell], ...]
 """What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""

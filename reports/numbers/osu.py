@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from parsers.measurement import Measurement, Parsed
 from parsers.osu import METRICS
-from reports import format as fmt
 from reports.numbers import _others
 from reports.numbers._repeats import together
+from reports.text import format as fmt
 
 numbers = _others.numbers
 

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from parsers import poke
 from parsers.measurement import Parsed
-from reports import format as fmt
-from reports.derive import Bucket
-from reports.frames import Run
 from reports.numbers._quantiles import QUANTILES, latency, quantile, quantiles
+from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings.poke import buckets, first, times
+from reports.results.model import Run
+from reports.text import format as fmt
 
 T = TypeVar("T")
 

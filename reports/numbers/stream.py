@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from parsers import stream
 from parsers.measurement import Parsed
-from reports import derive
-from reports import format as fmt
-from reports.frames import Run
+from reports.numbers import formulas
 from reports.numbers._curves import lines
 from reports.numbers._repeats import median
 from reports.numbers.model import Name, Number, Part
 from reports.readings.stream import rates
+from reports.results.model import Run
+from reports.text import format as fmt
 
 CURVE_AXIS = "threads"
 DRAWN = ("triad bandwidth",)
@@ -33,7 +33,7 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> 
     for part, line in lines(curve, "bandwidth").items():
         best = max(line.values(), key=lambda n: n.value)
         yield Number.derived("peak bandwidth", "B/s", "higher", best.value, part, best.step)
-        full = derive.saturation({n: number.value for n, number in line.items()})
+        full = formulas.saturation({n: number.value for n, number in line.items()})
         if full is not None:
             yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)
 

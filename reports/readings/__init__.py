@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, get_type_hints
 
 from parsers.measurement import Measurement, Parsed
-from reports.frames import Run
+from reports.results.model import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from parsers import mlc
 from parsers.measurement import Cell, Parsed, whole
-from reports.frames import Run
 from reports.readings import reading
+from reports.results.model import Run
 
 
 class Entry(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from parsers.measurement import Parsed, number
-from reports.frames import Run
 from reports.readings import reading
+from reports.results.model import Run
 
 
 class Time(NamedTuple):

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reports.format import percent, plural
+from reports.text.format import percent, plural
 from reports.verdicts.decide import judge
 from reports.verdicts.model import Rules, Sample
 

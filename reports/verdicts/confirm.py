@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 
-from reports.grouping import group_by
+from reports.results.grouping import group_by
 from reports.verdicts.decide import judge
 from reports.verdicts.estimate import TAU_ASSUMED
 from reports.verdicts.model import VERDICTS, Advice, Decision, Family, Rules, Sample

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from reports.derive import Bucket, modes, quantile
+from reports.numbers.formulas import Bucket, modes, quantile
 from reports.verdicts.estimate import false_discovery
 
 if TYPE_CHECKING:

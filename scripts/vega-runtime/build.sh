@@ -2,7 +2,7 @@
 # Remake reports/vendor/vega.js, the part of Vega that makes the report's charts answer. Needs npm.
 #     scripts/vega-runtime/build.sh
 # What goes in is locked by package-lock.json (versions and checksums, no addresses); a newer Vega: edit
-# package.json, npm install --package-lock-only, build, and run tests/reports/test_browser.py.
+# package.json, npm install --package-lock-only, build, and run tests/reports/page/test_browser.py.
 set -euo pipefail
 CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 readonly OUT=../../reports/vendor

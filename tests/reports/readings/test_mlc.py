@@ -10,30 +10,30 @@ from click.testing import CliRunner
 
 from parsers import mlc
 from pinsweep.cli import cli
-from reports import frames
 from reports.charts.mlc import loads
 from reports.checks.mlc import curves
 from reports.numbers import numbers
 from reports.readings.mlc import LoadRow, entries, load_rows
+from reports.results import model
 
 ROWS = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)]
 SIX_RUNS = Path(__file__).parents[2] / "fixtures" / "mlc" / "memlat_0.1_six_runs.out"
 
 
-def results_of(make: Any, path: Path, *texts: str) -> frames.Results:
+def results_of(make: Any, path: Path, *texts: str) -> model.Results:
     maker = make.Maker(path / "r.db")
     for text in texts:
         maker.add("s", "mlc", {"mode": "loaded_latency"}, text)
-    return frames.load([maker.write()])
+    return model.load([maker.write()])
 
 
-def table(path: Path, text: str, columns: str, *more: str) -> frames.Results:
+def table(path: Path, text: str, columns: str, *more: str) -> model.Results:
     """Take in a table whose columns a person names."""
     (path / "table.txt").write_text(text, encoding="utf-8")
     arguments = ["parse", "table", str(path / "table.txt"), "--tool", "mlc", "--columns", columns, *more]
     done = CliRunner().invoke(cli, [*arguments, "-o", str(path / "r.db")])
     assert done.exit_code == 0, done.output
-    return frames.load([path / "r.db"])
+    return model.load([path / "r.db"])
 
 
 def test_a_row_has_both_figures_and_a_delay_that_comes_twice_is_two_rows(make: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from parsers.errors import UserError
-from reports.derive import Bucket
+from reports.numbers.formulas import Bucket
 from reports.verdicts.distribution import Shapes, distance, judge_shapes, quantiles
 from reports.verdicts.history import changes
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from reports.readings.foo import messages
 
-from reports import format as fmt
 from reports.charts import _common as common
-from reports.frames import Results
-from reports.model import Chapter, Figure, Table
+from reports.draw.figure import Chapter, Figure, Table
+from reports.results.model import Results
+from reports.text import format as fmt
 
 SECTION = "Network"
 RANK = 25

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reports.readings.foo import messages
 
 from reports.checks import Fault, check
-from reports.frames import Results
+from reports.results.model import Results
 
 
 @check("N1", "warn")

@@ -1,0 +1,199 @@
+"""Titles that say what the data says, by stated rules. A claim that the data does not carry is not made: the title
+then names what was measured.
+
+A difference is claimed where `derive.differs` allows it: repeats that do not overlap, medians further apart than 3 %
+and than the spread of the repeats; further than 10 % where there are fewer than three repeats a side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs
+from reports.text import format as fmt
+
+
+def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
+    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", or "Latency did not double: 1 load thread reaches 10.6 GB/s".
+
+    noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
+    load: the load in words ("1 load thread"), where it is known and the same for all.
+
+    Said where every curve has four points or more and does the same in all its repeats; else the subject alone. Nothing is said of
+    rows that scatter by more than a quarter, nor where load makes memory faster: the idle rows were disturbed.
+    """
+    if not curves or not _quiet(curves, noise):
+        return "Latency under load"
+    if all(c.reached_double for c in curves):
+        return f"Memory latency doubles at {_from_to([c.at_double for c in curves], 'B/s')}"
+    if all(c.reached_double is False for c in curves):
+        subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
+        return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
+    return "Latency under load"
+
+
+def _quiet(curves: Sequence[LoadedLatency], noise: float) -> bool:
+    return noise <= 0.25 and all(c.rows >= 4 and c.idle and not c.undercut for c in curves)
+
+
+def _from_to(values: Sequence[float], unit: str) -> str:
+    """Return "21.0 to 27.1 GB/s", or "21.0 GB/s" where both are written alike."""
+    scale = fmt.scale_to_largest(values, unit)
+    low, high = (scale.number(v) for v in (min(values), max(values)))
+    return f"{low if low == high else f'{low} to {high}'} {scale.unit}"
+
+
+def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
+    """Say "Where latency starts to climb" of curves that all reach twice their floor, beyond the repeats' scatter."""
+    climbs = curves and all(c.reached_double for c in curves) and _quiet(curves, noise)
+    return "Where latency starts to climb" if climbs else "Latency by load and mix"
+
+
+def matrix(
+    title: str, pairs: Mapping[str, Sequence[tuple[Spread, Spread]]], others: str = "other nodes’ memory"
+) -> str:
+    """Say "Idle latency: other nodes’ memory is at 1.71 × the own", "… at 1.21 to 1.23 × the own (same package), 2.3 × (another
+    package)". With one node, or where a node's difference is within noise, the subject alone.
+
+    pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
+    the highest ratio are said, whatever the panel.
+    """
+    if not any(pairs.values()):
+        return title
+    if not all(differs(own, other) for same in pairs.values() for own, other in same):
+        return f"{title} between NUMA nodes"
+    said: list[str] = []
+    for far, same in pairs.items():
+        ratios = [other.median / own.median for own, other in same]
+        low, high = fmt.number(min(ratios)), fmt.number(max(ratios))
+        ratio = low if low == high else f"{low} to {high}"
+        said.append(f"{ratio} ×{'' if said else ' the own'}{f' ({far})' if far else ''}")
+    return f"{title}: {others} is at {', '.join(said)}"
+
+
+def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
+    """Say "Three threads fill local memory; remote costs 11.2 % at 4 threads".
+
+    curves: place → threads → bandwidth.
+
+    "n threads fill" says which count is the first with 95 % of the maximum, and needs two or more tested counts beyond n, or the
+    claim is only that it is still rising. "costs" compares the two places at the best thread count of local memory.
+    """
+    if not curves:
+        return f"{kernel} bandwidth"
+    places = list(curves)
+    first = "local" if "local" in curves else places[0]
+    line = curves[first]
+    counts = sorted(line)
+    at = max(line, key=lambda count: line[count].median)
+    n = next(count for count in counts if line[count].median >= 0.95 * line[at].median)
+    parts = []
+    alone = first == "local" or len(curves) == 1  # of several places, only local memory is spoken for
+    if alone and sum(c > n for c in counts) >= 2:
+        subject = f"{first} memory" if first in ("local", "remote") else "memory"
+        parts.append(
+            f"{fmt.spelled(n).capitalize()} {'thread fills' if n == 1 else 'threads fill'} {subject}"
+        )
+    elif len(counts) >= 3 and alone and n == counts[-1] and differs(line[counts[-2]], line[n]):
+        parts.append(f"{kernel} bandwidth still rises at {fmt.plural(counts[-1], 'thread')}")
+    remote = curves.get("remote", {}).get(at) if first == "local" and at else None  # 0: nothing says how many
+    if remote and differs(line[at], remote):
+        change = remote.median / line[at].median - 1
+        said = f"costs {fmt.percent(-change, 3)}" if change < 0 else f"gives {fmt.percent(change, 3)} more"
+        parts.append(f"remote {'' if parts else 'memory '}{said} at {fmt.plural(at, 'thread')}")
+    title = "; ".join(parts)
+    return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
+
+
+def pingpong(curves: Mapping[str, tuple[str, Spread, Spread | None]]) -> str:
+    """Say "Crossing the socket costs 2.58 × in latency at 0 B and 47.7 % of bandwidth".
+
+    curves: relation → (the sizes of its latency in words, that latency, the peak bandwidth). Compares the farthest pair with the
+    nearest one, by that latency, where it is of the same sizes. What its repeats do not agree on is not said.
+    """
+    ranked = sorted(curves, key=lambda name: curves[name][1].median)
+    if not ranked:
+        return "Message passing: time and bandwidth"
+    (at, near, near_peak), (far_at, far, far_peak) = curves[ranked[0]], curves[ranked[-1]]
+    if len(ranked) == 1 and near_peak and not near.unsteady and not near_peak.unsteady:
+        return f"A message of {at} takes {fmt.quantity(near.median, 'ns')}; bandwidth reaches {fmt.quantity(near_peak.median, 'B/s')}"
+    if len(ranked) == 1 or at != far_at or not differs(near, far):
+        return "Message passing: time and bandwidth"
+    said = _CROSSING.get(ranked[-1], f"“{ranked[-1]}” against “{ranked[0]}”")
+    text = f"{said} costs {fmt.number(far.median / near.median)} × in latency at {at}"
+    if near_peak and far_peak and far_peak.median < near_peak.median and differs(near_peak, far_peak):
+        text += f" and {fmt.percent(1 - far_peak.median / near_peak.median, 3)} of bandwidth"
+    return text
+
+
+_CROSSING = {
+    "other package": "Crossing the package",
+    "other socket": "Crossing the socket",
+    "other numa_node": "Crossing the NUMA node",
+    "remote": "Remote memory",
+}
+
+
+def iodepth(
+    curves: Mapping[str, Mapping[int, Spread]],
+    waits: Mapping[str, Mapping[int, Spread]],
+    reads: Sequence[str],
+) -> str:
+    """Say "Past depth 8 the storage gives hardly more reads, only more waiting".
+
+    curves: series → iodepth → IOPS; waits: series → iodepth → latency; `reads`: which of them are pure reads (else the first is
+    spoken of). Said where the depth that reaches 95 % of the maximum has a deeper one behind it, the first depth is well below, and
+    the deepest waits longer.
+    """
+    name = next((r for r in reads if r in curves), next(iter(curves), None))
+    depths = sorted(curves[name]) if name is not None else []
+    if name is None or len(depths) < 2:
+        return "IOPS and latency"
+    line, wait = curves[name], waits.get(name, {})
+    best = max(line.values(), key=lambda s: s.median)
+    full = next(d for d in depths if line[d].median >= 0.95 * best.median)
+    what = "reads" if name in reads else "I/Os"
+    if len(depths) >= 3 and full == depths[-1] and differs(line[depths[-2]], line[depths[-1]]):
+        return f"More depth still gives more {what} at {full}"
+    waited = full in wait and depths[-1] in wait and wait[full].median < wait[depths[-1]].median
+    if len(depths) < 3 or not waited or not differs(wait[full], wait[depths[-1]]):
+        return "IOPS and latency over iodepth"
+    if full == depths[0]:
+        return f"Depth {full} gives nearly all the {what} there are; more depth only waits"
+    if differs(line[depths[0]], best):
+        return f"Past depth {full} the storage gives hardly more {what}, only more waiting"
+    return "IOPS and latency over iodepth"
+
+
+def modes(name: str, found: Sequence[Mode]) -> str:
+    """Say "Reads, depth 1: two speeds, 15.0 µs (6.0 %) and 13.1 ms (94 %)". "" of one mode, or of more than four.
+
+    `found`: modes that every repeat shows; a cache that holds a part of the data gives one, its share is the hit rate.
+    """
+    if not 2 <= len(found) <= 4:
+        return ""
+    listed = fmt.words(f"{fmt.quantity(m.at, 'ns')} ({fmt.percent(m.share)})" for m in found)
+    return f"{name}: {fmt.spelled(len(found))} speeds, {listed}"
+
+
+def tail(
+    name: str, median: float | None, p999: float | None, largest: float | None, n: int, noun: str = "access"
+) -> str:
+    """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms". Needs 10 000
+    samples a run."""
+    if not median or not p999:
+        return "Latency tails"
+    text = (
+        f"{name}: one {noun} in a thousand takes over {fmt.number(p999 / median, 3, fmt.DOWN)} × the median"
+    )
+    if largest:
+        text += f", the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns')}"
+    return text
+
+
+def overview(times: Sequence[tuple[str, float]]) -> str:
+    """Say "One access: 57.0 ns to 186 µs": the fastest and the slowest row; of fewer than two, the subject alone."""
+    if len(times) < 2:
+        return "Time for one access"
+    low, high = (fmt.quantity(end, "ns") for end in (min(v for _, v in times), max(v for _, v in times)))
+    return f"One access: {low} to {high}" if low != high else f"One access: {low}"

@@ -1,0 +1,213 @@
+"""Every check over some results: findings for a page, a terminal, a program. Pure; the checks are in `reports.checks`."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.model import UNRECORDED_HOST
+from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
+from reports.checks._cells import Cell, cell_key
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+
+WIDTH = 80
+_MOST = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found in one sweep of one file."""
+
+    id: str
+    level: Level
+    title: str  # the finding itself, with its figures: of the first cell
+    check: str  # what kind of fault, in a few words
+    sweep: str
+    where: str  # the host, and file where there are several
+    cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
+    todo: str
+    about: frozenset[Cell]  # the cells, by `_cells.cell_key`
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "level": self.level, "title": self.title, "check": self.check, "sweep": self.sweep, "where": self.where,
+            "cells": [{"cell": cell, "arithmetic": text} for cell, text in self.cells], "todo": self.todo,
+        }  # fmt: skip
+
+
+def audit(results: Results) -> tuple[Finding, ...]:
+    """Return what all checks find, the gravest first. Of the claims in the text around captured tables
+    (G4) those are seen that `frames.load` keeps: the first and last CAPTURED ÷ 2 characters."""
+    good = [run for tool in results.tools for run in results.good(tool)]
+    repeats = Counter(map(cell_key, good))
+    told_apart = {sweep: _varying(runs) for sweep, runs in group_by(good, _sweep).items()}
+    found = [
+        finding
+        for check in checks()
+        for finding in _findings(check, list(check.find(results)), repeats, told_apart)
+    ]
+    return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
+
+
+def _sweep(run: Run) -> Cell:
+    return run.file, run.point.sweep
+
+
+def _varying(runs: Sequence[Run]) -> frozenset[str]:
+    """Return the axes that tell a sweep's cells apart."""
+    values: dict[str, set[str]] = {}
+    for run in runs:
+        for name, value in run.point.labels().items():
+            values.setdefault(name, set()).add(str(value))
+    return frozenset(name for name, own in values.items() if len(own) > 1)
+
+
+def convicted(findings: Iterable[Finding]) -> dict[Cell, str]:
+    """Return the cells of which an error or a warning speaks, with the ids of their checks: "F1, F7"."""
+    said = [(cell, f.id) for f in findings if f.level != "info" for cell in f.about]
+    return {
+        cell: ", ".join(dict.fromkeys(key for _, key in same))
+        for cell, same in group_by(said, lambda s: s[0]).items()
+    }
+
+
+def doubts(convicted: Mapping[Cell, str], runs: Iterable[Run]) -> str:
+    """Return the ids of the checks that speak of some runs' cells; "" if none does."""
+    found = (key for run in runs if (ids := convicted.get(cell_key(run))) for key in ids.split(", "))
+    return ", ".join(dict.fromkeys(found))
+
+
+def coverage(results: Results) -> str:
+    """Say how many checks were applied, and what they could not judge for want of what was not recorded."""
+    applied = [check for check in checks() if not check.tool or check.tool in results.tools]
+    runs = {tool: results.good(tool) for tool in results.tools}
+    every = [run for own in runs.values() for run in own]
+    blind: dict[str, list[str]] = {}
+    for check in applied:
+        if check.needs and not all(map(NEEDS[check.needs][1], runs.get(check.tool, every))):
+            blind.setdefault(NEEDS[check.needs][0], []).append(check.id)
+    said = f"{fmt.plural(len(applied), 'check')} of docs/audit.md {'was' if len(applied) == 1 else 'were'} applied to {fmt.plural(len(every), 'run')}"
+    lacking = [f"without {what} {fmt.words(ids)} could not judge everything" for what, ids in blind.items()]
+    return "; ".join([said, *lacking])
+
+
+def _findings(
+    check: Check,
+    faults: Sequence[Fault],
+    repeats: Mapping[Cell, int],
+    told_apart: Mapping[Cell, frozenset[str]],
+) -> Iterable[Finding]:
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
+    for (level, _, where, sweep), members in alike.items():
+        first = members[0]
+        yield Finding(
+            id=check.id, level=level, title=_title(first, told_apart.get(_sweep(first.run), frozenset())), check=check.title,
+            sweep=sweep, where=where, cells=tuple(_cells(members, repeats)), todo=check.todo,
+            about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
+        )  # fmt: skip
+
+
+def _title(fault: Fault, told_apart: frozenset[str]) -> str:
+    """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
+    labels = fault.run.point.labels()
+    named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
+    cell = fault.cell or ", ".join(_words(name, value) for name, value in named.items())
+    whose = cell or fault.run.text
+    said = ": ".join(filter(None, (whose, fault.title or fault.text)))
+    of_text = bool(whose) and whose.startswith((fault.run.text or " ", str(labels.get("source", " "))))
+    return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
+
+
+_ALWAYS = ("place", "mode", "target", "rw", "benchmark", "test")
+"""Options that a finding names in any case."""
+
+_PLAIN = (*_ALWAYS, "op", "ioengine")
+"""Options whose value says what it is."""
+
+
+def _words(name: str, value: Any) -> str:  # noqa: ANN401
+    if name == "source":
+        return str(value)
+    return (
+        str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value).replace("_", " ")
+    )
+
+
+def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tuple[str, str]]:
+    """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
+    by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
+    for members in by_cell.values():
+        runs = {fault.run.record.run_id for fault in members}
+        run = members[0].run
+        cell = members[0].cell or (run.point.describe() if run.point.labels() or not run.text else run.text)
+        of = repeats[cell_key(members[0].run)]
+        texts = list(
+            dict.fromkeys(
+                fault.text for fault in members if fault.run.record.run_id == members[0].run.record.run_id
+            )
+        )
+        several = f" ({len(runs)} of {of} repeats)" if of > 1 and (len(runs) > 1 or members[0].own) else ""
+        for text in texts:
+            yield cell, text + several
+
+
+def worst(findings: Iterable[Finding]) -> Level | None:
+    """Return the gravest level among the findings; None without any."""
+    return min((f.level for f in findings), key=LEVELS.index, default=None)
+
+
+def down_to(findings: Sequence[Finding], level: str) -> tuple[Finding, ...]:
+    """Return the findings of a level and of the graver ones."""
+    kept = LEVELS[: [*LEVELS].index(level) + 1]  # type: ignore[arg-type]
+    return tuple(f for f in findings if f.level in kept)
+
+
+def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST) -> str:
+    """Return the findings for a terminal of 80 columns; "" if there is none."""
+    blocks = []
+    for finding in findings:
+        where = finding.where.replace(UNRECORDED_HOST, "host not recorded")
+        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
+        for cell, text in finding.cells[:most_cells]:
+            lines += textwrap.wrap(
+                f"{cell}: {text}", WIDTH, initial_indent="      ", subsequent_indent="        "
+            )
+        if len(finding.cells) > most_cells:
+            lines.append(f"      and {len(finding.cells) - most_cells} more")
+        lines += textwrap.wrap(
+            f"→ {finding.todo}", WIDTH, initial_indent="      ", subsequent_indent="        "
+        )
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def summary_line(findings: Sequence[Finding]) -> str:
+    """Return "2 errors, 1 warning, 3 notes"; "nothing found" without any."""
+    words = {"error": "error", "warn": "warning", "info": "note"}
+    counts = {level: sum(f.level == level for f in findings) for level in LEVELS}
+    return ", ".join(fmt.plural(n, words[level]) for level, n in counts.items() if n) or "nothing found"
+
+
+def as_json(findings: Sequence[Finding]) -> str:
+    """Return {"findings": [{id, level, title, check, sweep, where, cells: [{cell, arithmetic}], todo}]}."""
+    return json.dumps({"findings": [f.as_json() for f in findings]}, ensure_ascii=False, indent=1) + "\n"
+
+
+def brief(findings: Sequence[Finding], most: int = 5) -> list[str]:
+    """Return one line a finding, errors and warnings only: what the end of a run says."""
+    grave = [f for f in findings if f.level != "info"]
+    lines = [
+        textwrap.shorten(
+            f"{f.level:5} {f.id}  {f.title}" + (f"; and {len(f.cells) - 1} more" if len(f.cells) > 1 else ""),
+            2 * WIDTH, placeholder=" …",
+        )
+        for f in grave[:most]
+    ]  # fmt: skip
+    return lines + ([f"and {len(grave) - most} more"] if len(grave) > most else [])

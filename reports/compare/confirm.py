@@ -1,0 +1,163 @@
+"""A comparison in two stages: which cells are to be measured again, and the comparison with what that gave. Pure.
+
+Comparison ─asked→ cells ─orchestrator.rerun→ fresh result files ─frames→ Results ─confirmed→ Comparison
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.rerun import Cell, Rerun
+from orchestrator.rerun import Pair as Again
+from reports.compare.comparison import Ask, Comparison, Row, Side, compare, shared, side, worst_first
+from reports.compare.matching import CellOfSide, Pair
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+from reports.verdicts.confirm import fresh_repeats, screen, settle
+from reports.verdicts.model import VERDICTS, Decision, Sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be measured again."""
+
+    keys: frozenset[Hashable]  # of the numbers that look changed
+    numbers: int  # of how many
+    cells: tuple[Pair, ...]  # the cells that they come from
+    pairs: tuple[Again, ...]  # the same for the orchestrator, in the same order
+
+
+def asked(found: Comparison) -> Asked:
+    """Return the cells of the numbers that look changed: two thirds of the threshold off, to either side."""
+    screened = screen(found.families)
+    repeats: dict[Hashable, int] = {}
+    cells: dict[Hashable, Pair] = {}
+    for decision in screened:
+        for pair in found.behind[decision.key]:
+            cells[pair.key] = pair
+            repeats[pair.key] = max(repeats.get(pair.key, 0), fresh_repeats(decision))
+    return Asked(
+        keys=frozenset(d.key for d in screened),
+        numbers=len(found.rows),
+        cells=tuple(cells.values()),
+        pairs=tuple(
+            Again(a=_cell(pair.a, found.a), b=_cell(pair.b, found.b), repeats=repeats[key])
+            for key, pair in cells.items()
+        ),
+    )
+
+
+def _cell(cell: CellOfSide, of: Side) -> Cell:
+    """Return where a cell was measured last."""
+    last: Run = max(cell.runs, key=lambda run: (of.when[run.file, run.session.session].at, run.record.run_id))
+    return Cell(path=Path(of.results.paths[last.file]), point_id=last.record.point_id)
+
+
+def confirmed(
+    found: Comparison, wanted: Asked, rerun: Rerun, a: Results | None, b: Results, ask: Ask
+) -> Comparison:
+    """Return the comparison with the verdicts, and the values, of the fresh runs where there are any.
+
+    `a`: fresh results of the cells that both sides were measured for; for the others A's stored runs stand.
+    """
+    stored = tuple(
+        run
+        for index, pair in enumerate(wanted.cells)
+        if index not in rerun.twins and index not in rerun.lost
+        for run in pair.a.runs
+    )
+    in_turns = side("A", found.a.title, a) if a is not None else None
+    left = dataclasses.replace(
+        in_turns or found.a,
+        runs=(*(in_turns.runs if in_turns else ()), *stored),
+        when={**found.a.when, **(in_turns.when if in_turns else {})},
+    )
+    right = side("B", found.b.title, b)
+    names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
+    twins = {wanted.cells[index].key for index in rerun.twins}
+    fresh: dict[Hashable, tuple[Row, Sample]] = {}
+    if left.runs and right.runs:
+        # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
+        again = compare(left, right, dataclasses.replace(ask, thresholds={}), by=found.by)
+        for row in again.rows:
+            key = names.get(_name(again, row))
+            if key is not None:
+                sample = again.samples[_index(row.decision)]
+                both = all(pair.key in twins for pair in found.behind[key])
+                fresh[key] = row, dataclasses.replace(sample, key=key, interleaved=both)
+    families = settle(found.families, [s for _, s in fresh.values()], found.rules, asked=wanted.keys)
+    decisions = {d.key: d for family in families for d in family.decisions}
+    rows = tuple(
+        sorted((_row(row, fresh, decisions[row.decision.key]) for row in found.rows), key=worst_first)
+    )
+    samples = tuple(fresh[s.key][1] if s.key in fresh else s for s in found.samples)
+    return dataclasses.replace(
+        found,
+        rows=rows,
+        families=families,
+        samples=samples,
+        shared=shared(rows),
+        confirmed=_conclusion(rows, wanted, rerun),
+    )
+
+
+def _name(of: Comparison, row: Row) -> Hashable:
+    """Return what a row is in this comparison and in the one of the fresh runs: the cells of both sides, and the number."""
+    return frozenset(pair.key for pair in of.behind[row.decision.key]), row.number
+
+
+def _index(decision: Decision) -> int:
+    assert isinstance(decision.key, int)  # samples have their place in the comparison as key
+    return decision.key
+
+
+def _row(row: Row, fresh: dict[Hashable, tuple[Row, Sample]], decision: Decision) -> Row:
+    if row.decision.key not in fresh:
+        return dataclasses.replace(row, decision=decision)
+    again, _ = fresh[row.decision.key]
+    return dataclasses.replace(row, decision=decision, a=again.a, b=again.b)
+
+
+# --- in words ----------------------------------------------------------------------------------------------
+
+
+def announce(wanted: Asked, rerun: Rerun) -> list[str]:
+    """Say what will be measured again, before it is, and what cannot be."""
+    runs = len(rerun.runs)
+    head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(wanted.numbers)} may have changed"
+    if not runs:
+        lines = [f"{head}; no cell of them can be measured again"]
+    elif len(rerun.twins) == len(rerun.pairs) - len(rerun.lost):
+        lines = [f"{head}; both sides again, in turns: {fmt.plural(runs, 'run')}"]
+    elif rerun.twins:
+        lines = [
+            f"{head}; again: {fmt.plural(runs, 'run')}, of {fmt.plural(len(rerun.twins), 'cell')} both sides in turns"
+        ]
+        lines.append(f"of the others only B: {rerun.alone}")
+    else:
+        lines = [
+            f"{head}; B again, against A's stored runs: {fmt.plural(runs, 'run')}",
+            f"not A: {rerun.alone}",
+        ]
+    for reason in dict.fromkeys(rerun.lost.values()):
+        cells = [wanted.cells[i].b for i, why in rerun.lost.items() if why == reason]
+        more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+        lines.append(f"cannot be measured again: {cells[0].sweep} {cells[0].name}{more}: {reason}")
+    return lines
+
+
+def _conclusion(rows: Sequence[Row], wanted: Asked, rerun: Rerun) -> str:
+    """Return "Measured again, both sides in turns: of 12 numbers that looked changed 3 regressed, 8 same, 1 inconclusive."."""
+    words: Sequence[str] = [row.verdict for row in rows if row.decision.key in wanted.keys]
+    counted = ", ".join(f"{words.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in words)
+    how = (
+        "both sides in turns"
+        if len(rerun.twins) == len(rerun.pairs) - len(rerun.lost)
+        else "B, where it could not be both in turns"
+        if rerun.twins
+        else "B, against A's stored runs"
+    )
+    return f"Measured again, {how}: of {fmt.plural(len(words), 'number')} that looked changed {counted}."

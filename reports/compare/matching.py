@@ -1,0 +1,367 @@
+"""Cells of two sets of runs brought together: by their parameters and by *where* they ran in relative words. Pure.
+
+Two machines number their CPUs differently and have different numbers of them, so a place is compared by its relation ("local",
+"remote", "same cache") and by the share of the machine that it covers ("half of a NUMA node"), never by CPU numbers. What has
+no partner is returned with the reason.
+
+Cells are matched in rounds; each takes what the one before has left, and only where exactly one cell of a side fits:
+
+    same        everything is as written: sweep, options, selectors, relation; first what is read in the same way, then what its
+                labels tell apart in the same way, then whatever is read
+    renamed     the sweep has another name
+    relative    the selectors differ; relation and share of the machine agree
+    path        besides, options that name a path (a device, a folder) differ: they belong to the machine
+    share       the number of threads differs, its share of the machine does not: 0.5 x pus_per_numa_node
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+from orchestrator.model import Place, canonical_json
+from orchestrator.topology import Topology
+from reports.results.grouping import group_by
+from reports.results.model import LEFT_OUT, Results, Run, natural
+from reports.text import format as fmt
+
+How = Literal["same", "renamed", "relative", "path", "share"]
+
+THREADS: Final = "threads"
+READING: Final = frozenset({"metrics"})
+"""Options that say how a text is read, and not what ran."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOfSide:
+    """One cell of one side, with its runs that count: repeats, perhaps of several sessions and hosts."""
+
+    key: Hashable  # what makes its runs one cell: the same in every set of results
+    sweep: str
+    title: str
+    tool: str
+    options: Mapping[str, Any]  # without those that are to be ignored
+    place: Place | None
+    relation: str
+    scope: str  # the share of the machine: "half of a NUMA node", "2 x one PU"; "" where nothing was placed
+    axes: tuple[str, ...]
+    runs: tuple[Run, ...]
+    apart: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what tells it from another that one text never asked for beside it
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What tells the cell from its siblings, for people: axis → value, "place" among them."""
+        values = {**self.options, "place": self.place.name if self.place else None, **self.apart}
+        return {axis: _text(values[axis]) for axis in self.axes if values.get(axis) is not None}
+
+    @property
+    def name(self) -> str:
+        """`threads=4 place=local`; "" of the only cell of a sweep."""
+        return " ".join(f"{k}={v}" for k, v in self.labels.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    a: CellOfSide
+    b: CellOfSide
+    how: How
+
+    @property
+    def key(self) -> Hashable:
+        """Which cells they are, in every comparison of the same sides."""
+        return self.a.key, self.b.key
+
+    @property
+    def said(self) -> str:
+        """How it was matched, where that is not as written: "4 threads here, 8 there: half of a NUMA node"."""
+        if self.how == "relative":
+            places = " and ".join(c.place.name if c.place else "no place" for c in (self.a, self.b))
+            return f"matched by relative place: {places} are both {_where(self.a)}"
+        if self.how == "share":
+            a, b = (c.options.get(THREADS) for c in (self.a, self.b))
+            return f"matched by share of the machine: {a} threads of A and {b} of B, {_where(self.a)}"
+        if self.how == "path":
+            return f"matched though paths differ: {fmt.words(_differing(self.a.options, self.b.options))}"
+        if self.how == "renamed":
+            return f"matched under another name: sweep {self.a.sweep} of A, {self.b.sweep} of B"
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmatched:
+    """What is not compared: a cell, or a row of one, that only one side has, or that has nothing to stand for it on both."""
+
+    side: Literal["A", "B", "both"]  # which has it
+    sweep: str
+    cell: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    pairs: tuple[Pair, ...]
+    unmatched: tuple[Unmatched, ...]
+
+
+def match(
+    a: Iterable[CellOfSide],
+    b: Iterable[CellOfSide],
+    why: Callable[[Literal["A", "B"], CellOfSide], str] | None = None,
+) -> Matching:
+    """Match the cells of both sides, in the order of A's. `why` says of a cell why the other side has none (`absence`)."""
+    left, right = ({cell.key: cell for cell in side} for side in (a, b))
+    order = {key: i for i, key in enumerate(left)}
+    pairs: list[Pair] = []
+    crowds: dict[
+        tuple[str, Hashable], tuple[int, int]
+    ] = {}  # side, cell → how many of its own and of the other side fit
+    for how, key in _ROUNDS:
+        by_a, by_b = (
+            group_by((c for c in side.values() if key(c) is not None), key) for side in (left, right)
+        )
+        for same, cells in by_a.items():
+            others = by_b.get(same, [])
+            if len(cells) == len(others) == 1:
+                pairs.append(Pair(a=left.pop(cells[0].key), b=right.pop(others[0].key), how=how))
+            elif others:
+                crowds |= {("A", c.key): (len(cells), len(others)) for c in cells} | {
+                    ("B", c.key): (len(others), len(cells)) for c in others
+                }
+    unmatched = []
+    for side, mine, others in (
+        ("A", left, [*(p.b for p in pairs), *right.values()]),
+        ("B", right, [*(p.a for p in pairs), *left.values()]),
+    ):
+        other = "B" if side == "A" else "A"
+        for cell in mine.values():
+            reason = ""
+            if crowd := crowds.get((side, cell.key)):
+                alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
+                both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
+                reason = both if alike else f"{fit} fit it"
+            reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other)  # type: ignore[arg-type]
+            unmatched.append(Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=reason))  # type: ignore[arg-type]
+    return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
+
+
+def cells(runs: Iterable[Run], ignore: Collection[str] = ()) -> list[CellOfSide]:
+    """Return the cells of some runs, in their order. `ignore`: options that do not count ("place" among them)."""
+
+    def key(run: Run) -> Hashable:
+        point = _point_key(run, ignore) if ignore else run.record.point_id
+        return point, "" if "place" in ignore else run.relation
+
+    return [_cell(cell, members, ignore) for cell, members in group_by(runs, key).items()]
+
+
+def _point_key(run: Run, ignore: Collection[str]) -> str:
+    canonical = run.point.canonical()
+    canonical["options"] = {k: v for k, v in canonical["options"].items() if k not in ignore}
+    return canonical_json({k: v for k, v in canonical.items() if k not in ignore})
+
+
+def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOfSide:
+    first = runs[0]
+    dropped = {*ignore, *READING}
+    placed = "place" not in ignore
+    return CellOfSide(
+        key=key,
+        sweep=first.point.sweep,
+        title=first.sweep_title,
+        tool=first.tool,
+        options={k: v for k, v in first.point.options.items() if k not in dropped},
+        place=first.point.place if placed else None,
+        relation=first.relation if placed else "",
+        scope=scope(first) if placed else "",
+        axes=tuple(axis for axis in first.point.axes if axis not in dropped),
+        runs=tuple(runs),
+        apart={name: value for name, value in first.point.apart.items() if name not in dropped},
+    )
+
+
+# --- rounds ------------------------------------------------------------------------------------------------
+
+
+def _identical(cell: CellOfSide) -> Hashable:
+    return cell.sweep, cell.key
+
+
+def _labelled(cell: CellOfSide) -> Hashable:
+    return cell.sweep, _renamed(cell), tuple(cell.labels.items())
+
+
+def _same(cell: CellOfSide) -> Hashable:
+    return cell.sweep, _renamed(cell)
+
+
+def _renamed(cell: CellOfSide) -> Hashable:
+    place = dataclasses.astuple(cell.place) if cell.place else None
+    return cell.tool, canonical_json(cell.options), place, cell.relation
+
+
+def _relative(cell: CellOfSide) -> Hashable:
+    return cell.tool, canonical_json(cell.options), _position(cell)
+
+
+def _path(cell: CellOfSide) -> Hashable:
+    return cell.tool, canonical_json(_without_paths(cell)), _position(cell)
+
+
+def _share(cell: CellOfSide) -> Hashable:
+    options = {k: v for k, v in _without_paths(cell).items() if k != THREADS}
+    if THREADS not in cell.options or not cell.scope:
+        return None
+    return cell.tool, canonical_json(options), cell.relation, cell.scope
+
+
+def _position(cell: CellOfSide) -> Hashable:
+    """Relation and share. Where the number of threads is said, it is the share; `all` is all."""
+    counted = THREADS in cell.options or cell.relation == "all"
+    return cell.relation, "" if counted else cell.scope
+
+
+def _without_paths(cell: CellOfSide) -> dict[str, Any]:
+    return {k: v for k, v in cell.options.items() if not (isinstance(v, str) and v.startswith("/"))}
+
+
+_ROUNDS: Final[tuple[tuple[How, Callable[[CellOfSide], Hashable]], ...]] = (
+    ("same", _identical), ("same", _labelled), ("same", _same), ("renamed", _renamed), ("relative", _relative), ("path", _path), ("share", _share),
+)  # fmt: skip
+"""What makes two cells one, round by round; None: nothing of this round fits the cell."""
+
+
+# --- where a cell ran --------------------------------------------------------------------------------------
+
+_CONTAINERS: Final = ("core", "NUMA node", "package", "machine")
+
+
+def scope(run: Run) -> str:
+    """Return which share of the machine a run was given: "one PU", "half of a NUMA node", "2 × one core", "all of the machine".
+
+    Of the smallest of core, NUMA node, package and machine that holds the PUs of a process, as a share of its allowed PUs; "3 PUs"
+    where the session knows no topology. "" where nothing was placed.
+    """
+    words = list(dict.fromkeys(_scope(frozenset(group.cpus), run.session.topology) for group in run.placed))
+    if not words:
+        return ""
+    return f"{len(run.placed)} × {words[0]}" if len(words) == 1 < len(run.placed) else " and ".join(words)
+
+
+def _scope(cpus: frozenset[int], machine: Topology | None) -> str:
+    if len(cpus) == 1:
+        return "one PU"
+    if machine is None or not machine.pus:
+        return f"{len(cpus)} PUs"
+    inside = {
+        "core": [core.cpus for core in machine.cores],
+        "NUMA node": [node.cpus for node in machine.numa_nodes],
+        "package": [package.cpus for package in machine.packages],
+        "machine": [tuple(pu.os_index for pu in machine.pus)],
+    }
+    for name in _CONTAINERS:
+        for members in inside[name]:
+            if cpus <= set(members):
+                whole = machine.allowed_cpus.intersection(members) | cpus
+                return _of(
+                    Fraction(len(cpus), len(whole)), "the machine" if name == "machine" else f"a {name}"
+                )
+    return f"{len(cpus)} PUs"
+
+
+def _of(share: Fraction, what: str) -> str:
+    if share == 1:
+        return "one core" if what == "a core" else f"all of {what}"
+    return f"half of {what}" if share == Fraction(1, 2) else f"{share} of {what}"
+
+
+def _where(cell: CellOfSide) -> str:
+    return ", ".join(filter(None, (cell.relation, cell.scope))) or "unplaced"
+
+
+# --- why not -----------------------------------------------------------------------------------------------
+
+
+def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
+    """Say what the other side has instead: the option in which its nearest cells differ, and their values."""
+    same_tool = [c for c in others if c.tool == cell.tool]
+    if not same_tool:
+        return f"{other} has no runs of {cell.tool}"
+    parameters = _parameters(cell)
+    gaps = [(c, _gap(parameters, _parameters(c))) for c in same_tool]
+    fewest = min(len(gap) for _, gap in gaps)
+    names = next(gap for _, gap in gaps if len(gap) == fewest)
+    if not names:
+        return f"{other} has such a cell, which is compared with another of {'A' if other == 'B' else 'B'}"
+    if fewest > 1:
+        return f"{other} has no such cell: the nearest differs in {fmt.words(names)}"
+    name = names[0]
+    values = sorted(
+        {_text(_parameters(c).get(name, "none")) for c, gap in gaps if gap == [name]}, key=natural
+    )
+    own = _text(parameters.get(name))
+    listed = fmt.words(values[:6]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
+    if name == "place":
+        return f"{other} has no cell there ({own}); it has {listed}"
+    fixed = not any(name in c.axes for c in (cell, *same_tool))
+    if name not in parameters:
+        return f"{name} is not said here; {other} has {listed}" + (f" (--ignore {name}?)" if fixed else "")
+    return f"{other} has no {name}={own}; it has {listed}" + (f" (--ignore {name}?)" if fixed else "")
+
+
+def _parameters(cell: CellOfSide) -> dict[str, Any]:
+    return {**cell.options, "place": _where(cell)}
+
+
+def _gap(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    return [k for k in dict.fromkeys((*a, *b)) if a.get(k) != b.get(k)]
+
+
+def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
+    return [f"{k} is {_text(a.get(k))} of A, {_text(b.get(k))} of B" for k in _gap(a, b)]
+
+
+def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
+    """Return what says why a cell has no numbers in `other`, which is called `name`: its runs failed, it was skipped or not run.
+
+    "" where the other side knows nothing of it.
+    """
+    tried = group_by(
+        (run for run in other.runs if run.parsed is None or run.void), lambda run: run.record.point_id
+    )
+    skipped = {
+        (item.sweep, _labels_key(item.point)): f"{where}: {item.reason}" for where, item in other.skipped
+    }
+    open_ = {point.point_id for _, point, _ in other.missing}
+
+    def why(cell: CellOfSide) -> str:
+        point = cell.runs[0].point
+        if runs := tried.get(point.point_id):
+            left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
+            words = sorted(set(map(became, runs)))
+            verb = "left out" if len(left_out) == len(runs) else "gave no number"
+            return f"{name}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
+        if reason := skipped.get((cell.sweep, _labels_key(point.labels()))):
+            return f"{name} could not run it, {reason}"
+        return f"{name} has not run it yet" if point.point_id in open_ else ""
+
+    return why
+
+
+def became(run: Run) -> str:
+    """Return what became of a run that is not compared, in a word or two."""
+    return "unreadable" if run.unreadable else "not valid by its own check" if run.void else run.record.status
+
+
+def _labels_key(labels: Mapping[str, Any]) -> Hashable:
+    return tuple(sorted((k, str(v)) for k, v in labels.items()))
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, tuple | list):
+        return f"{value[0]}..{value[-1]}" if len(value) > 3 else ",".join(map(str, value))
+    return str(value)

@@ -1,0 +1,390 @@
+"""A comparison in words: the sentence at its head, the texts of its rows, and all of it in 80 columns of plain text. Pure.
+
+What stands here once is used by the terminal, the page and the machine formats alike.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from reports.compare.comparison import Comparison, ModeShift, Row, Side
+from reports.compare.matching import Unmatched, became
+from reports.results.grouping import group_by
+from reports.results.sessions import counted
+from reports.text import format as fmt
+from reports.text.columns import columns, printable
+from reports.verdicts.model import TauSource, Verdict
+
+WIDTH: Final = 80
+
+TYPICAL: Final = "Shift of the typical pair of runs"
+"""What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
+
+_SAID: Final[dict[str, str]] = {
+    "regressed": "regressed", "improved": "improved", "same": "the same", "inconclusive": "inconclusive", "": "without a verdict",
+}  # fmt: skip
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+def change(value: float | None) -> str:
+    """`change(-0.133)` is "−13.3 %", `change(2.4)` is "+240 %", `change(0.0)` is "0.0 %", `change(None)` is "–"."""
+    if value is None:
+        return fmt.NOTHING
+    text = _percent(value)
+    return f"{text} %" if text == "0.0" or text[0] == fmt.MINUS else f"+{text} %"
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2": per cent, without the sign; its ends are bounds, rounded outwards."""
+    if ends is None:
+        return ""
+    low, high = (
+        _percent(end, rounding) if end < 1e4 else "∞"
+        for end, rounding in zip(ends, (fmt.DOWN, fmt.UP), strict=True)
+    )
+    return f"{low} to {high}"
+
+
+def _percent(value: float, rounding: str = fmt.NEAREST) -> str:
+    if abs(value) >= 1:
+        return fmt.number(value * 100, 3, rounding)
+    rounded = (100 * Decimal(repr(float(value)))).quantize(Decimal("0.1"), rounding)
+    return f"{rounded if rounded else abs(rounded)}".replace("-", fmt.MINUS)
+
+
+def word(row: Row) -> str:
+    """Return the verdict; "one run" where there is none."""
+    return "one run" if row.once else row.verdict
+
+
+def shift(row: Row) -> str:
+    """Return the change of the typical pair; where the medians go the other way, they are told: "+0.1 % (medians −0.2 %)"."""
+    said = change(row.change)
+    return f"{said} ({other})" if (other := _medians(row)) else said
+
+
+def _medians(row: Row) -> str:
+    """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed."""
+    if row.change is None or change(row.change) == change(0.0):
+        return ""
+    medians = row.median_b / row.median_a - 1
+    return f"medians {change(medians)}" if medians * row.change < 0 else ""
+
+
+def tally(rows: Sequence[Row], noun: str) -> str:
+    """Return "4 of 8 points regressed, 3 the same, 1 inconclusive": what there is of each verdict."""
+    counted = Counter("without a verdict" if row.once else _SAID[row.verdict] for row in rows)
+    (first, n), *rest = sorted(counted.items(), key=lambda item: list(_SAID.values()).index(item[0]))
+    said = [f"{n} of {fmt.plural(len(rows), noun)} {first}", *(f"{n} {word}" for word, n in rest)]
+    return ", ".join(said)
+
+
+def unit_of(row: Row) -> str:
+    """Return the unit as people call it: "IOPS" for fio's operations per second."""
+    if row.unit == "1/s" and "IOPS" in row.number.metric:
+        return "IOPS"
+    return "" if row.unit == "1" else row.unit
+
+
+def values(row: Row) -> tuple[str, str, str]:
+    """Return (A, B, unit) on one scale, four digits."""
+    scale = fmt.scale_for([row.median_a, row.median_b], unit_of(row))
+    return scale.number(row.median_a, 4), scale.number(row.median_b, 4), scale.unit
+
+
+def from_to(row: Row) -> str:
+    """Return "20.47 → 17.75 GB/s"."""
+    a, b, unit = values(row)
+    return f"{a} → {b} {unit}".rstrip()
+
+
+def runs(row: Row) -> str:
+    """Return "5 + 5 runs"."""
+    return f"{len(row.a)} + {len(row.b)} runs"
+
+
+def provisional(row: Row) -> str:
+    """Return what stands behind a verdict that is: ", provisional"."""
+    return ", provisional" if row.provisional else ""
+
+
+def direction(row: Row) -> str:
+    """Return "more is better", "less is better", or "neither is better"."""
+    return {"higher": "more is better", "lower": "less is better", "neither": "neither is better"}[row.better]
+
+
+# --- sentences ---------------------------------------------------------------------------------------------
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
+
+    With one session a side it begins with "Provisional, one session a side: ".
+    """
+    counts = comparison.counts
+    judged = sum(counts.values())
+    once = len(comparison.once)
+    if not judged:
+        if not once:
+            return "The two sides have no number in common."
+        return f"One run on a side: {fmt.plural(once, 'number')}, no verdict."
+    provisional = ""
+    if found := comparison.provisional:
+        of_them = "" if found == judged else f" for {fmt.plural(found, 'number')}"
+        provisional = f"Provisional{of_them}, one session a side: "
+    parts = [f"{provisional}{fmt.count(counts['regressed'])} of {fmt.plural(judged, 'number')} regressed"]
+    parts.append(f"{fmt.count(counts['improved'])} improved")
+    parts.append(f"{fmt.count(counts['same'])} {_are(counts['same'])} the same")
+    parts.append(f"{fmt.count(counts['inconclusive'])} {_are(counts['inconclusive'])} inconclusive")
+    text = ", ".join(parts) + "."
+    if once:
+        text += f" {fmt.plural(once, 'more has', 'more have')} one run on a side, and no verdict."
+    for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
+        if rows:
+            first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
+            text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)})."
+            break
+    return f"{text} {comparison.confirmed}".rstrip()
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+_TAU: Final[dict[TauSource, str]] = {
+    "interleaved": "none, the sides took turns in one session",
+    "given": "given",
+    "sessions": "learned from the sessions of a side",
+    "auto": "learned from the sweep's own shifts",
+    "assumed": "assumed",
+}
+
+
+def noise(comparison: Comparison) -> str:
+    """Return "Noise between sessions: 1 % assumed (7 metrics); 0.4 to 0.6 % learned from the sweep's own shifts (2)"."""
+    by_source = group_by(comparison.families, lambda family: family.tau_source)
+    texts = []
+    for source, families in by_source.items():
+        taus = [100 * family.tau for family in families]
+        low, high = fmt.number(min(taus), 2, fmt.DOWN), fmt.number(max(taus), 2, fmt.UP)
+        known = fmt.number(taus[0], 2) if min(taus) == max(taus) else f"{low} to {high}"
+        size = "" if source == "interleaved" else f"{known} % "
+        few = f" ({fmt.plural(len(taus), 'metric')})" if len(by_source) > 1 else ""
+        texts.append(f"{size}{_TAU[source]}{few}")
+    if not texts:
+        return ""
+    doubt = (
+        " One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. "
+        "Give more sessions, or --confirm."
+        if "assumed" in by_source and comparison.provisional
+        else ""
+    )
+    return f"Noise between sessions: {'; '.join(texts)}.{doubt}"
+
+
+def needs(rows: Iterable[Row]) -> list[str]:
+    """Return what it would take to decide the inconclusive rows, each advice once with how many it is for, the most first.
+
+    Advice that differs in its numbers alone is one, with their range: "needs 7 to 12 repeats a side (40)".
+    """
+    kinds = group_by((a for row in rows if (a := row.decision.advice)), lambda advice: advice.pattern)
+    return [
+        f"{pattern.format(*map(_range, zip(*(a.numbers for a in same), strict=True)))} ({fmt.count(len(same))})"
+        for pattern, same in sorted(kinds.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def _range(numbers: Iterable[int]) -> str:
+    known = sorted(set(numbers))
+    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def side(side: Side) -> str:
+    """Return "before.db: node07, 3 sessions (one boot within an hour: count as 1), 120 runs; left out: 2 disturbed"."""
+    hosts = fmt.words(side.hosts[:3]) + (
+        f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
+    )
+    sessions = counted(len(side.sessions), side.evidence)
+    text = f"{side.title}: {hosts}, {sessions}, {fmt.plural(len(side.runs), 'run')}"
+    bad = Counter(map(became, (*side.left_out, *side.failed)))
+    listed = ", ".join(f"{n} {status}" for status, n in sorted(bad.items()))
+    return text + (f"; left out: {listed}" if listed else "")
+
+
+def mode_shift(shift: ModeShift) -> str:
+    """Return "reads: the mode at 95 µs holds 12 % of A and 47 % of B"."""
+    text = (
+        f"{shift.name}: the mode at {fmt.quantity(shift.at, 'ns', 2)} holds {fmt.percent(shift.share_a)} of A "
+        f"and {fmt.percent(shift.share_b)} of B"
+    )
+    return text + (" (may be chance: too few runs)" if shift.by_chance else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absent:
+    """Unmatched cells with one reason."""
+
+    side: str
+    sweep: str
+    reason: str
+    cells: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """`only A has scaling, threads=8 place=local: B has no threads=8; it has 1, 2 and 4`."""
+        named = ", ".join(self.cells[:2]) + (
+            f" and {len(self.cells) - 2} more" if len(self.cells) > 2 else ""
+        )
+        where = f"{self.sweep}, {named}" if named else self.sweep
+        return (
+            f"{where}: {self.reason}"
+            if self.side == "both"
+            else f"only {self.side} has {where}: {self.reason}"
+        )
+
+
+def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
+    """Group unmatched cells by what is said of them, in order."""
+    alike = group_by(unmatched, lambda item: (item.side, item.sweep, item.reason))
+    return [
+        Absent(side=side, sweep=sweep, reason=reason, cells=tuple(item.cell for item in items if item.cell))
+        for (side, sweep, reason), items in alike.items()
+    ]
+
+
+# --- the terminal ------------------------------------------------------------------------------------------
+
+_TOP: Final[dict[Verdict, int]] = {"regressed": 20, "inconclusive": 6, "same": 0, "improved": 10}
+_MOST_ABSENT: Final = 8
+
+
+def table(
+    comparison: Comparison, *, top: int | None = None, everything: bool = False, only_changed: bool = False
+) -> str:
+    """Return the comparison for a terminal, ends without a line end.
+
+    top: rows of each verdict that are listed (else as in _TOP; the rest is counted); everything: no limit;
+    only_changed: neither the same nor the inconclusive ones.
+    """
+    out = [*_wrapped("A  ", side(comparison.a)), *_wrapped("B  ", side(comparison.b))]
+    for text in comparison.across:
+        out += _wrapped("", f"Different programs: {text}. Their numbers differ on one and the same machine.")
+    for text in comparison.clocks:
+        out += _wrapped("", f"A clock was set: {text}.")
+    out += ["", *_wrapped("", sentence(comparison))]
+    for shared in comparison.shared:
+        out += _wrapped("", f"Regressed together: {shared.text}.")
+    out += list(_differences(comparison))
+    if comparison.rows:
+        out += ["", *_wrapped("", f"{TYPICAL}, its 95 % interval, and the medians of A → B:")]
+    shown: tuple[Verdict, ...] = (
+        ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
+    )
+    for verdict in shown:
+        most = None if everything else top if top is not None else _TOP[verdict]
+        rows = comparison.of(verdict)
+        out += list(_verdict(verdict, rows[::-1] if verdict == "improved" else rows, most))
+    if comparison.once and not only_changed:
+        most = None if everything else top if top is not None else 20
+        out += list(_listed("one run on a side, no verdict", comparison.once, most))
+    if comparison.modes:
+        out += ["", "modes that moved"]
+        for shift in comparison.modes[: None if everything else 10]:
+            out += _wrapped("  ", mode_shift(shift))
+        if len(comparison.modes) > 10 and not everything:
+            out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
+    groups = absent(comparison.unmatched)
+    if groups:
+        out += ["", f"not compared ({fmt.count(len(comparison.unmatched))})"]
+        for group in groups[: None if everything else _MOST_ABSENT]:
+            out += _wrapped("  ", group.text)
+        if len(groups) > _MOST_ABSENT and not everything:
+            out.append(f"  and {len(groups) - _MOST_ABSENT} more reasons (--all lists them)")
+    if comparison.matched:
+        out.append("")
+        for text in comparison.matched[: None if everything else 6]:
+            out += _wrapped("", f"{text}.")
+        if len(comparison.matched) > 6 and not everything:
+            out.append(f"and {len(comparison.matched) - 6} more such cells (--all lists them)")
+    out += ["", *_wrapped("", noise(comparison))]
+    return "\n".join(out).rstrip()
+
+
+def _differences(comparison: Comparison) -> Iterable[str]:
+    found = comparison.fingerprint
+    if found.differences:
+        yield ""
+        yield "differs"
+        widest = max(len(d.what) for d in found.differences)
+        for d in found.differences:
+            yield from _wrapped(f"  {d.what:<{widest}}  ", f"{d.a} → {d.b}")
+    if found.unknown:
+        yield ""
+        yield from _wrapped("", f"Not recorded on both sides: {', '.join(found.unknown)}.")
+
+
+def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+    if verdict == "same" and most == 0:
+        return
+    yield from _listed(verdict, rows, most)
+    if verdict == "inconclusive" and rows:
+        for text in needs(rows):
+            yield from _wrapped("  ", text)
+
+
+def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
+    """Yield the rows, those of one sweep, metric and unit under one head, on one scale; groups in the order of their first row."""
+    if not rows:
+        return
+    shown = rows if most is None else rows[:most]
+    yield ""
+    yield f"{title} ({fmt.count(len(rows))})"
+    for (sweep, metric, _), members in group_by(shown, lambda r: (r.sweep, r.number.title, r.unit)).items():
+        unit = unit_of(members[0])
+        scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
+        unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
+        counts = {runs(row) for row in members}
+        common = f"; {counts.pop()}" if len(counts) == 1 else ""
+        yield _cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
+        yield from columns(
+            [
+                (
+                    change(row.change), interval(row.interval), scale.number(row.median_a, 4), "→",
+                    scale.number(row.median_b, 4),
+                    " ".join(filter(None, (row.cell, row.number.row, _aside(row, "" if common else runs(row))))),
+                )
+                for row in members
+            ],
+            right=frozenset((0, 1, 2, 4)),
+            indent=4,
+        )  # fmt: skip
+    if len(rows) > len(shown):
+        yield f"    and {fmt.count(len(rows) - len(shown))} more (--all lists them)"
+
+
+def _aside(row: Row, runs: str) -> str:
+    said = ", ".join(filter(None, (_medians(row), runs)))
+    return f"({said})" if said else ""
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    """Wrap a text at 80 columns behind its head; nothing in it that a terminal would obey."""
+    if not text:
+        return []
+    head, text = printable(head), printable(text)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

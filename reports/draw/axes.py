@@ -1,0 +1,208 @@
+"""Axes: domains and ticks that a person would choose, and where a value lies in pixels. Pure.
+
+Vega would choose well too, but labels are placed before it draws (`reports.draw.label_placement`), so the scale must be known here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from reports.text import format as fmt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One axis: its domain in chart units, its ticks with their texts, its title with unit and "(log)".
+
+    `fine` are the ticks for a part of it that a reader has zoomed to, from few to many; without them any number may be one.
+    """
+
+    kind: Literal["linear", "log"]
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    title: str
+    fine: tuple[tuple[tuple[float, str], ...], ...] = ()
+
+    def share(self, value: float) -> float:
+        """Return where a value lies: 0 at `low`, 1 at `high`."""
+        if self.kind == "log":
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def titled(self, title: str) -> Axis:
+        return replace(self, title=title)
+
+
+def from_zero(values: Iterable[float], title: str, ticks: int = 5) -> Axis:
+    """A linear axis from 0 that holds all values."""
+    largest = max((v for v in values if v > 0), default=1.0)
+    step = _nice_step(largest / ticks)
+    top = math.ceil(largest / step - 1e-9) * step
+    if top - largest > 0.6 * step:
+        top = largest * 1.06
+    marks = [i * step for i in range(int(top / step + 1e-6) + 1)]
+    return Axis(kind="linear", low=0.0, high=top, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+
+
+def around(values: Sequence[float], title: str, ticks: int = 4, least: float = 0.1) -> Axis:
+    """A linear axis that holds all values and not 0; it spans at least `least` of their middle, so that noise looks small."""
+    low, high = min(values), max(values)
+    middle = (low + high) / 2
+    half = max((high - low) * 0.58, abs(middle) * least / 2) or 0.5
+    low, high = middle - half, middle + half
+    step = _nice_step((high - low) / ticks)
+    first = math.ceil(low / step - 1e-9)
+    marks = [i * step for i in range(first, math.floor(high / step + 1e-9) + 1)]
+    return Axis(kind="linear", low=low, high=high, ticks=tuple((v, _plain(v)) for v in marks), title=title)
+
+
+def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
+    """A linear axis with whole numbers as ticks: every one, or every 2nd, 4th, 5th, … where that is too many."""
+    listed = sorted(set(values)) or [1]
+    low, high = listed[0], listed[-1]
+    step = next(
+        s for s in (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 10**9) if (high - low) / s <= most
+    )
+    marks = (
+        [low, *(v for v in range(low + 1, high + 1) if v % step == 0)] if step > 1 else range(low, high + 1)
+    )
+    if step > 1 and len(marks) > 1 and marks[1] - marks[0] < step * 0.6:
+        marks = [marks[0], *marks[2:]]
+    margin = max((high - low) * 0.04, 0.4)
+    return Axis(
+        kind="linear",
+        low=low - margin,
+        high=high + (margin if low == high else 0),
+        ticks=tuple((v, str(v)) for v in marks),
+        title=title,
+        fine=(tuple((v, str(v)) for v in listed),),
+    )
+
+
+def at_tested(values: Iterable[float], title: str, texts: Sequence[str] | None = None) -> Axis:
+    """A log axis whose ticks are the tested values and nothing else (iodepth: what was not run is not drawn).
+
+    Values closer than 1/14 of the axis lose their text, not their tick.
+    """
+    listed = sorted(set(values)) or [1.0]
+    names = list(texts) if texts is not None else [_plain(v) for v in listed]
+    low, high = listed[0] / 1.16, listed[-1] * (1.16 if len(listed) == 1 else 1.0)
+    axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
+    ticks: list[tuple[float, str]] = []
+    last = -1.0
+    for i, (value, text) in enumerate(zip(listed, names, strict=True)):
+        at = axis.share(value)
+        crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
+        ticks.append((value, "" if crowded else text))
+        last = last if crowded else at
+    return replace(axis, ticks=tuple(ticks), fine=(tuple(zip(listed, names, strict=True)),))
+
+
+def decades(
+    values: Iterable[float], title: str, *, unit: str = "", margin: float = 1.15, most: int = 7
+) -> Axis:
+    """A log axis that holds all positive values: ticks at powers of ten, at 1-2-5 where there are few of those.
+
+    With a unit (a base unit, "ns") every tick carries its own scaled unit: 100 ns, 1 µs, 10 µs.
+    """
+    positive = [v for v in values if v > 0] or [1.0]
+    low, high = min(positive) / margin, max(positive) * margin
+    if high / low < 4:
+        low, high = low / (2 / math.sqrt(high / low)), high * (2 / math.sqrt(high / low))
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [s * 10.0**p for p in powers for s in (1, 2, 5)]
+    if below := [m for m in every if low / 1.2 <= m <= low]:
+        low = below[-1]  # a tick so near is worth a little room
+    if above := [m for m in every if high <= m <= high * 1.2]:
+        high = above[0]
+    fine, coarse = (
+        [m for m in every if low * 0.999 <= m <= high * 1.001 and (all_ or _is_power(m))]
+        for all_ in (True, False)
+    )
+    marks = fine if len(fine) <= most else coarse[:: math.ceil(len(coarse) / most)]
+    if high / low < 12:
+        doubled = [
+            low_tick * 2.0**i for low_tick in fine[:1] for i in range(8) if low_tick * 2.0**i <= high * 1.001
+        ]
+        marks = doubled if len(doubled) > len(fine) else fine
+    texts = [fmt.quantity(m, unit, 1) if unit else fmt.number(m, 1) for m in marks]
+    return Axis(
+        kind="log",
+        low=low,
+        high=high,
+        ticks=tuple(zip(marks, texts, strict=True)),
+        title=title,
+        fine=tuple(_within(low, high, steps, powers, unit) for steps in _STEPS) if unit else (),
+    )
+
+
+_STEPS = ((1, 2, 5), (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+
+
+def _within(
+    low: float, high: float, steps: Sequence[float], powers: Iterable[int], unit: str
+) -> tuple[tuple[float, str], ...]:
+    every = (step * 10.0**power for power in powers for step in steps)
+    return tuple((mark, fmt.quantity(mark, unit, 2)) for mark in every if low <= mark <= high)
+
+
+def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
+    """A log axis over sizes in bytes: ticks 1, 16, 256, 4 Ki, …, as many powers of two apart as leaves room."""
+    positive = [v for v in values if v > 0] or [1.0]
+    low, high = min(positive), max(positive)
+    if low == high:
+        low, high = low / 2, high * 2
+    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    step = next(s for s in (1, 2, 4, 5, 6, 8, 10, 20, 40) if (last - first) / s < most)
+    marks = [2.0**p for p in range(first, last + 1, step)]
+    named = [(m, fmt.size(m).removesuffix("B").strip()) for m in (2.0**p for p in range(first, last + 1))]
+    return Axis(
+        kind="log",
+        low=low,
+        high=high,
+        ticks=tuple(t for t in named if t[0] in marks),
+        title=title,
+        fine=tuple(tuple(named[::every]) for every in (4, 2, 1) if every < step),
+    )
+
+
+def share_axis(smallest: float, title: str) -> Axis:
+    """The axis of a tail: 1 − CDF on a log scale, labelled with the share below (50 %, 90 %, 99 %, …), 1 at the top."""
+    nines = [(0.5, "50 %"), (0.1, "90 %")] + [
+        (10.0**-p, f"{100 * (1 - 10.0**-p):.{p - 2}f} %") for p in range(2, 10)
+    ]
+    low = min(smallest * 0.8, 0.05)
+    fine = [
+        [
+            (step * 10.0**-p, f"{100 * (1 - step * 10.0**-p):.{max(p - 2, 0)}f} %")
+            for p in range(1, 10)
+            for step in steps
+        ]
+        for steps in ((5, 2, 1), range(9, 0, -1))
+    ]
+    return Axis(
+        kind="log",
+        low=low,
+        high=1.0,
+        ticks=tuple(n for n in nines if n[0] >= low),
+        title=title,
+        fine=tuple(tuple(tick for tick in ticks if tick[0] >= low) for ticks in fine),
+    )
+
+
+def _is_power(value: float) -> bool:
+    return math.isclose(math.log10(value), round(math.log10(value)), abs_tol=1e-9)
+
+
+def _nice_step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= rough * 0.999)
+
+
+def _plain(value: float) -> str:
+    text = f"{value:.6g}"
+    return f"{int(value):,}".replace(",", fmt.THIN) if value == int(value) and abs(value) >= 1000 else text

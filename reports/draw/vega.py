@@ -1,0 +1,198 @@
+"""Charts from templates: `templates/charts/<name>.vl.json` is a Vega-Lite specification that opens in a Vega editor as
+it is, with sample data; `fill` puts the real data, domains, ticks and titles in, `draw` makes an SVG of it.
+
+Every template names its data sets and draws `x` and `y` of each in chart units, with series by `series`. What is
+in no template (colours by series, the theme) is put in here, in one place.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from parsers.errors import UserError
+from reports.draw import svg
+from reports.draw.axes import Axis
+
+VEGA_LITE = "5.20"
+"""The Vega-Lite that draws; pinned, so that the same data gives the same picture with the next vl-convert."""
+
+SERIES = ("#2B7BBF", "#D4620F", "#1B6B4A", "#6B2A6B")
+ORDERED = ("#173A7A", "#6B35B5", "#A5508C", "#D63A35", "#C4872F")
+GREY = "#7C8794"
+"""Light colours of the palette; report.css gives each its dark twin."""
+
+Spec = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One line of a chart: its name in the data, its colour, and whether it is dashed (a part of a whole)."""
+
+    name: str
+    colour: str
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The picture's size and the margins around the plot, in px."""
+
+    width: int
+    height: int
+    left: float
+    right: float = 16
+    top: float = 30
+    bottom: float = 44
+
+    @property
+    def plot_width(self) -> float:
+        return self.width - self.left - self.right
+
+    @property
+    def plot_height(self) -> float:
+        return self.height - self.top - self.bottom
+
+
+def palette(n: int, *, ordered: bool = False) -> tuple[str, ...]:
+    """Return n colours. Ordered (R/W mixes): light to heavy; else four hues, and grey for all beyond."""
+    if ordered and n <= len(ORDERED):
+        return ORDERED[:n]
+    return SERIES[:n] + (GREY,) * max(0, n - len(SERIES))
+
+
+@functools.cache
+def _load(name: str) -> Spec:
+    path = resources.files("reports") / "templates" / "charts" / name
+    loaded: Spec = json.loads(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+def template(name: str) -> Spec:
+    """Return a fresh copy of a chart template."""
+    return copy.deepcopy(_load(f"{name}.vl.json"))
+
+
+def theme() -> Spec:
+    """Return the Vega config that all charts share."""
+    return copy.deepcopy(_load("theme.json"))
+
+
+def fill(
+    name: str,
+    *,
+    frame: Frame,
+    x: Axis,
+    y: Axis,
+    series: Sequence[Series],
+    data: Mapping[str, Rows],
+    x_start: float = 0,
+) -> Spec:
+    """Return the named template with this data: complete and standing on its own, without the theme.
+
+    Data sets that the template has and `data` lacks become empty; the other way round is a bug. `x_start` is
+    where the x axis begins in the plot (room for a slot to its left).
+    """
+    spec = template(name)
+    if unknown := set(data) - set(spec["datasets"]):
+        raise ValueError(f"{name}.vl.json has no data set {', '.join(sorted(unknown))}")
+    spec["datasets"] = {key: data.get(key, []) for key in spec["datasets"]}
+    spec["width"], spec["height"] = round(frame.plot_width, 1), round(frame.plot_height, 1)
+    spec["autosize"] = {"type": "none"}
+    spec["padding"] = {"left": frame.left, "right": frame.right, "top": frame.top, "bottom": frame.bottom}
+    spec["usermeta"] = {
+        "fine": {"x": [_texts(ticks) for ticks in x.fine], "y": [_texts(ticks) for ticks in y.fine]}
+    }
+    encoding = spec["encoding"]
+    _axis(encoding["x"], x)
+    _axis(encoding["y"], y)
+    if encoding["x"].get("axis"):
+        encoding["x"]["axis"]["titleX"] = spec["width"]
+    if encoding["y"].get("axis"):
+        encoding["y"]["axis"]["titleX"] = -frame.left
+    if x_start:
+        encoding["x"]["scale"]["range"] = [x_start, spec["width"]]
+    if "color" in encoding:
+        encoding["color"]["scale"] = {
+            "domain": [s.name for s in series],
+            "range": [s.colour for s in series],
+        }
+    return spec
+
+
+def _axis(channel: Spec, axis: Axis) -> None:
+    channel["title"] = axis.title
+    scale = channel.setdefault("scale", {})
+    scale.update({"type": axis.kind, "domain": [axis.low, axis.high], "nice": False, "zero": False})
+    if channel.get("axis") is not None:
+        channel["axis"]["values"] = [value for value, _ in axis.ticks]
+        channel["axis"]["labelExpr"] = text_of_tick(_texts(axis.ticks))
+
+
+def _texts(ticks: Sequence[tuple[float, str]]) -> dict[str, str]:
+    return {_number(value): text for value, text in ticks}
+
+
+def _number(value: float) -> str:
+    """Write a number as `format(value, '.12~g')` does in Vega: small ones in full down to 1e-6, where Python stops at 1e-4."""
+    text = f"{abs(value):.12g}"
+    mantissa, _, power = text.partition("e-")
+    if power and int(power) <= 6:
+        text = f"{abs(value):.{int(power) + 11}f}".rstrip("0")
+    elif power:
+        text = f"{mantissa}e-{int(power)}"
+    return f"\u2212{text}" if value < 0 else text  # with a true minus, as Vega's format has it
+
+
+def text_of_tick(texts: Mapping[str, str]) -> str:
+    """Return the expression for a tick's text. Vega hands back the very value that it was given."""
+    return f"{json.dumps(texts, ensure_ascii=False)}[format(datum.value, '.12~g')]"
+
+
+def draw(spec: Spec, uid: str, description: str) -> str:
+    """Draw a specification as an inline SVG. Raises UserError where vl-convert is not installed."""
+    return draw_compiled(compiled(spec), uid, description)
+
+
+def compiled(spec: Spec) -> Spec:
+    """Return a specification as Vega, with the theme: what draws, here or in a page. Raises UserError as `draw`."""
+    out: Spec = _converter().vegalite_to_vega(_printable(spec), vl_version=VEGA_LITE, config=theme())
+    return out
+
+
+def draw_compiled(chart: Spec, uid: str, description: str) -> str:
+    """Draw what `compiled` returned."""
+    return svg.tidy(_converter().vega_to_svg(chart), uid, description)
+
+
+def _converter() -> Any:  # noqa: ANN401 (has no types)
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise UserError(
+            "report",
+            "charts are drawn by vl-convert, which is not installed",
+            "pip install 'pinsweep[report]'",
+        ) from error
+    return vl_convert
+
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def _printable(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
+    """Replace in all texts what SVG may not hold: names come from experiments and hosts."""
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return value

@@ -1,0 +1,90 @@
+"""Parsed texts as tables, for `pinsweep parse`: JSON for programs, CSV for spreadsheets, aligned text for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from parsers.errors import UserError
+from parsers.measurement import Cell, Parsed
+from reports.text import format as fmt
+
+FORMS = ("table", "json", "csv")
+
+
+def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
+    """Return what some texts say, (name, parsed) each, in one form; ends with a line end.
+
+    json   {table: [row, …]}: every table of every text, `file` first in each row, missing labels left out; what a
+           text says once is in `facts` (file, name, value), what its reader must know in `flags` (file, id, text)
+    csv    the measurements of all texts, `file` first, in base units
+    table  the measurements of each text, scaled for people
+
+    Raises UserError for another form.
+    """
+    if form == "json":
+        return json.dumps(_tables(texts), ensure_ascii=False, indent=1) + "\n"
+    if form == "csv":
+        return _csv(texts)
+    if form == "table":
+        return "\n".join(_people(*text) for text in texts)
+    raise UserError("--format", f"{form!r} is not a form of a table", f"forms: {', '.join(FORMS)}")
+
+
+def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Cell]]]:
+    names = dict.fromkeys(["measurements", *(table for _, parsed in texts for table in parsed.tables)])
+    found: dict[str, list[dict[str, Cell]]] = {
+        table: [
+            {"file": name, **row}
+            for name, parsed in texts
+            if table in parsed.tables
+            for row in parsed.tables[table].records()
+        ]
+        for table in names
+    }
+    found["facts"] = [
+        {"file": n, "name": k, "value": v} for n, parsed in texts for k, v in parsed.facts.items()
+    ]
+    found["flags"] = [
+        {"file": n, "id": flag.id, "text": flag.text} for n, parsed in texts for flag in parsed.flags
+    ]
+    return found
+
+
+def _csv(texts: Sequence[tuple[str, Parsed]]) -> str:
+    labels = list(dict.fromkeys(label for _, parsed in texts for label in parsed.measurements.columns[:-3]))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["file", *labels, "metric", "unit", "value"])
+    for name, parsed in texts:
+        for row in parsed.measured():
+            writer.writerow([name, *map(row.get, labels), row.metric, row.unit, row.value])
+    return out.getvalue()
+
+
+def _people(name: str, parsed: Parsed) -> str:
+    measured = list(parsed.measured())
+    told = []
+    if not measured or "program" not in parsed.facts:  # what a machine is, not what a program measured
+        told = [f"  {key} {_text(value)}" for key, value in parsed.facts.items()]
+    if not measured:
+        return "\n".join([name, *(told or ["  nothing that was measured"]), ""])
+    used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
+    rows = [[*used, "metric", "value"]]
+    rows += [
+        [*(_text(row.get(c)) for c in used), row.metric, fmt.quantity(row.value, row.unit, 4)]
+        for row in measured
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  " + "  ".join([*map(str.ljust, row[:-1], widths), row[-1].rjust(widths[-1])]).rstrip()
+        for row in rows
+    ]
+    said = ", ".join(f"{k} {v}" for k, v in parsed.facts.items() if k in ("program", "tool_version"))
+    return "\n".join([f"{name}{': ' + said if said else ''}", *told, *lines, ""])
+
+
+def _text(cell: Cell) -> str:
+    return "" if cell is None else str(cell)

@@ -1,0 +1,195 @@
+"""Floors and tolerances of a fleet, from YAML: what a site asks of a node beside being like the others. Pure but for `load`.
+
+    rules:
+      - metric: bandwidth            # metric and statistic, or as the table prints it; * and ? stand for anything
+        sweep: scaling               # of this sweep only
+        where: {kernel: triad, threads: 8, place: local}
+        floor: 180 GB/s              # a node worse than this is slow, whatever the others do
+      - metric: "latency*"
+        tolerance: 8 %               # so much worse than the median is slow, whatever the spread
+
+Of several rules that fit a number, the last one that has a floor gives the floor, the last one with a tolerance the
+tolerance. docs/fleet.md says the same for people.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from yaml.nodes import Node
+
+from orchestrator.model import Mark
+from orchestrator.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
+from parsers.errors import UserError
+from parsers.units import to_base
+from reports.numbers.series import Series
+
+_EXAMPLE: Final = "docs/fleet.md shows a file of rules"
+
+KEYS: Final = ("metric", "tool", "sweep", "where", "floor", "tolerance")
+_FLOOR: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*)?")
+_PERCENT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One entry. None and empty: any."""
+
+    mark: Mark
+    metric: str
+    tool: str
+    sweep: str
+    where: tuple[tuple[str, str], ...]
+    floor: float | None  # in `unit`, a base unit
+    unit: str
+    tolerance: float | None  # relative: 0.08
+
+    def fits(self, series: Series) -> bool:
+        labels, name = labels_of(series), series.key.name
+        called = (name.quantity, name.statistic, name.title, name.words)
+        return (
+            any(fnmatchcase(text, self.metric or "*") for text in called)
+            and fnmatchcase(series.key.tool, self.tool or "*")
+            and fnmatchcase(series.key.sweep, self.sweep or "*")
+            and all(fnmatchcase(labels.get(name, ""), value) for name, value in self.where)
+        )
+
+
+def labels_of(series: Series) -> dict[str, str]:
+    """Return what `where` may ask of a number: the axes of its cell, what tells it in its run, "place" and "relation"."""
+    run = series.values[0].run
+    name = series.key.name
+    own: dict[str, Any] = {"place": run.place, "relation": run.relation, "kind": name.kind}
+    return {k: _text(v) for k, v in {**own, **run.point.labels(), **dict(name.part)}.items()}
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    floor: float | None = None
+    tolerance: float | None = None
+
+
+def limits(rules: Iterable[Rule], series: Series) -> Limits:
+    """Return what the rules ask of a number.
+
+    Raises ExperimentError where the floor of a rule that fits has another unit: it was meant for another number.
+    """
+    floor = tolerance = None
+    for rule in rules:
+        if not rule.fits(series):
+            continue
+        if rule.floor is not None:
+            if rule.unit != series.unit:
+                raise ExperimentError(
+                    [
+                        Mistake(
+                            mark=rule.mark, key="floor", what=f"{_unit(rule.unit)}, but {series.name} {_unit(series.unit)}",
+                            hint="narrow the rule with `metric` or `where`",
+                        )
+                    ]
+                )  # fmt: skip
+            floor = rule.floor
+        tolerance = rule.tolerance if rule.tolerance is not None else tolerance
+    return Limits(floor=floor, tolerance=tolerance)
+
+
+def _unit(unit: str) -> str:
+    return "has no unit" if unit in ("", "1") else f"is in {unit}"
+
+
+def load(path: Path) -> tuple[Rule, ...]:
+    """Read a file of rules. Raises ExperimentError with all its mistakes, UserError if it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(str(path), "not UTF-8", "save it as UTF-8") from error
+    except OSError as error:
+        raise UserError(str(path), (error.strerror or str(error)).lower(), _EXAMPLE) from error
+    return parse(text, str(path))
+
+
+def parse(text: str, path: str) -> tuple[Rule, ...]:
+    """Return the rules of a text; `path` names it in messages. Raises ExperimentError with all mistakes at once."""
+    reader = NodeReader(path)
+    entries = reader.mapping(compose(text, path, _EXAMPLE), "", ("rules",))
+    rules: list[Rule] = []
+    if "rules" in entries:
+        for number, item in enumerate(reader.items(entries["rules"][1], "rules", "rules"), 1):
+            rules += _rule(reader, item, f"rules[{number}]")
+    elif not reader.mistakes:
+        reader.wrong(Mark(path=path, line=1, column=1), "rules", "is missing", _EXAMPLE)
+    if reader.mistakes:
+        raise ExperimentError(reader.mistakes)
+    return tuple(rules)
+
+
+def _rule(reader: NodeReader, node: Node, key: str) -> list[Rule]:
+    before = len(reader.mistakes)
+    entries = reader.mapping(node, key, KEYS)
+    words = {
+        name: (reader.text(entries[name][1], f"{key}.{name}") or "") if name in entries else ""
+        for name in ("metric", "tool", "sweep")
+    }
+    where: list[tuple[str, str]] = []
+    if "where" in entries:
+        for name, (_, value_node) in reader.filled(entries["where"][1], f"{key}.where").items():
+            value = reader.scalar(value_node, f"{key}.where.{name}")
+            if value is not BAD:
+                where.append((name, _text(value)))
+    floor, unit, tolerance = None, "", None
+    if "floor" in entries:
+        floor, unit = _floor(reader, entries["floor"][1], f"{key}.floor")
+    if "tolerance" in entries:
+        tolerance = _tolerance(reader, entries["tolerance"][1], f"{key}.tolerance")
+    if len(reader.mistakes) == before and not {"floor", "tolerance"} & set(entries):
+        reader.wrong(node, key, "asks for nothing", "give it a `floor` or a `tolerance`")
+    if len(reader.mistakes) > before:
+        return []
+    return [Rule(mark=reader.mark(node), **words, where=tuple(where), floor=floor, unit=unit, tolerance=tolerance)]  # fmt: skip
+
+
+def _floor(reader: NodeReader, node: Node, key: str) -> tuple[float | None, str]:
+    """Read `180 GB/s`, `95 ns`, `0.8`."""
+    value = reader.scalar(node, key)
+    if value is BAD:
+        return None, ""
+    found = None if isinstance(value, bool) else _FLOOR.fullmatch(str(value).strip())
+    if not found:
+        reader.wrong(node, key, f"{shown(value)} is no number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS")
+        return None, ""
+    factor, unit = to_base(found[2] or "1")
+    floor = float(found[1]) * factor
+    if not 0 < floor < math.inf:
+        reader.wrong(
+            node,
+            key,
+            f"{shown(value)} is worse than any number, or better",
+            "write 180 GB/s, 95 ns, 40 kIOPS",
+        )
+        return None, ""
+    return floor, unit
+
+
+def _tolerance(reader: NodeReader, node: Node, key: str) -> float | None:
+    """Read `8 %`."""
+    value = reader.scalar(node, key)
+    if value is BAD:
+        return None
+    found = _PERCENT.fullmatch(str(value).strip())
+    share = float(found[1]) / 100 if found else 0.0
+    if not 0 < share < 1:
+        reader.wrong(
+            node, key, f"{shown(value)} is no share of the median", "write 8 %, more than 0 and less than 100"
+        )
+        return None
+    return share

@@ -1,0 +1,451 @@
+"""Result files of many nodes into verdicts: groups of equal hardware, a number's values per node, and what is odd. Pure.
+
+`reports.verdicts.fleet` says which node is slow in which number; this module says which numbers of which nodes it is asked
+about, and puts its answers into words that name nodes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from orchestrator.facts import FACTS
+from orchestrator.store import Session
+from reports.fleet.limits import Rule, limits
+from reports.numbers import conditions, series
+from reports.numbers.series import Key, Series
+from reports.results import hardware
+from reports.results.grouping import group_by
+from reports.results.hardware import Hardware
+from reports.results.model import Machine, Results, natural
+from reports.results.sessions import SessionKey, clock_warnings, of_hosts, overlapping, timeline
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+from reports.verdicts.fleet import (
+    LEAST_NODES,
+    Everywhere,
+    Metric,
+    Node,
+    Status,
+    Strip,
+    judge_fleet,
+    worst,
+)
+
+WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
+"""The words of a verdict, the worst first."""
+
+ACCUSED: Final = frozenset({"slow", "broken"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Odd:
+    """One number of one node that is not ok."""
+
+    node: str
+    series: Series
+    strip: Strip
+    found: Node
+
+    @property
+    def change(self) -> float | None:
+        """Relative distance from the median in the number's own sign; None: there is no median."""
+        middle = self.strip.middle
+        return self.found.value / middle - 1 if middle else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Nodes of equal hardware."""
+
+    hardware: Hardware
+    nodes: tuple[str, ...]
+    strips: tuple[tuple[Series, Strip], ...]
+    apart: str  # how it differs from the largest group; "" for that one
+    baseline: int  # sessions of a baseline that its nodes are compared with; 0: with each other
+
+    @property
+    def judged(self) -> bool:
+        return self.baseline > 0 or len(self.nodes) >= LEAST_NODES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmatched:
+    """A cell that some nodes ran in another way than the others: they are not compared with them."""
+
+    what: str
+    nodes: tuple[str, ...]
+    reason: str  # "threads=32, not threads=64 as on 11 nodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a fleet is like."""
+
+    groups: tuple[Group, ...]  # the largest first
+    statuses: Mapping[
+        str, Status
+    ]  # every node → the worst that any of its numbers says, or all of them together
+    odd: tuple[Odd, ...]  # the worst node first, in it the worst number first
+    everywhere: tuple[
+        Everywhere, ...
+    ]  # nodes that no single number accuses, or suspects if they are suspected only
+    differing: Mapping[
+        str, tuple[str, ...]
+    ]  # odd node → "microcode 0xd0, not 0xf0": what else is special about it
+    unmatched: tuple[Unmatched, ...]
+    missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the nodes that lack it
+    warnings: tuple[str, ...]
+    rerun: Mapping[str, tuple[str, ...]]  # node → sweeps to run again before anybody is accused
+    sessions: Mapping[
+        str, tuple[Session, ...]
+    ]  # node → its sessions, the earliest first; of those of one hour the last
+    files: Mapping[str, tuple[str, ...]]  # node → its result files, by their short names
+    times: tuple[float, float]  # the first and the last session, s since 1970
+    threshold: float  # relative: what is less worse is not slow
+
+    @property
+    def accused(self) -> tuple[str, ...]:
+        """Nodes that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
+        return tuple(node for node, status in self.statuses.items() if status in ACCUSED)
+
+    def by_status(self) -> dict[Status, list[str]]:
+        return {word: [n for n, s in self.statuses.items() if s == word] for word in WORDS}
+
+
+def build(
+    results: Results, *, baseline: Results | None = None, rules: Sequence[Rule] = (), threshold: float = 0.03
+) -> Report:
+    """Judge the nodes of some result files.
+
+    `baseline`: past sessions of good nodes, to compare with instead of with each other; each group takes those of its own
+    hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
+    """
+    nodes = _Nodes(results, baseline)
+    collected = sorted(series.collect_some(results), key=_order)
+    past = _past(series.collect_some(baseline), nodes, baseline) if baseline else {}
+    groups, odd, warnings = [], [], list(nodes.warnings)
+    statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
+    everywhere: list[Everywhere] = []
+    unmatched: list[Unmatched] = []
+    missing: list[tuple[str, tuple[str, ...]]] = []
+    fitted: set[int] = set()
+    largest = next(iter(nodes.groups), None)
+    for kind, members in nodes.groups.items():
+        of = conditions.told_apart(nodes.of(one, kind) for one in collected)
+        metrics = []
+        for one in of:
+            asked = limits(rules, one)
+            fitted |= {i for i, rule in enumerate(rules) if rule.fits(one)}
+            metrics.append(
+                Metric(
+                    key=one.key, group=kind.name, better=one.better, values=nodes.values(one), resolution=one.resolution,
+                    baseline=past.get((kind, *_made(one)), ()), floor=asked.floor, tolerance=asked.tolerance,
+                )
+            )  # fmt: skip
+        judged = judge_fleet(metrics, threshold=threshold)
+        for node, status in judged.statuses.items():
+            statuses[node] = worst(statuses[node], status)
+        everywhere += [
+            e
+            for e in judged.everywhere
+            if judged.statuses[e.name] not in (ACCUSED if e.confirmed else {*ACCUSED, "suspicious"})
+        ]
+        odd += [
+            Odd(node=node.name, series=one, strip=strip, found=node)
+            for one, strip in zip(of, judged.strips, strict=True)
+            for node in strip.nodes
+            if node.status not in ("ok", "unknown")
+        ]
+        apart, gaps = _lacking(of, metrics, members)
+        unmatched += apart
+        missing += gaps
+        sessions = max((len(m.baseline) for m in metrics), default=0)
+        groups.append(
+            Group(
+                hardware=kind, nodes=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)),
+                apart=kind.differences(largest) if largest and kind != largest else "", baseline=sessions,
+            )
+        )  # fmt: skip
+        if baseline and not sessions:
+            warnings.append(
+                f"the baseline has none of these numbers from this hardware: {kind.name} ({folded(members)})"
+            )
+    for whole in everywhere:
+        statuses[whole.name] = worst(statuses[whole.name], "slow" if whole.confirmed else "suspicious")
+    warnings += [
+        f"{rule.mark}: this rule fits no number of these files"
+        for i, rule in enumerate(rules)
+        if i not in fitted
+    ]
+    warnings += _programs(collected)
+    ordered = _worst_first(odd)
+    warnings += _scatter(ordered, len(statuses))
+    return Report(
+        groups=tuple(groups),
+        statuses=statuses,
+        odd=tuple(ordered),
+        everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
+        differing=_differing(groups, nodes.sessions, {o.node for o in ordered} | {e.name for e in everywhere}),
+        unmatched=tuple(unmatched),
+        missing=tuple(missing),
+        warnings=tuple(warnings),
+        rerun=_rerun(ordered, everywhere, collected, statuses),
+        sessions=nodes.sessions,
+        files=nodes.files,
+        times=nodes.times,
+        threshold=threshold,
+    )  # fmt: skip
+
+
+def _order(one: Series) -> tuple[object, ...]:
+    """Sort key of numbers: the same whatever the order of the files."""
+    labels = [natural(value) for value in one.values[0].run.point.labels().values()]
+    return one.key.tool, one.key.sweep, labels, one.key.program, one.key.point_id
+
+
+def _made(one: Series) -> tuple[Hashable, ...]:
+    """Return which number it is, and how it was made."""
+    return one.key, conditions.way(one.values[0].run)
+
+
+# --- nodes and groups --------------------------------------------------------------------------------------
+
+
+class _Nodes:
+    """Which session is which node: a host's, or one's of several kinds of hardware that have the host's name."""
+
+    def __init__(self, results: Results, baseline: Results | None) -> None:
+        machines, left_out = of_hosts(results)
+        past = of_hosts(baseline)[0] if baseline else ()
+        kinds = hardware.kinds(m.session for m in (*machines, *past))
+        self.past = {_key(m): kind for m, kind in zip(past, kinds[len(machines) :], strict=True)}
+        self.when = timeline(machines)
+        of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
+        of = {key: of[key] for key in self.when}  # the earliest first
+        self.kinds = {key: kind for key, (_, kind) in of.items()}
+        self.warnings = [*left_out, *clock_warnings(machines, self.when)]
+        self.names: dict[SessionKey, str] = {}
+        rows: list[tuple[Hardware, str]] = []
+        for host, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
+            by_kind = group_by(own, lambda item: item[1][1])
+            names = _names(host, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
+            if len(names) > 1:
+                first, second = list(names)[:2]
+                self.warnings.append(
+                    f"several machines are called {host}, or its hardware changed: {second.differences(first)}; "
+                    f"they count as {fmt.words(names.values())}"
+                )
+            for kind, same in by_kind.items():
+                self.names |= {key: names[kind] for key, _ in same}
+                rows.append((kind, names[kind]))
+        self.warnings += overlapping(machines, self.when, self.names)
+        by_name = group_by(of, self.names.__getitem__)
+        self.sessions = {
+            name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())
+            for name in sorted(by_name)
+        }
+        self.times = min(w.at for w in self.when.values()), max(w.at for w in self.when.values())
+        self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
+        groups = sorted(group_by(rows, lambda row: row[0]).items(), key=lambda g: (-len(g[1]), g[0].name))
+        self.groups = {kind: [name for _, name in own] for kind, own in groups}
+
+    def of(self, one: Series, kind: Hardware) -> Series:
+        """Return what the nodes of a group say of a number."""
+        return replace(one, values=tuple(v for v in one.values if self.kinds.get(v.session) == kind))
+
+    def values(self, one: Series) -> dict[str, list[float]]:
+        """Return node → the median of each of its sessions; what is one piece of evidence is one session."""
+        hours = group_by(one.values, lambda v: (self.names[v.session], self.when[v.session].evidence))
+        medians = [
+            (name, statistics.median(v.value for v in own)) for (name, _), own in sorted(hours.items())
+        ]
+        return {name: [value for _, value in own] for name, own in group_by(medians, lambda m: m[0]).items()}
+
+
+def _key(machine: Machine) -> SessionKey:
+    return machine.file, machine.session.session
+
+
+def _names(host: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
+    """Return what the machines of one name are called: by their file, where each has one of its own, else by what differs."""
+    if len(files) == 1:
+        return dict.fromkeys(files, host)
+    own = {kind: set(names) for kind, names in files.items()}
+    if all(len(names) == 1 for names in own.values()) and len(set.union(*own.values())) == len(own):
+        return {kind: f"{host} ({names.pop()})" for kind, names in own.items()}
+    return {kind: f"{host} ({kind.beside(files)})" for kind in files}
+
+
+def _past(
+    collected: Iterable[Series], nodes: _Nodes, baseline: Results
+) -> dict[tuple[Hashable, ...], list[float]]:
+    """Return (hardware, number, way) → the median of each session of a baseline."""
+    when = timeline(baseline.machines)
+    values = [
+        (nodes.past[v.session], one.key, conditions.way(v.run), v)
+        for one in collected
+        for v in one.values
+        if v.session in nodes.past
+    ]
+    hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
+    medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]
+    return {made: [value for _, value in own] for made, own in group_by(medians, lambda m: m[0]).items()}
+
+
+# --- what is odd -------------------------------------------------------------------------------------------
+
+
+def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
+    def rank(one: Odd) -> tuple[int, float, str]:
+        return WORDS.index(one.found.status), -abs(one.found.worse or 0.0), one.series.name
+
+    by_node = {node: sorted(own, key=rank) for node, own in group_by(odd, lambda one: one.node).items()}
+    nodes = sorted(by_node, key=lambda n: (rank(by_node[n][0])[0], -len(by_node[n]), rank(by_node[n][0]), n))
+    return [one for node in nodes for one in by_node[node]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cell:
+    """A cell as it was run in one way: its numbers, and the nodes that ran it so."""
+
+    numbers: tuple[Series, ...]
+    nodes: frozenset[str]
+
+    @property
+    def key(self) -> Key:
+        return self.numbers[0].key
+
+    def instead_of(self, other: _Cell) -> bool:
+        """Did its nodes run it in the place of the other: the same in another way, or what none runs beside the other?"""
+        if (self.key.tool, self.key.sweep) != (other.key.tool, other.key.sweep):
+            return False
+        return self.key.point_id == other.key.point_id or self.nodes.isdisjoint(other.nodes)
+
+
+def _lacking(
+    of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
+) -> tuple[list[Unmatched], list[tuple[str, tuple[str, ...]]]]:
+    """Return the cells that some nodes of a group ran in another way than most, and the numbers that nodes lack
+    otherwise: a whole cell as one."""
+    have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
+    cells = [
+        _Cell(numbers=tuple(own), nodes=frozenset(node for one in own for node in have[id(one)]))
+        for own in group_by(of, lambda one: (one.cell, *_made(one)[1:], one.key.program)).values()
+    ]
+    cells.sort(key=lambda cell: -len(cell.nodes))
+    rows: list[tuple[tuple[str, ...], str, str]] = []
+    missing: list[tuple[str, tuple[str, ...]]] = []
+    for i, cell in enumerate(cells):
+        others = [other for other in cells[:i] if cell.instead_of(other)]
+        smaller = [other for other in cells[i + 1 :] if other.instead_of(cell)]
+        if others:
+            rows.append((tuple(sorted(cell.nodes)), _otherwise(cell, others), cell.numbers[0].cell))
+            continue
+        told = frozenset(node for other in smaller for node in other.nodes)
+        lacks = {
+            id(one): tuple(m for m in members if m not in have[id(one)] and m not in told)
+            for one in cell.numbers
+        }
+        by_nodes = group_by(cell.numbers, lambda one: lacks[id(one)])  # noqa: B023 (called at once)
+        for without, same in by_nodes.items():
+            if without:
+                names = [one.name for one in same]
+                missing.append(
+                    (cell.numbers[0].cell if len(by_nodes) == 1 else _and_more(names, "number"), without)
+                )
+    unmatched = [
+        Unmatched(what=_and_more([cell for *_, cell in same], "cell"), nodes=nodes, reason=reason)
+        for (nodes, reason), same in group_by(rows, lambda row: row[:2]).items()
+    ]
+    return unmatched, missing
+
+
+def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
+    """Say in what a cell differs from the nearest of those that other nodes ran."""
+    told = [(_gap(cell, other), other) for other in others]
+    (own, theirs), other = min(told, key=lambda row: len(row[0][0]))
+    on = fmt.plural(len(other.nodes), "node")
+    return f"{fmt.words(own[:_MOST_GAPS])}, not {fmt.words(theirs[:_MOST_GAPS])} as on {on}"
+
+
+_MOST_GAPS: Final = 4
+
+
+def _gap(cell: _Cell, other: _Cell) -> tuple[list[str], list[str]]:
+    """Return what two cells are in which they differ: (["threads=32"], ["threads=64"]); of a number that both have, if any."""
+    words = {one.key.name.words: one for one in other.numbers}
+    pairs = [(one, words[one.key.name.words]) for one in cell.numbers if one.key.name.words in words]
+    own, theirs = map(conditions.facts, pairs[0] if pairs else (cell.numbers[0], other.numbers[0]))
+    names = conditions.differing([own, theirs])
+    return conditions.said(own, names), conditions.said(theirs, names)
+
+
+def _and_more(names: Sequence[str], noun: str) -> str:
+    more = len(names) - 1
+    return f"{names[0]} and {fmt.plural(more, f'more {noun}')}" if more else names[0]
+
+
+def _programs(collected: Iterable[Series]) -> list[str]:
+    """Say where a tool's numbers come from different programs: they are never compared with one another."""
+    by_tool = {
+        tool: sorted({one.key.program for one in own})
+        for tool, own in group_by(collected, lambda one: one.key.tool).items()
+    }
+    return [
+        f"numbers of {tool} come from {fmt.words(programs)}: nodes with one are not compared with nodes with another"
+        for tool, programs in by_tool.items()
+        if len(programs) > 1
+    ]
+
+
+_TOO_MANY: Final = 0.25
+
+
+def _scatter(odd: Iterable[Odd], nodes: int) -> Iterable[str]:
+    """Say so where so many nodes look slow beside the others that it cannot be the nodes. What a site asks for is another matter."""
+    slow = {one.node for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
+    if len(slow) >= LEAST_NODES and len(slow) > _TOO_MANY * nodes:
+        yield (
+            f"{len(slow)} of {fmt.count(nodes)} nodes look slow in something: the runs scatter, or the nodes were not idle. "
+            "Longer runs and more repeats help more than a second look"
+        )
+
+
+def _differing(
+    groups: Sequence[Group], sessions: Mapping[str, Sequence[Session]], odd: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return odd node → facts that more than half of its group share and it does not."""
+    out: dict[str, tuple[str, ...]] = {}
+    for group in groups:
+        suspects = [name for name in group.nodes if name in odd]
+        found: dict[str, list[str]] = {name: [] for name in suspects}
+        for fact in FACTS:
+            if fact.hardware:
+                continue
+            said = {name: fact.text(sessions[name][-1].facts) for name in group.nodes}
+            common, n = Counter(said.values()).most_common(1)[0]
+            if not common or 2 * n <= len(group.nodes):
+                continue
+            for name in suspects:
+                if said[name] != common:
+                    found[name].append(f"{fact.words} {said[name] or 'not recorded'}, not {common}")
+        out |= {name: tuple(words) for name, words in found.items() if words}
+    return out
+
+
+def _rerun(
+    odd: Iterable[Odd],
+    everywhere: Iterable[Everywhere],
+    collected: Iterable[Series],
+    statuses: Mapping[str, Status],
+) -> dict[str, tuple[str, ...]]:
+    """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all; of an accused one, none."""
+    wanted = [(one.node, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
+    sweeps = dict.fromkeys(one.key.sweep for one in collected)
+    wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
+    by_node = group_by((row for row in wanted if statuses[row[0]] not in ACCUSED), lambda row: row[0])
+    return {node: tuple(dict.fromkeys(sweep for _, sweep in own)) for node, own in by_node.items()}

@@ -1,0 +1,251 @@
+"""The page of a fleet: verdict, what to know, the nodes to look at, a strip per number. I/O: reads names, writes the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from reports.draw.figure import KeyNumber, Table
+from reports.fleet import strip as _strip
+from reports.fleet.outliers import Odd, Report
+from reports.page import html
+from reports.report import build as page
+from reports.results.grouping import group_by
+from reports.results.model import short_names
+from reports.results.sessions import minute
+from reports.results.write import write_whole
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+
+_MOST_SUSPECTS = 60
+_NAMED = 12
+"""Nodes that a sentence names; of more it says how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A node to look at: its worst number (of a fast one the best), and all that are odd."""
+
+    node: str
+    anchor: str
+    verdict: str
+    bad: bool
+    number: str
+    value: str
+    median: str
+    change: str
+    z: str
+    odd: str
+    special: str
+    sessions: str
+    reports: tuple[tuple[str, str], ...]  # result file, the page beside it ("": there is none)
+    numbers: Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetBlock(page.Block):
+    """What fleet.html.j2 places."""
+
+    heading: str
+    suspects: tuple[Suspect, ...]
+
+
+def render_fleet(
+    report: Report, paths: Sequence[Path], out: Path, *, title: str, static: bool = False
+) -> Path:
+    """Write the page of a fleet to `out` and return it. Raises UserError if it cannot be written."""
+    write_whole(out, html.html(build(report, title=title, links=beside(paths, out)), static=static))
+    return out
+
+
+def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
+    """Return result file (by its short name) → link from `out` to the page of the same name beside it, where there is one."""
+    found = {}
+    for path, name in zip(paths, short_names(paths), strict=True):
+        own = path.with_suffix(".html")
+        if own.is_file() and own.resolve() != out.resolve():
+            found[name] = quote(os.path.relpath(own.resolve(), out.resolve().parent))
+    return found
+
+
+def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
+    """Return the page. `links`: result file → where its own page lies."""
+    several = len(report.groups) > 1
+    figures = [
+        figure
+        for number, group in enumerate(report.groups, 1)
+        if (figure := _strip.figure(group, report, number, several))
+    ]
+    every = tuple(_suspects(report, links))
+    suspects = every[:_MOST_SUSPECTS]
+    block = FleetBlock(
+        tool="fleet", figures=tuple(figures), stand_in="", suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
+        + (f", the first {_MOST_SUSPECTS}" if len(every) > _MOST_SUSPECTS else ""),
+    )  # fmt: skip
+    sessions = [s for own in report.sessions.values() for s in own]
+    return page.Page(
+        title=title,
+        sentence=sentence(report),
+        key_numbers=tuple(_key_numbers(report)),
+        provenance=tuple(_provenance(report)),
+        checks=tuple(_checks(report)),
+        sections=(page.Section(title="Nodes", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
+        methods=tuple(_methods(report)),
+        several_hosts=True,
+        version=max((s.pinsweep_version for s in sessions), default=""),
+        drawn=bool(figures),
+        listed=False,
+    )  # fmt: skip
+
+
+def sentence(report: Report) -> str:
+    """Return the verdict in one sentence."""
+    total = len(report.statuses)
+    slow = [n for n in report.statuses if n in report.accused]
+    unknown = [n for n, s in report.statuses.items() if s == "unknown"]
+    parts = []
+    if slow:
+        parts.append(
+            f"{_named(slow)} of {fmt.plural(total, 'node')} {'is' if len(slow) == 1 else 'are'} slow"
+        )
+    elif len(unknown) == total:
+        parts.append(f"{fmt.plural(total, 'node')}, none of which could be judged")
+    else:
+        parts.append(f"None of {fmt.plural(total, 'node')} is known to be slow")
+    if report.rerun:
+        parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
+    if unknown and len(unknown) < total:
+        parts.append(f"{_named(unknown)} could not be judged")
+    return "; ".join(parts) + "."
+
+
+def _named(nodes: Sequence[str]) -> str:
+    return folded(nodes) if len(nodes) <= _NAMED else str(len(nodes))
+
+
+def _key_numbers(report: Report) -> Iterable[KeyNumber]:
+    numbers = sum(len(group.strips) for group in report.groups)
+    slow = len(report.accused)
+    for rank, (name, value, context) in enumerate(
+        (
+            ("Nodes", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
+            ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
+            ("To measure again", len(report.rerun), "fewer than three sessions, or ones that disagree"),
+            ("Numbers", numbers, _compared(report)),
+        )
+    ):
+        yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _compared(report: Report) -> str:
+    """Say of the numbers of all nodes what was done with them."""
+    if not any(strip.middle for group in report.groups for _, strip in group.strips):
+        return "on all nodes, none of them compared"
+    return "compared on each node" if len(report.groups) == 1 else "compared, all kinds of node together"
+
+
+def _provenance(report: Report) -> Iterable[tuple[str, str]]:
+    yield "Nodes", folded(report.sessions)
+    for group in report.groups[:4]:
+        yield f"{fmt.plural(len(group.nodes), 'node')} with", group.hardware.name
+    kernels = sorted({str(s.facts.get("kernel") or "") for own in report.sessions.values() for s in own} - {""})  # fmt: skip
+    if kernels:
+        yield (
+            "Kernel",
+            "; ".join(kernels[:4]) + (f"; and {len(kernels) - 4} more" if len(kernels) > 4 else ""),
+        )
+    first, last = (f"{minute(at)} UTC" for at in report.times)
+    yield "Measured", first if first == last else f"{first} to {last}"
+    files = sum(len(own) for own in report.files.values())
+    yield (
+        "Sessions",
+        f"{sum(len(own) for own in report.sessions.values())} in {fmt.plural(files, 'result file')}",
+    )
+
+
+def _checks(report: Report) -> Iterable[page.Check]:
+    for text in report.warnings:
+        yield page.Check(level="warn", subject="Look at this first.", text=text)
+    for group in report.groups:
+        nodes = folded(group.nodes)
+        if group.apart:
+            yield page.Check(level="warn", subject="Other hardware.", text=f"{nodes}: {group.apart}")
+        if not group.judged:
+            yield page.Check(
+                level="info", subject="Not judged.",
+                text=f"{nodes}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
+            )  # fmt: skip
+    if report.unmatched:
+        yield page.Check(
+            level="warn", subject="Not compared.", text="Some nodes ran cells in another way than most.",
+            items=tuple(f"{one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched),
+        )  # fmt: skip
+    if report.missing:
+        yield page.Check(
+            level="warn", subject="Missing numbers.", text="Some nodes lack what others have.",
+            items=tuple(f"{what}: {folded(nodes)}" for what, nodes in report.missing[:20]),
+            counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",
+        )  # fmt: skip
+
+
+def _methods(report: Report) -> Iterable[str]:
+    compared = any(group.baseline for group in report.groups)
+    yield (
+        "Nodes are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
+        "where every node recorded them; only what ran with the same options, threads and PUs. What one boot of a node did within an hour "
+        "is one session and counts as one value, the median of its repeats"
+        + (
+            "; what they are compared with are the sessions of the baseline."
+            if compared
+            else "; what they are compared with is the median of the nodes."
+        )
+    )
+    least = f"{report.threshold * 100:.3g} %"
+    yield (
+        "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median and what the last printed digit makes; "
+        f"z is the distance in such spreads, above 0 worse. Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three "
+        f"sessions. Slow: z above 3 and {least} worse, and {least} worse in each of three sessions or more; broken: 10 %. Slightly slow everywhere: the mean z over all "
+        f"numbers lies 3.5 robust standard deviations above that of the other nodes, and they are {report.threshold * 100 / 3:.3g} % worse on average."
+    )
+
+
+def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
+    by_node = group_by(report.odd, lambda odd: odd.node)
+    mild = {e.name: e for e in report.everywhere}
+    for node in [*by_node, *(name for name in mild if name not in by_node)]:
+        own = by_node.get(node, [])
+        first = own[0] if own and node not in mild else None
+        yield Suspect(
+            node=node,
+            anchor=html.anchor(f"node {node}"),
+            verdict=report.statuses[node],
+            bad=node in report.accused,
+            number=first.series.name if first else f"{fmt.percent(mild[node].worse)} worse on average over {mild[node].metrics} numbers",
+            value=fmt.quantity(first.found.value, first.series.unit) if first else "",
+            median=fmt.quantity(first.strip.middle, first.series.unit) if first else "",
+            change=fmt.change(first.change) if first else "",
+            z=fmt.number(first.found.z if first else mild[node].z, 2),
+            odd=str(len(own)),
+            special="; ".join(report.differing.get(node, ())),
+            sessions=fmt.plural(len(report.sessions[node]), "session"),
+            reports=tuple((file, links.get(file, "")) for file in report.files[node]),
+            numbers=_numbers(own),
+        )  # fmt: skip
+
+
+def _numbers(own: Sequence[Odd]) -> Table:
+    return Table(
+        columns=("Number", "Verdict", "Value", "Median", "Change", "z", "Sessions"),
+        rows=tuple(
+            (
+                o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
+                fmt.quantity(o.found.value, o.series.unit), fmt.quantity(o.strip.middle, o.series.unit),
+                fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
+            )
+            for o in own
+        ),
+        numeric=frozenset({2, 3, 4, 5, 6}),
+    )  # fmt: skip

@@ -1,0 +1,272 @@
+"""The fleet strip: a row for each number, a dot for each node, its distance from the median, better to the right."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.charts import _common as common
+from reports.draw import axes, label_placement, vega
+from reports.draw import figure as model
+from reports.draw.figure import Figure, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.fleet.outliers import ACCUSED, Group, Report
+from reports.numbers.series import Series
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+from reports.verdicts.fleet import Node, Status, Strip
+
+MOST_ROWS = 24
+"""Rows of a panel; the numbers with the worst nodes come first, the rest is in the table."""
+
+CLIP = 20.0
+"""Per cent: what is further off is a triangle at the edge and says how far."""
+
+_ROW = 46
+_COLOURS = {
+    "others": vega.GREY,
+    "fast": vega.SERIES[0],
+    "suspicious": vega.ORDERED[-1],
+    "slow": vega.SERIES[1],
+}
+
+
+def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
+    """Draw the numbers of a group of nodes; None where none of them has a median to compare with."""
+    known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.nodes) > 1]
+    if not known:
+        return None
+    mild = {e.name: report.statuses[e.name] for e in report.everywhere}
+    known.sort(key=lambda row: _worst(row[1]), reverse=True)
+    shown = _chosen(known, [n for n in group.nodes if n in report.accused or n in report.rerun])
+    reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.nodes)]))
+    several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=30 + _ROW * len(shown) + 44, left=10, right=10, top=8)
+        x = _axis(reach * 1.04)
+        y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+        plot = common.Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {
+            "rows": [],
+            "medians": [{"x": 0, "y": 0, "y2": len(shown)}],
+            "dots": [],
+            "odd": [],
+            "names": [],
+        }
+        for i, (one, strip) in enumerate(shown):
+            middle = fmt.quantity(strip.middle, one.unit)
+            name = label_placement.fitting(
+                _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
+            )
+            data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
+            dots = [_dot(one, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.nodes]
+            data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
+            data["odd"] += [d for d in dots if d["series"] != "others"]
+            data["names"] += _names(
+                strip, [n for n in strip.nodes if _word(n, mild) != "others"], i + 0.6, reach, plot
+            )
+        series = [vega.Series(name=name, colour=colour) for name, colour in _COLOURS.items()]
+        return vega.fill("strip", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = "; ".join(
+        f"{one.name}: median {fmt.quantity(strip.middle, one.unit)}, {_said(strip, mild)}"
+        for one, strip in shown
+    )
+    left_out = f" {len(known) - len(shown)} more numbers are in the table." if len(known) > len(shown) else ""
+    drawn = {_word(n, mild) for _, strip in shown for n in strip.nodes}
+    beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.nodes)
+    return Figure(
+        id=f"strip-{number}",
+        title=_finding(group, report, several),
+        sub=f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}. A dot is a node, the line the median "
+        f"{'of the baseline' if group.baseline else 'of all'}; better lies to the right. Named is who is slow, suspicious or fast"
+        + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
+        + f".{left_out}",
+        panels=(panel("", f"Nodes about the median of each number. {described}.", build),),
+        key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
+        numbers=(_table(known, mild),),
+    )  # fmt: skip
+
+
+_WORDS = {"others": "a node", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
+
+
+def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
+    """Return the rows to draw, in their order: of each of the nodes that the title speaks of its worst, then the worst of all."""
+    first: list[int] = []
+    for name in named:
+        own = [
+            (_rank(n), -i)
+            for i, (_, strip) in enumerate(known)
+            for n in strip.nodes
+            if n.name == name and _is_odd(n)
+        ]
+        if own:
+            first.append(-max(own)[1])
+    chosen = list(dict.fromkeys([*first, *range(len(known))]))[: max(MOST_ROWS, len(set(first)))]
+    return [known[i] for i in sorted(chosen)]
+
+
+def _finding(group: Group, report: Report, several: bool) -> str:
+    """Return the figure's title: what is true of its nodes."""
+    of = {word: [n for n in names if n in group.nodes] for word, names in report.by_status().items()}
+    slow = [*of["broken"], *of["slow"]]
+    suspicious = [n for n in group.nodes if n in report.rerun]
+    judged = fmt.plural(len(group.nodes) - len(of["unknown"]), "node")
+    where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
+    if several:
+        where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
+    if slow:
+        return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
+    if suspicious:
+        return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
+    return f"None{where} is slow"
+
+
+def _at(strip: Strip, node: Node) -> float:
+    """Return where a node lies: per cent of the median, better above 0. What is written is the number's own change."""
+    assert strip.middle
+    return (1.0 if strip.metric.better == "higher" else -1.0) * (node.value / strip.middle - 1) * 100
+
+
+def _is_odd(node: Node) -> bool:
+    return node.status not in ("ok", "unknown")
+
+
+def _rank(node: Node) -> tuple[int, float]:
+    return (2 if node.status in ACCUSED else 1 if _is_odd(node) else 0), abs(node.z or 0.0)
+
+
+def _worst(strip: Strip) -> tuple[int, float]:
+    """Sort key of a row: is somebody slow in it, and how far is the furthest odd node."""
+    return max((_rank(n) for n in strip.nodes if _is_odd(n)), default=(0, 0.0))
+
+
+def _word(node: Node, mild: Mapping[str, Status]) -> str:
+    """Return the series of a dot; of a node that is a little slow everywhere what is said of it as a whole."""
+    status = node.status if _is_odd(node) else mild.get(node.name, node.status)
+    return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
+
+
+def _dot(one: Series, strip: Strip, node: Node, word: str, reach: float, y: float) -> dict[str, Any]:
+    """Return a node's dot; what lies beyond the axis is a triangle at its edge."""
+    at = _at(strip, node)
+    shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
+    tip = f"{node.name} · {fmt.quantity(node.value, one.unit, 4)}"
+    status = f" · {node.status}" if _is_odd(node) else ""
+    return {
+        "series": word,
+        "x": round(max(-reach, min(reach, at)), 3),
+        "y": y,
+        "shape": shape,
+        "tip": tip + status,
+    }
+
+
+def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
+    """Return the dots that can be told apart; of those that fall on one pixel, one that says how many."""
+    by_pixel = group_by(dots, lambda dot: round(plot.at(dot["x"], dot["y"])[0] / 2))
+    return [
+        {**first, "tip": first["tip"] + (f" and {len(more)} more" if more else "")}
+        for first, *more in by_pixel.values()
+    ]
+
+
+def _names(strip: Strip, marked: Sequence[Node], y: float, reach: float, plot: common.Plot) -> Rows:
+    """Name the marked nodes below their dots; names that would touch become one."""
+    width = plot.frame.plot_width
+    groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
+    placed: list[tuple[float, float, str, float]] = []  # left end, width, text, the dots' middle
+    i = 0
+    while i < len(groups):
+        at = statistics.fmean(max(-reach, min(reach, _at(strip, n))) for n in groups[i])
+        text = _text(strip, groups[i], reach, width)
+        wide = label_placement.text_width(text)
+        left = min(max(plot.at(at, y)[0] - wide / 2, 0.0), width - wide)
+        if placed and left < placed[-1][0] + placed[-1][1] + 6:
+            groups[i - 1 : i + 1] = [groups[i - 1] + groups[i]]
+            placed.pop()
+            i -= 1
+            continue
+        placed.append((left, wide, text, at))
+        i += 1
+    return [
+        {"x": round(at, 3), "y": y, "text": text, "dx": round(left + wide / 2 - plot.at(at, y)[0], 1), "dy": 16, "align": "center"}
+        for left, wide, text, at in placed
+    ]  # fmt: skip
+
+
+def _text(strip: Strip, nodes: Sequence[Node], reach: float, width: float) -> str:
+    """Return the names of nodes, with the change of those beyond the axis; in fewer words where there is no room for that."""
+    middle = strip.middle or 1.0
+    beyond = [n for n in nodes if abs(_at(strip, n)) > reach + 1e-9]
+    each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in nodes)
+    several = [folded(n.name for n in nodes), fmt.plural(len(nodes), "node")] if len(nodes) > 1 else []
+    return next(
+        (text for text in (each, *several) if label_placement.text_width(text) <= width),
+        label_placement.fitting(each, width),
+    )
+
+
+def _axis(reach: float) -> axes.Axis:
+    """Return the axis of the distances: without signs, since a number's own change may have the other one."""
+    step = next(s for s in (1, 2, 5, 10) if reach / s <= 4.5)
+
+    def ticks(step: float) -> tuple[tuple[float, str], ...]:
+        most = int(reach / step)
+        return tuple((round(step * i, 3), f"{abs(step * i):g}") for i in range(-most, most + 1))
+
+    return axes.Axis(
+        kind="linear", low=-reach, high=reach, ticks=ticks(step), title="Worse ← distance from the median, % → better",
+        fine=(ticks(step), ticks(step / 2), ticks(step / 10)),
+    )  # fmt: skip
+
+
+def _name(one: Series, several_sweeps: bool) -> str:
+    """Return "triad bandwidth, threads=8", the quantity first: what does not fit is cut at the end."""
+    point = one.values[0].run.point
+    cell = one.cell if several_sweeps else point.describe() if point.labels() else ""
+    return ", ".join(filter(None, (one.key.name.words, cell)))
+
+
+def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
+    marked = [
+        f"{n.name} {n.status if _is_odd(n) else mild[n.name]}"
+        for n in strip.nodes
+        if _word(n, mild) != "others"
+    ]
+    return (
+        ", ".join(marked[:6]) + (f" and {len(marked) - 6} more" if len(marked) > 6 else "")
+        or "nobody slow or fast"
+    )
+
+
+def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
+    """Return every number: its median, how far nodes differ, its worst and best node, and whom the figure marks."""
+    rows = []
+    for one, strip in known:
+        scale = fmt.scale_for([strip.middle], one.unit)
+        worst = min(strip.nodes, key=lambda n: _at(strip, n))
+        best = max(strip.nodes, key=lambda n: _at(strip, n))
+        assert strip.middle
+        spread = strip.spread / abs(strip.middle) if strip.spread else None
+        marked = [
+            f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
+            for n in strip.nodes
+            if _word(n, mild) != "others"
+        ]
+        rows.append(
+            (
+                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread), fmt.count(len(strip.nodes)),
+                f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
+                ", ".join(marked),
+            )
+        )  # fmt: skip
+    return Table(
+        columns=("Number", "Median", "Nodes differ by (robust SD)", "Nodes", "Worst", "Best", "Marked"),
+        rows=tuple(rows),
+        numeric=frozenset({1, 2, 3}),
+    )

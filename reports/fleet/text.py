@@ -1,0 +1,233 @@
+"""A fleet's verdict for a terminal, for programs, and as the commands that confirm it. Pure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from reports.fleet.outliers import Group, Odd, Report
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+from reports.text.columns import columns, printable
+from reports.text.hostlist import folded
+from reports.verdicts.fleet import Status
+
+Via = Literal["clush", "ssh", "slurm"]
+VIAS: Final[tuple[Via, ...]] = ("clush", "ssh", "slurm")
+
+_SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
+
+_NUMBERS_PER_NODE = 5
+_NODES = 30
+_MISSING = 20
+
+
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """Return the verdict, the worst first. `everything`: all numbers of each odd node, not the five worst."""
+    blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
+    blocks += [_differing(report), _unmatched(report), _missing(report, everything)]
+    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    return "\n\n".join(filter(None, blocks))
+
+
+def summary(report: Report) -> str:
+    """Return "40 nodes: 36 ok, 3 slow, 1 suspicious", the worst first."""
+    counts = {word: len(names) for word, names in report.by_status().items()}
+    told = ", ".join(f"{n} {_SAID.get(word, word)}" for word, n in counts.items() if n)
+    return f"{fmt.plural(len(report.statuses), 'node')}: {told}"
+
+
+def _verdict(report: Report) -> str:
+    rows = [(_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
+    return "\n".join([summary(report), *columns(rows, indent=2)])
+
+
+def _groups(report: Report) -> Iterable[str]:
+    lines = []
+    for group in report.groups:
+        head = f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}"
+        lines.append(printable(head))
+        if group.apart:
+            lines.append(printable(f"  {folded(group.nodes)}: {group.apart}"))
+        if not group.judged:
+            lines.append(
+                "  fewer than 8 such nodes: not judged by each other; give sessions of good ones with --baseline"
+            )
+        if group.baseline:
+            lines.append(f"  compared with a baseline of {fmt.plural(group.baseline, 'session')}")
+    if lines:
+        yield "\n".join(lines)
+
+
+def _odd(report: Report, everything: bool) -> str:
+    if not report.odd:
+        return ""
+    rows = [("node", "verdict", "number", "value", "median", "change", "z", "sessions")]
+    shown: dict[str, int] = {}
+    left: dict[str, int] = {}
+    for odd in report.odd:
+        shown[odd.node] = shown.get(odd.node, 0) + 1
+        if len(shown) > _NODES and not everything:
+            continue
+        if shown[odd.node] > _NUMBERS_PER_NODE and not everything:
+            left[odd.node] = left.get(odd.node, 0) + 1
+            continue
+        unit, found = odd.series.unit, odd.found
+        rows.append(
+            (
+                odd.node if shown[odd.node] == 1 else "", found.status,
+                odd.series.name + (f" ({found.reason})" if found.reason else ""),
+                fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), fmt.change(odd.change),
+                fmt.number(found.z, 2), str(found.runs),
+            )
+        )  # fmt: skip
+    lines = columns(rows, right=frozenset({3, 4, 5, 6, 7}))
+    lines += [
+        f"{printable(node)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
+        for node, n in left.items()
+    ]
+    if len(shown) > _NODES and not everything:
+        lines.append(f"{len(shown) - _NODES} more nodes with odd numbers (--all lists them)")
+    return "\n".join(lines)
+
+
+def _everywhere(report: Report) -> str:
+    return "\n".join(
+        printable(
+            f"{e.name}: slightly slow everywhere, {fmt.percent(e.worse)} worse on average over {e.metrics} numbers (z {fmt.number(e.z, 2)})"
+            + ("" if e.confirmed else "; fewer than three sessions: a suspicion")
+        )
+        for e in report.everywhere
+    )
+
+
+def _differing(report: Report) -> str:
+    if not report.differing:
+        return ""
+    lines = [f"  {node}: {'; '.join(words)}" for node, words in report.differing.items()]
+    return "\n".join(["what else is special about these nodes", *map(printable, lines)])
+
+
+def _unmatched(report: Report) -> str:
+    lines = [f"  {one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched]
+    return "\n".join(["not compared with the other nodes", *map(printable, lines)]) if lines else ""
+
+
+def _missing(report: Report, everything: bool) -> str:
+    if not report.missing:
+        return ""
+    shown = report.missing if everything else report.missing[:_MISSING]
+    lines = [f"  {what}: {folded(nodes)}" for what, nodes in shown]
+    if len(shown) < len(report.missing):
+        lines.append(f"  and {len(report.missing) - len(shown)} more (--all lists them)")
+    return "\n".join(["no such number, or of some repeats only, from", *map(printable, lines)])
+
+
+# --- for programs ------------------------------------------------------------------------------------------
+
+
+def as_json(report: Report) -> str:
+    """Return {accused: [node], nodes: {word: [node]}, groups, odd, everywhere, differing, unmatched, missing, rerun, warnings}; values in base units."""
+    document = {
+        "accused": list(report.accused),
+        "nodes": {word: names for word, names in report.by_status().items() if names},
+        "folded": {word: folded(names) for word, names in report.by_status().items() if names},
+        "groups": [_group_json(group) for group in report.groups],
+        "odd": [_odd_json(odd) for odd in report.odd],
+        "everywhere": [
+            {
+                "node": e.name,
+                "z": e.z,
+                "worse": e.worse,
+                "numbers": e.metrics,
+                "confirmed": e.confirmed,
+            }
+            for e in report.everywhere
+        ],
+        "differing": {node: list(words) for node, words in report.differing.items()},
+        "unmatched": [
+            {"what": one.what, "nodes": list(one.nodes), "reason": one.reason} for one in report.unmatched
+        ],
+        "missing": [{"what": what, "nodes": list(nodes)} for what, nodes in report.missing],
+        "rerun": {node: list(sweeps) for node, sweeps in report.rerun.items()},
+        "warnings": list(report.warnings),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    return {
+        "hardware": dict(group.hardware.facts), "nodes": list(group.nodes), "differs": group.apart or None,
+        "judged": group.judged, "baseline_sessions": group.baseline,
+        "numbers": [
+            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.nodes)}
+            for one, strip in group.strips
+        ],
+    }  # fmt: skip
+
+
+def _odd_json(odd: Odd) -> dict[str, Any]:
+    found = odd.found
+    return {
+        "node": odd.node, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
+        "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": found.reason or None,
+    }  # fmt: skip
+
+
+# --- what to run next --------------------------------------------------------------------------------------
+
+
+def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> str:
+    """Return the commands that run the suspicious sweeps again, and the one that judges all files then.
+
+    via     clush  one line for all nodes that need the same sweeps; ssh  a line a node; slurm  an exclusive job a node
+    folder  where the experiments lie, on every node: the commands change to it
+    judge   the command that this verdict is of: the new files are judged by it, too
+
+    Each node writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
+    """
+    if not report.rerun:
+        return ""
+    wanted = group_by(report.rerun, lambda node: again(report.sessions[node][-1].argv, report.rerun[node]))
+    captured = wanted.pop((), [])
+    lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
+    for argv, nodes in wanted.items():
+        hosts = list(dict.fromkeys(report.sessions[node][-1].host for node in nodes))
+        remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"
+        if via == "clush":
+            lines.append(shlex.join(["clush", "-b", "-w", folded(hosts), remote]))
+        elif via == "ssh":
+            lines += [shlex.join(["ssh", "--", host, remote]) for host in hosts]
+        else:
+            lines += [
+                shlex.join(["sbatch", "-w", host, "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
+                for host in hosts
+            ]  # fmt: skip
+    if captured:
+        lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
+    lines += ["# then, with the files that they wrote beside the old ones", shlex.join(judge)]
+    return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
+
+
+_NOT_AGAIN: Final = {"-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0}
+"""Options of a `pinsweep run` that are not repeated, and how many words follow: the new runs are a session of their own."""
+
+
+def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that runs some sweeps of a session again into a new file; empty if it was no `pinsweep run`."""
+    if not argv or argv[0] != "run":  # captured output, `pinsweep parse`
+        return ()
+    kept: list[str] = []
+    words = iter(argv[1:])
+    for word in words:
+        name, equals, _ = word.partition("=")
+        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
+        if name in _NOT_AGAIN:
+            if not equals and _NOT_AGAIN[name]:
+                next(words, None)
+        elif short not in _NOT_AGAIN:  # else -oFILE
+            kept.append(word)
+    only = [word for sweep in sweeps for word in ("--only", sweep)]
+    return ("pinsweep", "run", *kept, *only)

@@ -1,0 +1,263 @@
+"""Result files of many sessions into histories: a number's session medians in time, where they changed, and what changed then. Pure.
+
+`reports.verdicts.history` finds the steps; this module says which numbers it is asked about, and what the machine and its
+programs were before and after.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.store import Session
+from reports.numbers import conditions, series
+from reports.numbers.series import Series
+from reports.results import differences as fingerprint
+from reports.results import hardware
+from reports.results.differences import Difference, Fingerprint
+from reports.results.grouping import group_by
+from reports.results.model import Machine, Results, Run
+from reports.results.sessions import SessionKey, When, clock_warnings, minute, of_hosts, overlapping, timeline
+from reports.text import format as fmt
+from reports.verdicts.history import MATTERS, Change, changes, is_worse
+
+LEAST = 10
+"""Sessions that it takes to tell a step from day-to-day noise: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
+always, 4 and 4 never (the penalty outweighs them); of 10 and 3, nine in ten (40 draws each)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One session on one host, in time; what one boot did within an hour is one."""
+
+    key: SessionKey  # the first
+    at: float  # s since 1970
+    stepped: str  # why its own clock is not to be believed; "" if it is
+    sessions: tuple[Session, ...]
+    runs: tuple[Run, ...]
+
+    @property
+    def minute(self) -> str:
+        return minute(self.at)
+
+    @property
+    def date(self) -> str:
+        return self.minute[:10]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """One number on one host."""
+
+    host: str
+    series: Series
+    moments: tuple[Moment, ...]  # the sessions that have it, oldest first
+    medians: tuple[float, ...]  # of each session, in the number's base unit
+    runs: tuple[int, ...]
+    changes: tuple[
+        Change, ...
+    ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
+    regressed: bool  # it did, and is still worse than before that
+
+    @property
+    def judged(self) -> bool:
+        return len(self.moments) >= LEAST
+
+    @property
+    def news(self) -> tuple[Change, ...]:
+        return tuple(change for change in self.changes if change.word != "changed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A session from which on something was different: the numbers that say so, and what else changed."""
+
+    host: str
+    moment: Moment
+    before: Moment  # the last session before it that has these numbers
+    changed: tuple[tuple[History, Change], ...]  # the largest first
+    differences: tuple[Difference, ...]
+    one_sided: tuple[
+        str, ...
+    ]  # what only one of the two sessions recorded: nobody can say whether it changed
+    off_by: int  # sessions between the step and the differences: 0, or one to either side
+
+    @property
+    def regressed(self) -> int:
+        return sum(change.word == "regressed" for _, change in self.changed)
+
+    @property
+    def improved(self) -> int:
+        return sum(change.word == "improved" for _, change in self.changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    histories: tuple[History, ...]
+    steps: tuple[Step, ...]  # by host, oldest first
+    moments: Mapping[str, tuple[Moment, ...]]  # host → its sessions
+    short: Mapping[str, int]  # host → its sessions, where they are too few
+    warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
+    threshold: float  # relative: smaller steps are no news
+
+    @property
+    def regressed(self) -> tuple[History, ...]:
+        """Histories that regressed and have not come back."""
+        return tuple(h for h in self.histories if h.regressed)
+
+    def of(self, host: str) -> tuple[History, ...]:
+        return tuple(h for h in self.histories if h.host == host)
+
+
+def build(results: Results, *, threshold: float = MATTERS) -> Report:
+    """Follow every number of every host over its sessions. Raises UserError where ruptures is not installed."""
+    collected = series.collect_some(results)
+    machines, left_out = of_hosts(results)
+    when = timeline(machines)
+    names, several = _names(machines, when)
+    moments = _moments(results, names, {(m.file, m.session.session): m.session for m in machines}, when)
+    place = {key: (host, i) for host, own in moments.items() for i, m in enumerate(own) for key in _keys(m)}
+    histories = [history for one in collected for history in _histories(one, moments, place, threshold)]
+    return Report(
+        histories=tuple(histories),
+        steps=tuple(_steps(histories, moments, place)),
+        moments=moments,
+        short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
+        warnings=(*left_out, *several, *clock_warnings(machines, when)),
+        threshold=threshold,
+    )
+
+
+def _names(
+    machines: Sequence[Machine], when: Mapping[SessionKey, When]
+) -> tuple[dict[SessionKey, str], list[str]]:
+    """Return what the machine of each session is called, its host or, of several of one name, by what differs; and say which those are."""
+    kinds = hardware.kinds(m.session for m in machines)
+    of = {(m.file, m.session.session): (m.session, kind) for m, kind in zip(machines, kinds, strict=True)}
+    names: dict[SessionKey, str] = {}
+    told = []
+    for host, keys in group_by(when, lambda key: of[key][0].host).items():
+        own = hardware.machines(*zip(*(of[key] for key in keys), strict=True))
+        if len(different := list(dict.fromkeys(own))) > 1:
+            called = {kind: f"{host} ({kind.beside(different)})" for kind in different}
+            told.append(
+                f"several machines are called {host}, or its hardware changed: {different[1].differences(different[0])}; "
+                f"they count as {fmt.words(called.values())}"
+            )
+        else:
+            called = dict.fromkeys(own, host)
+        names |= {key: called[kind] for key, kind in zip(keys, own, strict=True)}
+    return names, [*told, *overlapping(machines, when, names)]
+
+
+def _moments(
+    results: Results,
+    names: Mapping[SessionKey, str],
+    sessions: Mapping[SessionKey, Session],
+    when: Mapping[SessionKey, When],
+) -> dict[str, tuple[Moment, ...]]:
+    """Return machine → its sessions with good runs, in the order in which they were."""
+    runs = group_by((run for tool in results.tools for run in results.good(tool)), _session)
+    hours = group_by((key for key in when if key in runs), lambda key: (names[key], when[key].evidence))
+    found = [
+        (
+            host,
+            Moment(
+                key=keys[0], at=when[keys[0]].at, stepped=next(filter(None, (when[key].stepped for key in keys)), ""),
+                sessions=tuple(sessions[key] for key in keys), runs=tuple(run for key in keys for run in runs[key]),
+            ),
+        )
+        for (host, _), keys in hours.items()
+    ]  # fmt: skip
+    by_host = sorted(group_by(found, lambda row: row[0]).items())
+    return {host: tuple(moment for _, moment in own) for host, own in by_host}
+
+
+def _session(run: Run) -> SessionKey:
+    return run.file, run.session.session
+
+
+def _keys(moment: Moment) -> Iterable[SessionKey]:
+    return dict.fromkeys(map(_session, moment.runs))
+
+
+def _histories(
+    one: Series,
+    moments: Mapping[str, Sequence[Moment]],
+    place: Mapping[SessionKey, tuple[str, int]],
+    threshold: float,
+) -> Iterable[History]:
+    at = group_by((v for v in one.values if v.session in place), lambda value: place[value.session])
+    for host, indexes in group_by(sorted(at), lambda where: where[0]).items():
+        values = [[value.value for value in at[where]] for where in indexes]
+        medians = tuple(map(statistics.median, values))
+        found = changes(medians, one.better, threshold=threshold) if len(medians) >= LEAST else ()
+        yield History(
+            host=host,
+            series=one,
+            moments=tuple(moments[host][i] for _, i in indexes),
+            medians=medians,
+            runs=tuple(map(len, values)),
+            changes=found,
+            regressed=any(
+                c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, threshold)
+                for c in found
+            ),
+        )
+
+
+def _steps(
+    histories: Iterable[History],
+    moments: Mapping[str, Sequence[Moment]],
+    place: Mapping[SessionKey, tuple[str, int]],
+) -> Iterable[Step]:
+    rows = [
+        ((h.host, place[h.moments[c.index].key][1], place[h.moments[c.index - 1].key][1]), (h, c))
+        for h in histories
+        for c in h.news
+    ]
+    at = group_by(rows, lambda row: row[0])
+    for host, i, before in sorted(at):
+        own = moments[host]
+        found, off_by = _what_changed(own, before, i)
+        yield Step(
+            host=host,
+            moment=own[i],
+            before=own[before],
+            changed=tuple(sorted((c for _, c in at[host, i, before]), key=lambda c: -abs(c[1].ratio - 1))),
+            differences=found.differences,
+            one_sided=found.one_sided,
+            off_by=off_by,
+        )
+
+
+def _what_changed(own: Sequence[Moment], before: int, i: int) -> tuple[Fingerprint, int]:
+    """Return what differs from one session to the next at a step; if nothing does, one session to either side of it.
+
+    A step is found to the session or so: noise moves its place.
+    """
+    here = between(own[before], own[i])
+    for off, a, b in ((0, before, i), (-1, before - 1, before), (1, i, i + 1)):
+        if a >= 0 and b < len(own) and (found := between(own[a], own[b])).differences:
+            return found, off
+    return here, 0
+
+
+def between(before: Moment, after: Moment) -> Fingerprint:
+    """Return what two sessions say differently of the machine, its programs and where these ran."""
+    table = fingerprint.fingerprint(before.sessions, after.sessions)
+    table |= fingerprint.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
+    return fingerprint.compared(table)
+
+
+def _placements(before: Iterable[Run], after: Iterable[Run]) -> dict[str, tuple[str, str]]:
+    """Return "PUs of scaling" → ("0-31", "0-15"), and so memory nodes and threads, of the cells that both have."""
+    left, right = (
+        group_by(runs, lambda run: (run.point.sweep, run.record.point_id)) for runs in (before, after)
+    )
+    table: dict[str, tuple[str, str]] = {}
+    for (sweep, point), runs in left.items():
+        a, b = (conditions.way(own[0]).words for own in (runs, right.get((sweep, point), runs)))
+        table |= {f"{what} of {sweep}": (a[what], b[what]) for what in a if a[what] != b[what]}
+    return table

@@ -1,0 +1,147 @@
+"""A number over the sessions of a host: a dot a session, the level between changes, a line where it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.charts import _common as common
+from reports.draw import axes, label_placement, vega
+from reports.draw import figure as model
+from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.history.changes import History, Report, Step
+from reports.history.text import counts_text, difference_text
+from reports.text import format as fmt
+from reports.verdicts.history import Change
+
+MOST_PANELS = 12
+"""Charts of one host: the numbers that moved most; the rest is in the table."""
+
+
+def figure(host: str, report: Report, number: int) -> Figure | None:
+    """Draw the numbers of a host that changed; None where none did."""
+    steps = [step for step in report.steps if step.host == host]
+    changed = [h for h in report.of(host) if h.news]
+    if not changed:
+        return None
+    changed.sort(key=lambda h: -max(abs(c.ratio - 1) for c in h.news))
+    shown = changed[:MOST_PANELS]
+    left_out = f" {len(changed) - len(shown)} more are in the table." if len(changed) > len(shown) else ""
+    return Figure(
+        id=f"history-{number}",
+        title=_finding(host, report, steps),
+        sub="A dot is the median of a session’s repeats, the line the level between changes. Dashed: the session from which on it was another"
+        f"; what changed on the machine then is written there, where it was recorded.{left_out}",
+        panels=tuple(_panel(history, steps) for history in shown),
+        tables=(_steps(steps),),
+        numbers=(_numbers(changed),),
+        key=(
+            model.Key(name="median of a session", colour=vega.SERIES[0]),
+            model.Key(name="change", colour=vega.SERIES[1], dashed=True),
+        ),
+    )
+
+
+def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
+    total = len(report.of(host))
+    worst = max(steps, key=lambda s: (s.regressed, s.improved))
+    return f"{host}: {counts_text(worst)} of {fmt.plural(total, 'number')} on {worst.moment.date}" + (
+        f", and {fmt.plural(len(steps) - 1, 'other change')}" if len(steps) > 1 else ""
+    )
+
+
+def _panel(history: History, steps: Sequence[Step]) -> Panel:
+    one = history.series
+    scale = fmt.scale_for(history.medians, one.unit)
+    values = [v / scale.factor for v in history.medians]
+    better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
+    y = axes.around(values, ", ".join(filter(None, (scale.unit, better))))
+    cuts = [0, *(c.index for c in history.changes), len(values)]
+    at = {(step.moment.key, step.before.key): step for step in steps}
+
+    def build(width: int) -> Spec:
+        x = _sessions(history, 5 if width > 400 else 3)
+        frame = Frame(
+            width=width, height=common.height(width, 250, 230), left=common.left_margin(y), right=20
+        )
+        plot = common.Plot(frame=frame, x=x, y=y)
+        levels = [history.changes[0].before, *(c.after for c in history.changes)]
+        data: dict[str, Rows] = {
+            "points": [
+                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.unit, 4)} · {fmt.plural(n, 'run')}"}
+                for i, (v, m, n) in enumerate(zip(values, history.moments, history.runs, strict=True))
+            ],
+            "levels": [
+                {"series": "median", "x": a + 0.5, "x2": b + 0.5, "y": level / scale.factor}
+                for a, b, level in zip(cuts, cuts[1:], levels, strict=False)
+            ],
+            "changes": [{"series": "change", "x": c.index + 0.5, "y": y.low, "y2": y.high} for c in history.news],
+            "notes": [],
+        }  # fmt: skip
+        for c in history.news:
+            data["notes"].append(
+                _note(c, at[history.moments[c.index].key, history.moments[c.index - 1].key], plot)
+            )
+        series = [
+            vega.Series(name="median", colour=vega.SERIES[0]),
+            vega.Series(name="change", colour=vega.SERIES[1]),
+        ]
+        return vega.fill("history", frame=frame, x=x, y=y, series=series, data=data)
+
+    told = "; ".join(
+        f"{c.word}, {fmt.change(c.ratio - 1)}, on {history.moments[c.index].date}" for c in history.news
+    )
+    return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
+
+
+def _note(change: Change, step: Step, plot: common.Plot) -> dict[str, object]:
+    """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
+    the level does not run through it; to the left where there is more room."""
+    px, width = plot.at(change.index + 0.5, plot.y.low)[0], plot.frame.plot_width
+    text = f"{fmt.change(change.ratio - 1)}  {_short(step)}".strip()
+    right = width - px - 10 >= min(label_placement.text_width(text), 0.4 * width)
+    above = (change.after < change.before) == right
+    return {
+        "x": change.index + 0.5, "y": plot.y.high if above else plot.y.low,
+        "text": label_placement.fitting(text, (width - px if right else px) - 10), "dx": 6 if right else -6, "dy": 12 if above else -8,
+        "align": "left" if right else "right",
+    }  # fmt: skip
+
+
+def _short(step: Step) -> str:
+    """Return "kernel 6.8.0", or of several things that are new their names: "kernel, microcode"."""
+    if step.off_by or not step.differences:
+        return ""
+    if len(step.differences) == 1:
+        return f"{step.differences[0].what} {step.differences[0].b}"
+    return ", ".join(d.what for d in step.differences)
+
+
+def _sessions(history: History, most: int) -> axes.Axis:
+    """Sessions are counted, not spread over the calendar: a machine that was measured seldom is not drawn small."""
+    n = len(history.moments)
+    step = max(1, round((n - 1) / most))
+    ticks = tuple((float(i + 1), history.moments[i].date) for i in range(0, n, step))
+    return axes.Axis(kind="linear", low=0.5, high=n + 0.5, ticks=ticks, title="Session, by its day")
+
+
+def _steps(steps: Sequence[Step]) -> Table:
+    return Table(
+        columns=("From", "Numbers", "What changed on the machine"),
+        rows=tuple((step.moment.minute, counts_text(step), difference_text(step)) for step in steps),
+    )
+
+
+def _numbers(changed: Sequence[History]) -> Table:
+    return Table(
+        columns=("Number", "From", "Verdict", "Before", "After", "Change"),
+        rows=tuple(
+            (
+                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.unit),
+                fmt.quantity(c.after, h.series.unit), fmt.change(c.ratio - 1),
+            )
+            for h in changed
+            for c in h.news
+        ),
+        numeric=frozenset({3, 4, 5}),
+    )  # fmt: skip

@@ -1,0 +1,107 @@
+"""The page of a history: what changed when, and a chart for each number that did. I/O: writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from reports.draw.figure import KeyNumber
+from reports.history import figure as _history
+from reports.history.changes import LEAST, Report
+from reports.history.text import counts_text, difference_text, few_text, nothing_text
+from reports.page import html
+from reports.report import build as page
+from reports.results.write import write_whole
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+
+
+def render_history(report: Report, out: Path, *, title: str, static: bool = False) -> Path:
+    """Write the page of a history to `out` and return it. Raises UserError if it cannot be written."""
+    write_whole(out, html.html(build(report, title=title), static=static))
+    return out
+
+
+def build(report: Report, *, title: str) -> page.Page:
+    figures = [
+        figure
+        for number, host in enumerate(report.moments, 1)
+        if (figure := _history.figure(host, report, number))
+    ]
+    block = page.Block(tool="history", figures=tuple(figures), stand_in="")
+    sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]
+    return page.Page(
+        title=title,
+        sentence=sentence(report),
+        key_numbers=tuple(_key_numbers(report)),
+        provenance=tuple(_provenance(report)),
+        checks=tuple(_checks(report)),
+        sections=(page.Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
+        methods=(_method(report),),
+        several_hosts=len(report.moments) > 1,
+        version=max((s.pinsweep_version for s in sessions), default=""),
+        drawn=bool(figures),
+        listed=False,
+    )
+
+
+def sentence(report: Report) -> str:
+    """Return the verdict in one sentence."""
+    judged = [h for h in report.histories if h.judged]
+    if not judged:
+        return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
+    if not report.steps:
+        found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
+        return "; ".join(filter(None, [found, few_text(report.histories)])) + "."
+    last = max(report.steps, key=lambda s: s.moment.at)
+    where = f" on {last.host}" if len(report.moments) > 1 else ""
+    changes = fmt.plural(len(report.steps), "change")
+    return f"{changes}; the last{where} on {last.moment.date}, {counts_text(last)}: {difference_text(last)}."
+
+
+def _method(report: Report) -> str:
+    return (
+        "A number's value in a session is the median of its repeats; what one boot did within an hour is one session. Changes are found "
+        "by kernel change-point detection on these medians (radial basis kernel, at least three sessions between changes, penalty 3), of "
+        f"numbers with at least {LEAST} sessions; a step is news from {report.threshold * 100:.3g} % on. What changed on the machine is "
+        "what both sessions recorded and recorded differently, right before and after the step, else one session to either side of it: "
+        "when two things change together, the history cannot tell which one it was. A number that regressed has come back when it is "
+        "no longer worse by as much than it was before."
+    )
+
+
+def _key_numbers(report: Report) -> Iterable[KeyNumber]:
+    changed = sum(bool(h.news) for h in report.histories)
+    for rank, (name, value, context) in enumerate(
+        (
+            ("Sessions", sum(map(len, report.moments.values())), f"of {fmt.plural(len(report.moments), 'host')}"),
+            ("Numbers", len(report.histories), few_text(report.histories) or "followed"),
+            ("Changed", changed, f"in {fmt.plural(len(report.steps), 'step')}"),
+            ("Regressed", len(report.regressed), "and still worse than before"),
+        )
+    ):  # fmt: skip
+        yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
+
+
+def _provenance(report: Report) -> Iterable[tuple[str, str]]:
+    yield "Hosts" if len(report.moments) > 1 else "Host", folded(report.moments)
+    days = sorted(moment.date for own in report.moments.values() for moment in own)
+    if days:
+        yield "Measured", f"{days[0]} to {days[-1]}"
+    models = sorted({str(s.facts.get("cpu_model") or "") for own in report.moments.values() for m in own for s in m.sessions} - {""})  # fmt: skip
+    if models:
+        yield (
+            "Processor",
+            "; ".join(models[:4]) + (f"; and {len(models) - 4} more" if len(models) > 4 else ""),
+        )
+
+
+def _checks(report: Report) -> Iterable[page.Check]:
+    for text in report.warnings:
+        yield page.Check(level="warn", subject="Look at this first.", text=text)
+    for host, sessions in report.short.items():
+        yield page.Check(
+            level="info",
+            subject=f"{host}: {fmt.plural(sessions, 'session')}.",
+            text=f"It takes {LEAST} to tell a change from day-to-day noise.",
+        )

@@ -1,0 +1,137 @@
+"""Histories for a terminal and for programs. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from reports.history.changes import LEAST, History, Moment, Report, Step
+from reports.text import format as fmt
+from reports.text.columns import columns, printable
+
+_NUMBERS = 8
+
+
+def as_text(report: Report, *, everything: bool = False) -> str:
+    """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them."""
+    blocks = []
+    for host, moments in report.moments.items():
+        if host in report.short:
+            blocks.append(
+                printable(
+                    f"{host}: {fmt.plural(len(moments), 'session')}; it takes {LEAST} to tell a change from day-to-day noise"
+                )
+            )
+            continue
+        own = report.of(host)
+        steps = [step for step in report.steps if step.host == host]
+        head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
+        found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
+        blocks.append(printable(f"{head}: {'; '.join(filter(None, [found, few_text(own)]))}"))
+        blocks += [_step(step, everything) for step in steps]
+    blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
+    return "\n\n".join(filter(None, blocks))
+
+
+def nothing_text(report: Report, own: Iterable[History]) -> str:
+    """Return "no change", or where there are smaller steps what is true of them, too; "" where nothing could be judged."""
+    judged = [h for h in own if h.judged]
+    small = any(h.changes for h in judged)
+    return (
+        "" if not judged else f"no change of {report.threshold * 100:.3g} % or more" if small else "no change"
+    )
+
+
+def few_text(own: Iterable[History]) -> str:
+    """Say of how many numbers nothing can be said; "" of none."""
+    few = sum(not h.judged for h in own)
+    return f"{fmt.plural(few, 'number')} in fewer than {LEAST} sessions, too few to tell" if few else ""
+
+
+def difference_text(step: Step) -> str:
+    """Return "kernel 6.1 → 6.8; microcode 0xf0 → 0xf4", or that nothing recorded did."""
+    if not step.differences and step.one_sided:
+        return (
+            f"nothing that both sessions recorded changed then; only one recorded {fmt.words(step.one_sided)}"
+        )
+    if not step.differences:
+        return "nothing that was recorded changed then"
+    told = "; ".join(f"{d.what} {d.a} → {d.b}" for d in step.differences)
+    return {0: "", -1: "one session earlier: ", 1: "one session later: "}[step.off_by] + told
+
+
+def counts_text(step: Step) -> str:
+    """Return "12 regressed, 1 improved"."""
+    counts = ((step.regressed, "regressed"), (step.improved, "improved"))
+    return ", ".join(f"{n} {word}" for n, word in counts if n)
+
+
+def _step(step: Step, everything: bool) -> str:
+    lines = [printable(f"{step.moment.minute}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
+    shown = step.changed if everything else step.changed[:_NUMBERS]
+    rows = [
+        (
+            change.word, history.series.name, fmt.quantity(change.before, history.series.unit), "→",
+            fmt.quantity(change.after, history.series.unit), fmt.change(change.ratio - 1),
+        )
+        for history, change in shown
+    ]  # fmt: skip
+    lines += columns(rows, right=frozenset({2, 4, 5}), indent=2)
+    if len(shown) < len(step.changed):
+        lines.append(f"  and {len(step.changed) - len(shown)} more (--all lists them)")
+    return "\n".join(lines)
+
+
+def as_json(report: Report) -> str:
+    """Return {hosts: [{host, sessions}], steps, series: [{…, sessions: [{started_utc, value, runs}], changes}], warnings}; base units.
+
+    `started_utc` is as the session recorded it; `clock` says why it is not to be believed.
+    """
+    document = {
+        "hosts": [
+            {
+                "host": host, "judged": host not in report.short,
+                "sessions": [
+                    {"started_utc": _started(m), "file": m.key[0], "session": m.key[1], "clock": m.stepped or None} for m in own
+                ],
+            }
+            for host, own in report.moments.items()
+        ],
+        "steps": [_step_json(step) for step in report.steps],
+        "series": [_series_json(history) for history in report.histories],
+        "warnings": list(report.warnings),
+    }  # fmt: skip
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {
+        "host": step.host, "started_utc": _started(step.moment), "regressed": step.regressed,
+        "improved": step.improved, "off_by_sessions": step.off_by,
+        "differences": [{"what": d.what, "before": d.a, "after": d.b} for d in step.differences], "one_sided": list(step.one_sided),
+        "numbers": [{"number": h.series.name, "word": c.word, "ratio": c.ratio} for h, c in step.changed],
+    }  # fmt: skip
+
+
+def _series_json(history: History) -> dict[str, Any]:
+    return {
+        "host": history.host, **history.series.fields(), "judged": history.judged, "regressed": history.regressed,
+        "sessions": list(_sessions_json(history)),
+        "changes": [
+            {
+                "started_utc": _started(history.moments[c.index]), "session": c.index, "word": c.word,
+                "before": c.before, "after": c.after, "ratio": c.ratio if c.ratio == c.ratio else None,
+            }
+            for c in history.changes
+        ],
+    }  # fmt: skip
+
+
+def _sessions_json(history: History) -> Iterable[dict[str, Any]]:
+    for moment, value, runs in zip(history.moments, history.medians, history.runs, strict=True):
+        yield {"started_utc": _started(moment), "value": value, "runs": runs}
+
+
+def _started(moment: Moment) -> str:
+    return moment.sessions[0].started_utc

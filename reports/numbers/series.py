@@ -1,0 +1,168 @@
+"""One number of one cell, followed over machines and sessions: what a fleet, a history and a monitor look at. Pure.
+
+A cell is the same on every machine (`Point.point_id`), so a number is known by its tool, the program that made it, its
+cell, and its name in the run (`reports.numbers`). Between machines of different kinds, cells are matched by
+`reports.compare.matching` instead.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from parsers.errors import UserError
+from parsers.measurement import Direction
+from reports import numbers
+from reports.numbers import Name, Number
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.sessions import SessionKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What a number is, wherever and whenever it was measured."""
+
+    tool: str
+    program: str  # what must not be mixed: the tool's name, or its stand-in's
+    sweep: str
+    point_id: str
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One run's number, in its base unit."""
+
+    run: Run
+    number: Number
+
+    @property
+    def value(self) -> float:
+        return self.number.value
+
+    @property
+    def session(self) -> SessionKey:
+        return self.run.file, self.run.session.session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """All values of a number, in the order of the results."""
+
+    key: Key
+    cell: str  # "scaling, place=local threads=4", for people
+    values: tuple[Value, ...]
+
+    @property
+    def unit(self) -> str:
+        return self.key.name.unit
+
+    @property
+    def better(self) -> Direction:
+        return self.key.name.better
+
+    @property
+    def name(self) -> str:
+        """`scaling, place=local threads=4: triad bandwidth`, for people."""
+        return f"{self.cell}: {self.key.name.words}"
+
+    def fields(self) -> dict[str, object]:
+        """Return what the number is, for programs, ready for JSON."""
+        key, name = self.key, self.key.name
+        return {
+            "tool": key.tool, "program": key.program, "sweep": key.sweep, "cell": self.cell, "metric": name.quantity,
+            "labels": dict(name.part), "number": self.name, "unit": name.unit, "better": name.better, "name": name.fields(),
+        }  # fmt: skip
+
+    @property
+    def resolution(self) -> float:
+        """The last printed digit through the value, of the runs' median; 0: not known."""
+        return statistics.median(value.number.resolution for value in self.values)
+
+    def sessions(self) -> Mapping[SessionKey, tuple[float, ...]]:
+        """Return session → the values of its runs, in the order of the results.
+
+        Repeats of one session share what was odd about that hour: they make its median steadier, and are one piece of
+        evidence all the same.
+        """
+        by_session = group_by(self.values, lambda value: value.session)
+        return {session: tuple(v.value for v in own) for session, own in by_session.items()}
+
+
+def collect_some(results: Results) -> tuple[Series, ...]:
+    """Return what `collect` does. Raises UserError where there is nothing to judge: a verdict on nothing would read as a good one."""
+    found = collect(results)
+    if not found:
+        files = list(dict.fromkeys(machine.file for machine in results.machines))
+        raise UserError(
+            ", ".join(files[:3]) + (", …" if len(files) > 3 else "") or "these files",
+            "no run gave a number that can be better or worse",
+            "`pinsweep show` says how the runs ended",
+        )
+    return found
+
+
+def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]:
+    """Return every number of the good runs that can be better or worse, in the order of the results.
+
+    `undirected`: also those of which neither is better.
+    """
+    every = (one for one in _each(results) if one[1].name.better != "neither" or undirected)
+    return _with_steps(
+        Series(
+            key=key,
+            cell=_cell(own[0][0]),
+            values=tuple(Value(run=run, number=number) for run, _, number in own),
+        )
+        for key, own in group_by(every, lambda one: one[1]).items()
+    )
+
+
+def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
+    """Give numbers of programs whose format nobody knows the last digit that the values of all their cells show."""
+    listed = tuple(found)
+    unknown = group_by(filter(_is_unknown, listed), _family)
+    steps = {
+        family: numbers.last_digit(v.number for one in own for v in one.values)
+        for family, own in unknown.items()
+    }
+    return tuple(_stepped(one, steps[_family(one)]) if _is_unknown(one) else one for one in listed)
+
+
+def _is_unknown(one: Series) -> bool:
+    return numbers.digits_unknown(one.key.tool, one.values[0].number)
+
+
+def _family(one: Series) -> Hashable:
+    return one.key.program, one.key.name.family
+
+
+def _stepped(one: Series, step: float) -> Series:
+    values = tuple(replace(v, number=v.number.printed_to(step or None)) for v in one.values)
+    return replace(one, values=values)
+
+
+def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
+    """Give the numbers that all repeats of a cell in a file have; what only some have stands for no cell."""
+
+    def cell(run: Run) -> Hashable:
+        return run.file, run.tool, naming.program_kind(run), run.point.sweep, run.record.point_id
+
+    runs = (run for tool in results.tools for run in results.good(tool) if not run.void)
+    for repeats in group_by(runs, cell).values():
+        first = repeats[0]
+        program, sweep, point_id = naming.program_kind(first), first.point.sweep, first.record.point_id
+        told = [(run, number) for run in repeats for number in numbers.numbers(run)]
+        having = Counter(number.name for _, number in told)
+        for run, number in told:
+            if having[number.name] >= len(repeats):
+                key = Key(tool=first.tool, program=program, sweep=sweep, point_id=point_id, name=number.name)
+                yield run, key, number
+
+
+def _cell(run: Run) -> str:
+    return f"{run.point.sweep}, {run.point.describe()}" if run.point.labels() else run.point.sweep

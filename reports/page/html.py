@@ -1,0 +1,141 @@
+"""Result files to one HTML page that reads with no script and no network. I/O: reads results, writes the page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from reports.compare.section import Delta
+from reports.draw import interactive, vega
+from reports.draw.figure import Figure, Panel
+from reports.page.templates import PAGE, Templates, plain
+from reports.report import build
+from reports.results import model
+from reports.results.write import write_whole
+
+_EXCERPT = 3000  # characters of output per run
+_MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
+
+
+_DARK = (
+    "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
+    "--soft:#1B1F25;--rule:#323840;--s1:#79B4F7;--s2:#EF9357;--s3:#9BF0CF;--s4:#D76BA9;--o1:#4380EE;--o2:#8481B8;"
+    "--o3:#DA85D2;--o4:#F98A7B;--o5:#EDAE57;--warn:#E9B04A;--ok:#6FD3AE;--heat:#B8561F;--link:#8EC1FA"
+)
+"""The dark theme: in report.css twice, for who prefers it and for who switches to it."""
+
+
+def render_report(
+    paths: Iterable[Path],
+    out: Path,
+    *,
+    static: bool = False,
+    template: Path | None = None,
+    comparison: Delta | None = None,
+) -> Path:
+    """Write the report of some result files to `out` and return it; with a comparison of them, its section before the charts.
+
+    The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
+    keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
+    ours, see `reports.report.build.templates`.
+
+    Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
+    templates, and where vl-convert is not installed.
+    """
+    results = model.load(paths, excerpts=_EXCERPT)
+    write_whole(out, html(build.build(results, comparison), static=static, template=template))
+    return out
+
+
+def html(built: build.Page, *, static: bool = False, template: Path | None = None) -> str:
+    """Return the page as HTML. Its policy allows its one style sheet and its two scripts by their hashes, and images
+    that are in the page where the user's templates may have some."""
+    from markupsafe import Markup
+
+    templates = Templates(template)
+    font = base64.b64encode(_resource("fonts/inter-subset.woff2")).decode()
+    style = _lines("report.css").replace("FONT", f"data:font/woff2;base64,{font}").replace("DARK", _DARK)
+    style += templates.style()
+    scripts = [] if static else [_resource("vendor/vega.js").decode("utf-8"), _lines("report.js")]
+    charts: dict[str, dict[str, vega.Spec]] = {}  # figure → picture → what draws it
+
+    def draw(panel: Panel, uid: str, width: str) -> Markup:
+        spec = panel.wide if width == "wide" else panel.narrow
+        chart = vega.compiled(spec if static else interactive.answering(spec))
+        charts.setdefault(uid.rpartition("-")[0], {})[uid] = chart
+        return Markup(vega.draw_compiled(chart, uid, plain(panel.description)))  # svg.tidy escapes
+
+    def series(figure: Figure) -> dict[str, str]:
+        out: dict[str, str] = {}
+        for panel in () if static else figure.panels:
+            for name, colour in interactive.series_of(panel.wide):
+                out.setdefault(name, colour)
+        return out
+
+    environment = templates.environment
+    environment.globals["draw"] = draw
+    environment.globals["series"] = series
+    numbers: dict[str, int] = {}
+
+    def figure_number(figure: Figure) -> int:
+        return numbers.setdefault(figure.id, len(numbers) + 1)
+
+    environment.globals["figure_number"] = figure_number
+    environment.globals["anchor"] = anchor
+    policy = [
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        "font-src data:",
+        *(["img-src data:"] if template else []),
+        *([] if static else ["script-src " + " ".join(f"'{_hash(script)}'" for script in scripts)]),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    panels = sum(len(f.panels) for s in built.sections for block in s.blocks for f in block.figures)
+    values = {
+        "page": built,
+        "many": panels > _MANY,
+        "style": Markup(style),
+        "scripts": [Markup(script) for script in scripts],
+        # called last: drawing fills it
+        "charts": lambda: Markup(
+            script_json({figure: interactive.packed(those) for figure, those in charts.items()})
+        ),
+        "csp": "; ".join(policy),
+        "templates": {
+            name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
+        },
+    }
+    return templates.render(PAGE, values)
+
+
+def _resource(name: str) -> bytes:
+    return resources.files("reports").joinpath(name).read_bytes()
+
+
+def _lines(name: str) -> str:
+    """Return a file of the templates without indentation and empty lines."""
+    text = _resource(f"templates/{name}").decode("utf-8")
+    return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def script_json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
+    """Return JSON that cannot end the script element it stands in, nor begin a comment in it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def anchor(text: str) -> str:
+    """Return an id for a fragment: letters, digits and dashes only, whatever the text holds."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-").lower()
+    if plain and plain == text:
+        return plain
+    return f"{plain[:40] or 'x'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"

@@ -1,0 +1,594 @@
+"""The page as a value: header, what is missing, sections with their figures, methods, all runs. Pure.
+
+Results go in, texts and figures come out; `reports.page.html` puts them into the templates.
+"""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from orchestrator import facts
+from orchestrator.cpulist import format_cpulist
+from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
+from reports.charts import _common as common
+from reports.charts import chart_module
+from reports.checks import checks
+from reports.checks.audit import Finding, audit, convicted, coverage, doubts
+from reports.compare.section import Delta
+from reports.draw.figure import Chapter, Figure, KeyNumber
+from reports.report import hosts as _hosts
+from reports.report import overview as _overview
+from reports.report import placement as places
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run, excerpt
+from reports.text import format as fmt
+
+_MOST_RUNS_WITH_OUTPUT = 80
+_MOST_RUN_ROWS = 600
+_MOST_LISTED = 12
+_EXCERPT = 3000  # characters of what a run printed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The figures of one tool inside a section, and the template that places them."""
+
+    tool: str
+    figures: tuple[Figure, ...]
+    stand_in: str  # what must be said of the program: "" or "Numbers from pinsweep memlat, not Intel MLC."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    title: str
+    anchor: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
+
+    level: str  # "error" | "warn" | "info" | "ok"
+    subject: str  # what was found, in a sentence
+    text: str
+    id: str = ""  # of the audit's check
+    explained: str = ""  # what that check looks for
+    items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
+    counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run in the table of all runs; where there are very many, the first of those of a cell that ended alike."""
+
+    number: int
+    file: str
+    host: str
+    sweep: str
+    cell: str
+    repeat: str
+    status: str
+    reason: str
+    duration: str
+    command: str
+    environment: str
+    asked: str
+    seen: str
+    stdout: str
+    stderr: str
+    alike: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    title: str
+    sentence: str
+    key_numbers: tuple[KeyNumber, ...]
+    provenance: tuple[tuple[str, str], ...]
+    checks: tuple[Check, ...]
+    sections: tuple[Section, ...]
+    methods: tuple[str, ...]
+    several_hosts: bool
+    version: str
+    several_files: bool = True
+    not_recorded: tuple[str, ...] = ()
+    places: tuple[places.HostPlaces, ...] = ()
+    runs: tuple[RunRow, ...] = ()
+    started: int = 0  # runs in all; more than rows where these are of cells
+    drawn: bool = True  # False: runs gave numbers, and no figure is of them
+    about: str = ""
+    comparison: Delta | None = None  # its verdict is then the page's sentence
+    lead: str = "Every process that was started, in order."
+    listed: bool = True  # False: the page is about more runs than could be listed (a fleet, a history)
+
+
+def build(results: Results, comparison: Delta | None = None) -> Page:
+    """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
+    chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
+    found = audit(results)
+    hosts = list(dict.fromkeys(machine.host for machine in results.machines))
+    numbers = _best(n for c in chapters.values() for n in c.key_numbers)
+    guilty = convicted(found)
+    abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
+    provenance, not_recorded = _provenance(results, chapters)
+    title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
+    key_numbers = (
+        comparison.key_numbers if comparison else [_of_text(_of_hosts(n, results)) for n in numbers[:6]]
+    )
+    sections = tuple(_sections(results, chapters))
+    return Page(
+        title=f"Comparison: {comparison.title}" if comparison else title,
+        sentence=comparison.sentence if comparison else _sentence(results),
+        key_numbers=tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in key_numbers),
+        provenance=tuple(provenance),
+        not_recorded=tuple(not_recorded),
+        checks=(*_findings(results, found), *_checks(results, found)),
+        sections=sections,
+        drawn=bool(sections) or not results.tools,
+        places=places.of_hosts(results),
+        methods=tuple(_methods(results)),
+        runs=tuple(_run_rows(results)),
+        started=len(results.runs),
+        lead=_lead(results),
+        several_hosts=len(hosts) > 1,
+        several_files=len({m.file for m in results.machines}) > 1,
+        about=abouts[0] if len(abouts) == 1 else "",
+        version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
+        comparison=comparison,
+    )
+
+
+def _best(numbers: Iterable[KeyNumber]) -> list[KeyNumber]:
+    """Return the best number of each name and program, in the order of the page."""
+    best: dict[tuple[str, str], KeyNumber] = {}
+    for number in numbers:
+        key = number.name, number.program
+        if key not in best or number.merit > best[key].merit:
+            best[key] = number
+    return sorted(best.values(), key=lambda n: n.rank)
+
+
+def _of_hosts(number: KeyNumber, results: Results) -> KeyNumber:
+    """Say whose number it is: of few hosts the best one's (or the best text's, beside them), of many that of their medians, and their
+    range is no unsteadiness."""
+    hosts = len({machine.host for machine in results.measured})
+    if hosts > common.MOST_HOSTS:
+        return replace(number, context=f"{number.context}; median of {hosts} hosts", unsteady=False)
+    texts = [fmt.plural(results.texts, "text")] if results.texts else []
+    if not hosts or hosts + len(texts) < 2:
+        return number
+    return replace(
+        number, context=f"{number.context}; best of {fmt.words([fmt.plural(hosts, 'host'), *texts])}"
+    )
+
+
+def _of_text(number: KeyNumber) -> KeyNumber:
+    """Say which text it is of, where several were taken in and the number does not say it yet."""
+    texts = {run.text for run in number.runs}
+    text = texts.pop() if len(texts) == 1 else ""
+    told = text in number.context or any(run.source and run.source in number.context for run in number.runs)
+    return number if told else replace(number, context=f"{number.context}; of {text}")
+
+
+def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
+    if strips := _hosts.figures(results):
+        yield Section(
+            title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips, stand_in=""),)
+        )
+    times = [t for c in chapters.values() for t in c.access_times]
+    names = common.names_apart([(t.name, t.run) for t in times])
+    times = [replace(t, name=name) for t, name in zip(times, names, strict=True)]
+    if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
+        times = [replace(t, repeats=None) for t in times]
+    overview = _overview.figure(times)
+    sections: dict[str, list[Block]] = {}
+    for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK):
+        if chapter.figures:
+            block = Block(
+                tool=tool, figures=_of_sweeps(chapter.figures), stand_in=_stand_in_note(results, tool)
+            )
+            sections.setdefault(chart_module(tool).SECTION, []).append(block)
+    for title, blocks in sections.items():
+        if overview:
+            blocks.insert(1, Block(tool="overview", figures=(overview,), stand_in=""))
+            overview = None
+        yield Section(title=title, anchor="-".join(title.lower().split()), blocks=tuple(blocks))
+
+
+def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
+    """Say of each figure which sweep it is of, where they are of several."""
+    if len({f.sweep for f in figures}) < 2:
+        return tuple(figures)
+    return tuple(
+        replace(f, sub=f"{f.sweep[:1].upper()}{f.sweep[1:]}. {f.sub}") if f.sweep else f for f in figures
+    )
+
+
+def _stand_in_note(results: Results, tool: str) -> str:
+    names = {naming.program_name(run) for run in results.good(tool) if naming.stands_in(run)}
+    return f"Numbers from {fmt.words(sorted(names))}." if names else ""
+
+
+# --- header ------------------------------------------------------------------------------------------------
+
+
+def _sentence(results: Results) -> str:
+    """One sentence: how much of what was planned is there, where it was measured, what is missing; and how many texts were taken in."""
+    own = list(dict.fromkeys(m.host for m in results.measured))
+    done = sum(not run.captured for tool in results.tools for run in results.good(tool))
+    planned = results.planned - sum(run.captured for run in results.runs)
+    if planned <= 0:
+        return f"{results.taken_in or 'These files hold no runs'}."
+    where = f"on {own[0]}" if len(own) == 1 else f"on {len(own)} hosts"
+    if done < planned:
+        counted = f"{fmt.count(done)} of {fmt.plural(planned, 'planned run')}"
+    else:
+        counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
+    text = f"{counted} {where} gave numbers"
+    cells = len({(where, point.point_id) for where, point, _ in results.missing})
+    if cells:
+        text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
+    if results.skipped:
+        n = len(results.skipped)
+        text += (
+            f"; {fmt.plural(n, 'cell')} could not run on this machine"
+            if len(own) == 1
+            else f"; {fmt.plural(n, 'cell')} could not run where asked"
+        )
+    return f"{text}; {results.taken_in}." if results.texts else f"{text}."
+
+
+def _lead(results: Results) -> str:
+    """Say what the table of all runs lists."""
+    started = "process that was started" if results.measured or not results.texts else ""
+    taken_in = "text that was taken in" if results.texts else ""
+    return f"Every {fmt.words(filter(None, (started, taken_in)), 'and every')}, in order."
+
+
+def _provenance(results: Results, chapters: Mapping[str, Chapter]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return label and value pairs, and what was not recorded, in words."""
+    machines = results.machines
+    hosts = list(dict.fromkeys(m.host for m in results.measured))
+    named = hosts[:8] + ([f"unknown, of {fmt.plural(results.texts, 'text')}"] if results.texts else [])
+    pairs = [
+        (
+            "Host" if len(named) == 1 else "Hosts",
+            fmt.words(named) + (f" and {len(hosts) - 8} more" if len(hosts) > 8 else ""),
+        )
+    ]
+    missing: list[str] = []
+    said = [facts.lines(m.session.facts) for m in machines]
+    for label in said[0] if said else ():
+        texts = list(dict.fromkeys(filter(None, (own[label] for own in said))))
+        if texts:
+            pairs.append(
+                (label, "; ".join(texts[:4]) + (f"; and {len(texts) - 4} more" if len(texts) > 4 else ""))
+            )
+    for fact in facts.FACTS:
+        lacking = {m.host for m in machines if not fact.text(m.session.facts)}
+        if lacking and fact.expected:
+            some = "" if lacking == {m.host for m in machines} else f" ({fmt.plural(len(lacking), 'host')})"
+            missing.append(f"{fact.words}{some}")
+    programs = list(dict.fromkeys(name for c in chapters.values() for name in c.programs))
+    if programs:
+        pairs.append(("Programs", " · ".join(programs)))
+    if any(
+        not p.get("version") and not p.get("stand_in") for m in machines for p in m.session.programs.values()
+    ):
+        missing.append("some program versions")
+    if any(not m.session.topology_text for m in machines):
+        missing.append("topology")
+    pairs.append(
+        (
+            "Experiment",
+            fmt.words(dict.fromkeys(e.path.rsplit("/", 1)[-1] for e in results.experiments)) or fmt.NOTHING,
+        )
+    )
+    measured = results.measured
+    for label, own in (("Measured", measured), ("Taken in", [m for m in machines if m not in measured])):
+        times = sorted(_time(m.session.started_utc) for m in own)
+        if times:
+            pairs.append((label, times[0] + (f" to {times[-1]}" if times[-1] != times[0] else "")))
+    seeds = {str(m.session.seed) for m in machines if m.session.topology_text}
+    if seeds and len(seeds) < 4:
+        pairs.append(("Seed", fmt.words(sorted(seeds))))
+    files = list(dict.fromkeys(m.file for m in machines))
+    pairs.append(
+        (
+            "Result files" if len(files) > 1 else "Result file",
+            fmt.words(files) if len(files) < 4 else fmt.plural(len(files), "file"),
+        )
+    )
+    return pairs, missing
+
+
+def _time(text: str) -> str:
+    """`2026-11-21T09:15:02.123+00:00` → `2026-11-21 09:15 UTC`. Anything else stays as it is."""
+    return f"{text[:10]} {text[11:16]} UTC" if len(text) >= 16 and text[10] == "T" else text
+
+
+# --- what to know before the charts ------------------------------------------------------------------------
+
+
+def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
+    """What `pinsweep audit` finds, the gravest first; the same fault in several sweeps and on several hosts is one."""
+    for (key, level), found in group_by(findings, lambda f: (f.id, f.level)).items():
+        first = found[0]
+        wheres, sweeps = ({getattr(f, name) for f in found} for name in ("where", "sweep"))
+        cells = [
+            f"{f'{one.where}, ' if len(wheres) > 1 else ''}{f'{one.sweep}, ' if len(sweeps) > 1 else ''}{cell}: {text}"
+            for one in found
+            for cell, text in one.cells
+        ]
+        several = len({(one.where, one.sweep, cell) for one in found for cell, _ in one.cells}) < len(cells)
+        more = f"; and {len(cells) - 1} more" if len(cells) > 1 else ""
+        if more and len(sweeps) > 1:
+            more += f", in {len(sweeps)} sweeps"
+        if more and len(wheres) > 1:
+            more += f", {_where(results, wheres)}"
+        arithmetic = first.cells[0][1]
+        told = len(cells) > 1 or first.title.lower().endswith(arithmetic.lower())
+        yield Check(
+            level=level,
+            subject=f"{first.title}{more}.",
+            text=" ".join(
+                f"{said[:1].upper()}{said[1:]}"
+                for said in ("" if told else f"{arithmetic}.", first.todo)
+                if said
+            ),
+            id=key,
+            explained=first.check,
+            **(_listed(cells, "finding" if several else "cell") if len(cells) > 1 else {}),
+        )
+
+
+def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
+    left_out: list[tuple[str, str, Skipped | Alias]] = [
+        *((where, "skipped", cell) for where, cell in results.skipped),
+        *((where, "measured under another name", alias) for where, alias in results.aliases),
+    ]
+    for (sweep, word, reason), cells in group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items():
+        hosts = list(dict.fromkeys(where for where, *_ in cells))
+        distinct = list(dict.fromkeys(_labels(cell.point) for *_, cell in cells))
+        yield Check(
+            level="info",
+            subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
+            text=_sentence_of(reason),
+            **_listed(distinct, "cell"),
+        )
+    for (sweep, status, reason), runs in group_by(
+        results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
+    ).items():
+        what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
+        names = list(dict.fromkeys(r.point.describe() for r in runs))
+        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if len(names) == 1 else ""
+        yield Check(
+            level="warn",
+            subject=_sentence_of(reason or what),
+            text=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}{all_of}.",
+            **_listed(
+                (f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
+                "run",
+            ),
+        )
+    tried = {(r.where, r.record.point_id, r.record.repeat) for r in results.runs}
+    open_ = [m for m in results.missing if (m[0], m[1].point_id, m[2]) not in tried]
+    for sweep, not_started in group_by(open_, lambda m: m[1].sweep).items():
+        yield Check(
+            level="warn",
+            subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",
+            text="The sweep was stopped before them; the same command goes on where it stopped.",
+            **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in not_started), "run"),
+        )
+    for (sweep, reason), runs in group_by(
+        results.disturbed, lambda r: (r.point.sweep, r.record.reason)
+    ).items():
+        yield Check(
+            level="warn",
+            subject=_sentence_of(reason or "something else used the machine"),
+            text=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed, and their numbers are left out.",
+            **_listed((f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs), "run"),
+        )
+    if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:
+        yield Check(
+            level="info",
+            subject=f"{'; '.join(notes)}.",
+            text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
+        )
+    spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}
+    flags: Counter[tuple[str, str, str]] = Counter()
+    for tool in results.tools:
+        for run in results.good(tool):
+            flags.update(
+                {
+                    (naming.program_name(run), flag.id, flag.text)
+                    for flag in (run.parsed.flags if run.parsed else ())
+                }
+            )
+    for (program, flag_id, text), n in sorted(flags.items()):
+        if flag_id != "stand_in" and flag_id not in spoken_of:
+            yield Check(
+                level="warn" if flag_id in _INCOMPLETE else "info",
+                subject=_sentence_of(text),
+                text=f"{program}, {fmt.plural(n, 'run')}.",
+            )
+    if results.tools:
+        yield Check(
+            level="info" if findings else "ok",
+            subject=f"{coverage(results)}.",
+            text="What no check looks at, they do not vouch for.",
+        )
+    once = [
+        tool
+        for tool in results.tools
+        if max(Counter(r.record.point_id for r in results.good(tool)).values()) == 1
+    ]
+    if once:
+        yield Check(
+            level="info",
+            subject=f"{fmt.words([naming.tool_name(t) for t in once])} ran once per cell.",
+            text="No spread can be given for these numbers.",
+        )
+
+
+def _where(results: Results, places: Collection[str]) -> str:
+    """Return "on n001", "on 3 hosts", "in 2 files" of one host. `places`: as runs say where they were."""
+    if len(places) == 1:
+        return f"on {next(iter(places))}"
+    hosts = {where: m.host for m in results.machines for where in (m.host, f"{m.host}, {m.file}")}
+    distinct = {hosts.get(place, place) for place in places}
+    return (
+        f"on {fmt.plural(len(distinct), 'host')}"
+        if len(distinct) > 1
+        else f"in {fmt.plural(len(places), 'file')}"
+    )
+
+
+_INCOMPLETE = (
+    "truncated",
+    "unread",
+    "non_finite",
+    "not_finite",
+    "kernels_missing",
+    "job_error",
+    "interrupted",
+)
+"""Remarks of parsers that say that figures are missing or were left out."""
+
+
+def _sentence_of(text: str) -> str:
+    """Return a text with a full stop at its end; as it is told otherwise, so that it can be searched for."""
+    return text.rstrip(".") + "."
+
+
+def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
+    """Return the `items` and `counted` of a Check: the first dozen, and how many there are in all."""
+    texts = list(items)
+    first = f", the first {_MOST_LISTED}" if len(texts) > _MOST_LISTED else ""
+    return {"items": tuple(texts[:_MOST_LISTED]), "counted": f"{fmt.plural(len(texts), noun)}{first}"}
+
+
+def _labels(point: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in point.items()) or "(one cell)"
+
+
+# --- methods and runs --------------------------------------------------------------------------------------
+
+
+def _methods(results: Results) -> Iterable[str]:
+    yield (
+        "GB/s is 10⁹ bytes per second, KiB is 1024 bytes. Every number comes from the raw output that the result file "
+        "keeps; a line is drawn through medians of the repeats, a bar or band from the lowest to the highest, and "
+        "nothing is joined across a cell that was not run or has failed."
+    )
+    yield (
+        "A title claims a difference where the repeats do not overlap and the medians are further apart than 3 % and than "
+        "the spread of the repeats; "
+        "with fewer than three repeats a side, further than 10 %."
+    )
+    modules = dict.fromkeys(chart_module(tool) for tool in results.tools)
+    for module in sorted(modules, key=lambda m: m.RANK):
+        if module.METHODS:
+            yield module.METHODS
+    if any(run.record.placement for run in results.runs):
+        yield (
+            "Threads and memory were placed by numactl, with the commands listed below. Cells run in rounds, each a random "
+            "permutation drawn from the seed, unless the experiment says “order: listed”."
+        )
+
+
+def _run_rows(results: Results) -> Iterable[RunRow]:
+    """All runs, in order; of very many a row a cell and status, with the first run's command. Output excerpts only where the
+    page stays small: of all runs if there are few, else of failures."""
+    few = len(results.runs) <= _MOST_RUNS_WITH_OUTPUT
+    folded = len(results.runs) > _MOST_RUN_ROWS
+    rows = group_by(
+        results.runs,
+        lambda r: (
+            (r.point.sweep, r.record.point_id, r.record.status, r.unreadable)
+            if folded
+            else (r.file, r.record.run_id)
+        ),
+    )
+    for alike in rows.values():
+        yield run_row(alike[0], alike, excerpts=few or alike[0].parsed is None)
+
+
+def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> RunRow:
+    """Return the row of a run; `alike`: all runs that it stands for, itself among them. Without excerpts, nothing of what it printed."""
+    record, every = run.record, alike or (run,)
+    attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
+    return RunRow(
+        number=record.run_id,
+        alike=len(every),
+        file=_first([r.file for r in every], "file"),
+        host=_first([r.host for r in every], "host"),
+        sweep=run.point.sweep,
+        cell=run.point.describe(),
+        repeat=f"{record.repeat}{attempt}"
+        if len(every) == 1
+        else f"1 to {max(r.record.repeat for r in every)}",
+        status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
+        reason=record.reason or run.unreadable,
+        duration=fmt.NOTHING
+        if run.captured
+        else fmt.seconds(statistics.median(r.record.wall_s for r in every)),
+        command=shlex.join(record.argv),
+        environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
+        asked="not recorded" if run.captured else placement_text(record.placement),
+        seen=seen_text(record),
+        stdout=excerpt(run.stdout, _EXCERPT) if excerpts else "",
+        stderr=excerpt(run.stderr, _EXCERPT) if excerpts else "",
+    )
+
+
+def _first(names: Iterable[str], noun: str) -> str:
+    """Return "n001", or "n001 and 63 more hosts"."""
+    distinct = list(dict.fromkeys(names))
+    more = len(distinct) - 1
+    return (
+        distinct[0]
+        if not more
+        else f"{distinct[0]} and {fmt.count(more)} more {noun}{'s' if more > 1 else ''}"
+    )
+
+
+def placement_text(placement: Placement | None) -> str:
+    """Return "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
+    if not placement or not placement.groups:
+        return "not placed"
+    texts = []
+    for group in placement.groups:
+        text = f"CPUs {format_cpulist(group.cpus)}"
+        if group.membind:
+            text += f", memory of node {format_cpulist(group.membind)}"
+        if group.interleave:
+            text += f", memory interleaved over nodes {format_cpulist(group.interleave)}"
+        texts.append(text)
+    return " | ".join(texts)
+
+
+def seen_text(record: RunRecord) -> str:
+    """Return what was read from /proc, or where a captured text came from, in one line: keys and values as recorded."""
+    seen = asdict(record.capture) if record.capture else record.seen
+    if not seen:
+        return "not recorded"
+    return "; ".join(
+        f"{key} {_short(value)}" for key, value in seen.items() if value not in (None, "", [], {})
+    )
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} {_short(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        numbers = all(isinstance(v, int) for v in value)
+        return format_cpulist(tuple(value)) if numbers and value else ", ".join(_short(v) for v in value)
+    return str(value)

@@ -1,0 +1,97 @@
+"""Many hosts on one page: the fleet's strips, and a table of a number or two of each sweep, a row a host."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from reports.charts import _common as common
+from reports.draw.figure import Figure, Table
+from reports.fleet import outliers, strip
+from reports.numbers import conditions, series
+from reports.numbers.series import Series
+from reports.results.grouping import group_by
+from reports.results.model import Results
+from reports.text import format as fmt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One number of all hosts: host → its value in the base unit (the median of its repeats)."""
+
+    name: str
+    unit: str
+    higher: bool  # is more better?
+    values: Mapping[str, float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values.values())
+
+    def ratio(self, host: str) -> float:
+        """Return how much better than the median the host is: above 1 is better, whichever way the number goes."""
+        share = self.values[host] / self.median
+        return share if self.higher else 1 / share
+
+
+def figures(results: Results) -> tuple[Figure, ...]:
+    """Draw a strip for each kind of hardware, the table with the first; () of few hosts.
+
+    What is said of a host is what `pinsweep fleet` says of it.
+    """
+    if not common.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
+        return ()
+    report = outliers.build(results)
+    several = len(report.groups) > 1
+    drawn = [
+        figure
+        for number, group in enumerate(report.groups, 1)
+        if (figure := strip.figure(group, report, number, several))
+    ]
+    known = (
+        replace(one, values=tuple(v for v in one.values if not v.run.captured))
+        for one in series.collect(results)
+    )
+    found = rows(conditions.told_apart(known))
+    if drawn and found:
+        drawn[0] = replace(drawn[0], numbers=(*drawn[0].numbers, _table(found)))
+    return tuple(drawn)
+
+
+def rows(collected: Iterable[Series]) -> list[Row]:
+    """Return a number or two of each sweep and program: the cell that gives most, and the one that waits least, by their
+    medians over the hosts. Numbers that more than a tenth of the hosts lack are left out."""
+    every = list(collected)
+    hosts = {value.run.host for one in every for value in one.values}
+    found: dict[tuple[str, str, bool], Row] = {}
+    for one in every:
+        if one.unit not in ("ns", "B/s", "1/s"):
+            continue
+        by_host = group_by(one.values, lambda v: v.run.host)
+        values = {host: statistics.median(v.value for v in same) for host, same in by_host.items()}
+        if len(values) < 0.9 * len(hosts) or min(values.values()) <= 0:
+            continue
+        row = Row(name=one.name, unit=one.unit, higher=one.better == "higher", values=values)
+        key = (one.key.sweep, one.key.program, row.higher)
+        best = found.get(key)
+        if best is None or (row.median > best.median if row.higher else row.median < best.median):
+            found[key] = row
+    return list(found.values())
+
+
+def _table(found: Sequence[Row]) -> Table:
+    """Return a row a host, those that are behind first: by their worst ratio."""
+    hosts = {host for row in found for host in row.values}
+    scales = [fmt.scale_for(row.values.values(), row.unit) for row in found]
+    worst = {host: min(row.ratio(host) for row in found if host in row.values) for host in hosts}
+    return Table(
+        caption="Each host, the one that is furthest behind anywhere first; of each sweep the cell that gives most and the one "
+        "that waits least",
+        columns=("Host", *(f"{row.name}, {scale.unit}" for row, scale in zip(found, scales, strict=True))),
+        rows=tuple(
+            (host, *(scale.number(row.values.get(host), 4) for row, scale in zip(found, scales, strict=True)))
+            for host in sorted(hosts, key=lambda h: (worst[h], h))
+        ),
+        numeric=frozenset(range(1, len(found) + 1)),
+    )

@@ -1,0 +1,139 @@
+"""One access to each layer, from memory to disk, on one log axis: what the tools' rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.charts import _common as common
+from reports.charts import titles
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import AccessTime, Figure, Table, panel
+from reports.draw.vega import Frame, Rows, Spec
+from reports.text import format as fmt
+
+_COLOURS = dict(zip(("memory", "message passing", "storage"), vega.SERIES, strict=False))
+_MOST_ROWS = 14
+
+
+def figure(times: Sequence[AccessTime]) -> Figure | None:
+    """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of each kind are left to the table."""
+    known = sorted((t for t in times if t.median > 0), key=lambda t: t.median)
+    if len(known) < 2:
+        return None
+    step = max(1.0, (len(known) - 1) / (_MOST_ROWS - 1))
+    shown = [known[round(i * step)] for i in range(min(len(known), _MOST_ROWS))]
+    values = [v for t in shown for v in (t.median, t.p999) if v]
+    left = round(max(label_placement.text_width(t.name) for t in shown) + 16)
+
+    told = list(dict.fromkeys(t.statistic for t in shown))
+    head = "Median" if told == ["median"] else "Time"
+
+    def build(width: int) -> Spec:
+        x = axes.decades(
+            values, "Time for one access (log)", unit="ns", margin=1.6, most=5 if width > 400 else 3
+        )
+        y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+        columns = [(head, [_median(t) for t in shown])]
+        if any(t.p999 for t in shown) and width > 400:
+            columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
+        widths = [
+            max(label_placement.text_width(text) for text in (head, *texts)) + 14 for head, texts in columns
+        ]
+        frame = Frame(
+            width=width,
+            height=30 + 27 * len(shown) + 44,
+            left=min(left, round(width * 0.5)),
+            right=round(sum(widths)) + 2,
+            top=30,
+        )
+        names = common.cut_apart((t.name for t in shown), lambda name: _fitting(name, frame.left - 14))
+        ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
+        data: dict[str, Rows] = {
+            "rows": [
+                {
+                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": names[t.name], "tip": _tip(t),
+                }
+                for i, t in enumerate(shown)
+            ],
+            "tails": [
+                {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}
+                for i, t in enumerate(shown)
+                if t.p999
+            ],
+            "medians": [{"y": i + 0.5, "text": text, "x_px": ends[0]} for i, text in enumerate(columns[0][1])],
+            "quantiles": [
+                {"y": i + 0.5, "text": text, "x_px": ends[1]}
+                for _, texts in columns[1:]
+                for i, text in enumerate(texts)
+                if text
+            ],
+            "heads": [{"text": head, "x_px": end} for (head, _), end in zip(columns, ends, strict=True)],
+        }  # fmt: skip
+        groups = list(dict.fromkeys(t.group for t in shown))
+        series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
+        return vega.fill("overview", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns')}" for t in shown)
+    tails = any(t.p999 for t in shown)
+    return Figure(
+        id="overview",
+        title=titles.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound]),
+        sub="Time for one access, by the tool that the table names."
+        + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
+        + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
+        + f" Dot: {_dots(told)}."
+        + (" Line to the tick: 99.9 % are faster." if tails else ""),
+        panels=(panel("", f"Access times on a log axis. {described}.", build),),
+        numbers=(
+            Table(
+                columns=("Access", "Time", "Statistic", "Lowest to highest repeat", "99.9 %", "Measured by"),
+                rows=tuple(
+                    (
+                        t.name,
+                        f"{'≤ ' if t.bound else ''}{fmt.quantity(t.median, 'ns')}",
+                        t.statistic,
+                        _repeats(t),
+                        fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
+                        t.source,
+                    )
+                    for t in known
+                ),
+                numeric=frozenset((1, 3, 4)),
+            ),
+        ),
+        half=True,
+    )
+
+
+def _dots(told: Sequence[str]) -> str:
+    """Say what a dot is: the median over the repeats of what a run tells, a median of single accesses or their mean."""
+    if told == ["median"]:
+        return "median"
+    return "mean" if told == ["mean"] else "the median access; the mean where no median is told"
+
+
+def _fitting(name: str, width: float) -> str:
+    most = len(name)
+    while label_placement.text_width(common.shorten(name, most)) > width and most > 8:
+        most -= 1
+    return common.shorten(name, most)
+
+
+def _unsteady(time: AccessTime) -> bool:
+    return time.repeats is not None and time.repeats.unsteady
+
+
+def _median(time: AccessTime) -> str:
+    return f"{'≤ ' if time.bound else '≈ ' if _unsteady(time) else ''}{fmt.quantity(time.median, 'ns')}"
+
+
+def _tip(time: AccessTime) -> str:
+    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4)}"
+    return text + (f" · p99.9 {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
+
+
+def _repeats(time: AccessTime) -> str:
+    """Return "147 ns to 450 ns": the lowest and the highest repeat."""
+    if time.repeats is None or time.repeats.n < 2:
+        return fmt.NOTHING
+    return f"{fmt.quantity(time.repeats.low, 'ns')} to {fmt.quantity(time.repeats.high, 'ns')}"

@@ -1,0 +1,135 @@
+"""Where it ran: each placement as a picture of the machine's NUMA nodes, cores and PUs. Pure.
+
+A square is a PU, a column of squares a core, a block a NUMA node, with a bar below it where memory was bound to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.topology import Topology
+from reports.draw import vega
+from reports.results.grouping import group_by
+from reports.results.hardware import counted
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+
+PU, GAP, LINE = 8, 2, 16
+"""Side of a square and the gap between two, in px; cores in a line."""
+
+UNUSED, BAR = "#E3E6EA", "#5B6470"
+_MOST_PLACES = 12
+_MOST_HOSTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A NUMA node's picture: squares by colour, as path data, and the bar of its memory (empty: not bound)."""
+
+    name: str  # "node 0"; "" where there is one node only
+    width: int
+    height: int
+    squares: tuple[tuple[str, str], ...]  # colour, path
+    memory: str
+    said: str  # for assistive technology: "node 0: 4 of 8 PUs, memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One placement: its name, what ran there, and the machine's packages with their nodes."""
+
+    name: str
+    programs: str
+    packages: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlaces:
+    host: str
+    machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
+    places: tuple[Placed, ...]
+    left_out: int
+
+
+def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
+    """Return the pictures of the hosts whose topology is known and that placed their runs; hosts with the same pictures are
+    one, "n001 and 63 more", and beyond four different ones the rest is left to the list of runs."""
+    alike: dict[tuple[str, tuple[Placed, ...]], list[str]] = {}
+    for host, runs in group_by((r for r in results.runs if r.record.placement), lambda r: r.host).items():
+        topology = runs[0].session.topology
+        if topology is None or not topology.cores:
+            continue
+        by_groups = group_by(runs, lambda r: r.placed)
+        places = tuple(_placed(members, topology) for members in by_groups.values())
+        machine = fmt.words(counted(topology))
+        alike.setdefault((machine, places), []).append(host)
+    return tuple(
+        HostPlaces(
+            host=f"{hosts[0]} and {fmt.count(len(hosts) - 1)} more" if len(hosts) > 1 else hosts[0],
+            machine=machine,
+            places=places[:_MOST_PLACES],
+            left_out=max(0, len(places) - _MOST_PLACES),
+        )
+        for (machine, places), hosts in list(alike.items())[:_MOST_HOSTS]
+    )
+
+
+def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
+    groups = runs[0].placed
+    names = dict.fromkeys(run.place or "all" for run in runs)
+    programs = dict.fromkeys(run.tool for run in runs)
+    colour_of = {
+        cpu: vega.SERIES[min(i, len(vega.SERIES) - 1)]
+        for i, group in reversed(list(enumerate(groups)))
+        for cpu in group.cpus
+    }
+    bound = {node for group in groups for node in (*group.membind, *group.interleave)}
+    return Placed(
+        name=", ".join(names), programs=", ".join(programs), packages=_packages(topology, colour_of, bound)
+    )
+
+
+def _packages(
+    topology: Topology, colour_of: Mapping[int, str], bound: set[int]
+) -> tuple[tuple[Block, ...], ...]:
+    several = len(topology.numa_nodes) > 1
+    out = []
+    left = {node.os_index for node in topology.numa_nodes}
+    for package in topology.packages:
+        cores = [core for core in topology.cores if core.package == package.index]
+        blocks = []
+        for node, inside in group_by(cores, lambda c: c.numa_node).items():
+            name = f"node {node}" if several and node is not None else ""
+            blocks.append(_block(name, [core.cpus for core in inside], colour_of, node in bound))
+            left.discard(-1 if node is None else node)
+        out.append(tuple(blocks))
+    if several and left:  # memory without CPUs: CXL, HBM
+        out.append(tuple(_block(f"node {node}", [], colour_of, node in bound) for node in sorted(left)))
+    return tuple(out)
+
+
+def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Block:
+    deepest = max((len(cpus) for cpus in cores), default=0)
+    step = PU + GAP
+    paths: dict[str, str] = {}
+    for i, cpus in enumerate(cores):
+        line, column = divmod(i, LINE)
+        for j, cpu in enumerate(cpus):
+            x, y = column * step, line * (deepest * step + 3) + j * step
+            colour = colour_of.get(cpu, UNUSED)
+            paths[colour] = paths.get(colour, "") + f"M{x} {y}h{PU}v{PU}h-{PU}z"
+    lines = -(-len(cores) // LINE)
+    width = min(len(cores), LINE) * step - GAP if cores else 3 * step
+    bottom = lines * (deepest * step + 3)
+    used = sum(cpu in colour_of for cpus in cores for cpu in cpus)
+    total = sum(len(cpus) for cpus in cores)
+    memory = ", its memory bound" if bound else ""
+    return Block(
+        name=name,
+        width=width,
+        height=bottom + 5,
+        squares=tuple(sorted(paths.items())),
+        memory=f"M0 {bottom + 1}h{width}v3h-{width}z" if bound else "",
+        said=f"{name + ': ' if name else ''}{used} of {fmt.plural(total, 'PU')}{memory}",
+    )

@@ -1,0 +1,135 @@
+"""What two sets of sessions say of their machines and programs, side by side: where they differ, before any number. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from orchestrator.facts import FACTS
+from orchestrator.store import Session
+from reports.results import naming
+from reports.results.grouping import group_by
+from reports.results.hardware import layout
+from reports.results.model import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One line: what, and what either side says of it ("" where it was not recorded)."""
+
+    what: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    differences: tuple[Difference, ...]
+    agreed: tuple[str, ...]  # what both sides recorded, and is the same
+    unknown: tuple[str, ...]  # what a side did not record: nobody can say whether it differs
+    one_sided: tuple[str, ...] = ()  # of these, what the other side did record
+
+
+def fingerprint(a: Iterable[Session], b: Iterable[Session]) -> dict[str, tuple[str, str]]:
+    """Return what → (A's values, B's values), "" where a side recorded none; several values of a side stand side by side."""
+    left, right = [_said(session) for session in a], [_said(session) for session in b]
+    whats = next(iter((*left, *right)), {})
+    return {what: (_listed(s[what] for s in left), _listed(s[what] for s in right)) for what in whats}
+
+
+def _said(session: Session) -> dict[str, str]:
+    facts = {fact.words: fact.text(session.facts) for fact in FACTS}
+    return {**facts, "cores": layout(session.topology), "pinsweep": session.pinsweep_version}
+
+
+def programs(a: Iterable[Run], b: Iterable[Run]) -> dict[str, tuple[str, str]]:
+    """Return tool → (the program and its version of A, of B), and, where those are the same, its checksums."""
+    left, right = (group_by(runs, lambda r: r.tool) for runs in (a, b))
+    table: dict[str, tuple[str, str]] = {}
+    for tool in dict.fromkeys((*left, *right)):
+        names = tuple(
+            _listed(naming.program_name(run) for run in side.get(tool, ())) for side in (left, right)
+        )
+        table[naming.tool_name(tool)] = (names[0], names[1])
+        if names[0] == names[1]:
+            sums = [
+                _listed(str(run.program.get("sha256") or "")[:12] for run in side.get(tool, ()))
+                for side in (left, right)
+            ]
+            table[f"{naming.tool_name(tool)}, sha256"] = (sums[0], sums[1])
+    return table
+
+
+def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[str, tuple[str, str]]:
+    """Return "fio command" → (A's, B's), of cells (name, A's runs, B's) whose commands differ though their options do not.
+
+    Those that do not differ, or that a side did not record, are not in it. Differences of several cells are told once each.
+    """
+    every = [
+        (runs[0].tool, name, _commands(runs), _commands(others))
+        for name, runs, others in cells
+        if all(run.captured for run in (*runs, *others)) or len({run.placed for run in (*runs, *others)}) == 1
+    ]
+    differ = [row for row in every if row[2] and row[3] and row[2] != row[3]]
+    table = {}
+    for (tool, *sides), own in group_by(differ, lambda row: (row[0], row[2], row[3])).items():
+        names = [name for _, name, *_ in own if name]
+        alone = len(own) == sum(row[0] == tool for row in every)
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        what = f"{naming.tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
+        table[what] = _listed(sides[0]), _listed(sides[1])
+    return table
+
+
+def _commands(runs: Iterable[Run]) -> frozenset[str]:
+    return frozenset(filter(None, map(_command, runs)))
+
+
+_OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
+"""What names an output: a redirection, and options of fio's."""
+
+
+def _command(run: Run) -> str:
+    """Return what was typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
+    its scratch folder is another every time."""
+    words = []
+    programs = {
+        PurePath(word).name
+        for word in (run.program.get("path") or "", run.record.program, *run.record.argv[:1])
+    }
+    argv = iter(run.record.argv if run.captured else (w for w in run.record.argv if "/" not in w))
+    for word in argv:
+        if word in ("|", "|&"):
+            break
+        if output := _OUTPUT.fullmatch(word):
+            if not output[3]:
+                next(argv, "")
+            continue
+        name = PurePath(word).name
+        words.append(name if name in programs else word)
+    return " ".join(words)
+
+
+_EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)
+
+
+def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
+    """Sort the lines of a table into what differs, what is the same and what nobody recorded on both sides."""
+    known = {what: values for what, values in table.items() if all(values)}
+    return Fingerprint(
+        differences=tuple(Difference(what=what, a=a, b=b) for what, (a, b) in known.items() if a != b),
+        agreed=tuple(what for what, (a, b) in known.items() if a == b),
+        unknown=tuple(
+            what for what, values in table.items() if not all(values) and (any(values) or what in _EXPECTED)
+        ),
+        one_sided=tuple(what for what, values in table.items() if not all(values) and any(values)),
+    )
+
+
+def _listed(values: Iterable[str]) -> str:
+    """Return the different values, sorted, at most four."""
+    known = sorted({value for value in values if value})
+    return " | ".join(known[:4]) + (f" and {len(known) - 4} more" if len(known) > 4 else "")

@@ -1,0 +1,123 @@
+"""What hardware a session ran on, in words that are the same on equal machines: the groups of a fleet. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from orchestrator.facts import FACTS
+from orchestrator.store import Session
+from orchestrator.topology import Topology
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """A kind of machine: what and its words. What was not recorded is "", and the same as what was not recorded elsewhere."""
+
+    facts: tuple[tuple[str, str], ...]  # ("processor", …), ("layout", …), ("memory", "245 GiB"), …
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, dict(self.facts).values())) or "hardware not recorded"
+
+    def differences(self, other: Hardware) -> str:
+        """Return what differs from another kind: "memory 173 GiB, not 189 GiB"; "" if nothing does."""
+        return "; ".join(
+            f"{label} {own or 'not recorded'}, not {its or 'not recorded'}"
+            for (label, own), (_, its) in zip(self.facts, other.facts, strict=True)
+            if own != its
+        )
+
+    def beside(self, others: Iterable[Hardware]) -> str:
+        """Return what tells it from others of one name: "memory 173 GiB"."""
+        differ = {what for other in others for what, its in other.facts if its != dict(self.facts)[what]}
+        return ", ".join(f"{what} {its or 'not recorded'}" for what, its in self.facts if what in differ)
+
+
+def kinds(sessions: Iterable[Session]) -> list[Hardware]:
+    """Return the hardware of each session, in order.
+
+    Memory modules count only where every session knows its own: reading them takes root, and half a fleet may have run
+    without. Sizes of memory are compared among equal machines: what a kernel leaves of it differs by host, and less than a module.
+    """
+    listed = list(sessions)
+    modules = all(session.facts.get("dimms") for session in listed)
+    layouts: dict[str, str] = {}
+    rows = []
+    for session in listed:
+        form = _OWN.sub("", session.topology_text)
+        if form not in layouts:
+            layouts[form] = layout(session.topology)
+        processor, *rest = ((f.words, f.text(session.facts)) for f in FACTS if f.hardware)
+        rows.append(dict([processor, ("layout", layouts[form]), *rest]))
+    for same in group_by(range(len(rows)), lambda i: (rows[i]["processor"], rows[i]["layout"])).values():
+        texts = sizes(listed[i].facts.get("memory_bytes") for i in same)
+        for i, text in zip(same, texts, strict=True):
+            rows[i] |= {"memory": text} | ({} if modules else {"memory modules": ""})
+    return [Hardware(facts=tuple(row.items())) for row in rows]
+
+
+_WHOSE: Final = ("processor", "system", "board")
+"""What a machine keeps; memory goes and comes back, and PUs are switched off."""
+
+
+def machines(sessions: Sequence[Session], kinds: Sequence[Hardware]) -> list[Hardware]:
+    """Return which machine each session of one host name was on, of sessions in the order of time with their `kinds`.
+
+    Another processor or board is another machine. Where layout or memory change and change back, that is one machine; what goes back and
+    forth is several. What a session did not record tells nothing where the others record one value.
+    """
+    more = [fact for fact in FACTS if fact.key in ("system", "board")]
+    rows = [
+        {**{fact.words: fact.text(session.facts) for fact in more}, **dict(kind.facts)}
+        for session, kind in zip(sessions, kinds, strict=True)
+    ]
+    for what in rows[0] if rows else ():
+        known = [row[what] for row in rows if row[what]]
+        changes = sum(a != b for a, b in itertools.pairwise(known))
+        if len(set(known)) == 1 or (what not in _WHOSE and changes <= 2):
+            for row in rows:
+                row[what] = ""
+    return [Hardware(facts=tuple(row.items())) for row in rows]
+
+
+_OWN = re.compile(r"<(?:info|page_type) [^>]*/>|(?:local_memory|gp_index|complete_\w+)=\"[^\"]*\"")
+"""What equal machines tell differently in hwloc's XML: names, serial numbers, free pages. Parsing a thousand times takes a minute."""
+
+
+def sizes(memory: Iterable[Any]) -> list[str]:
+    """Return the memory of each machine, in order, one text for those that have as much: the median of what their kernels have."""
+    listed = [size if isinstance(size, int | float) and size > 0 else 0 for size in memory]
+    groups: list[list[float]] = []
+    for size in sorted(listed):
+        if groups and size - groups[-1][-1] <= _less_than_a_module(size):
+            groups[-1].append(size)
+        else:
+            groups.append([size])
+    return [
+        next(fmt.size(median(g)) if size else "" for g in groups if g[0] <= size <= g[-1]) for size in listed
+    ]
+
+
+def _less_than_a_module(size: float) -> float:
+    """Return how many bytes equal machines may differ by: 2 %, a module of 32 being 3 %; of a small memory what a crash kernel
+    takes, 1.5 GiB, but never 4 %."""
+    return max(0.02 * size, min(1.5 * 2**30, 0.04 * size))
+
+
+def layout(topology: Topology | None) -> str:
+    """Return "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"; "" where nothing is known."""
+    return ", ".join(counted(topology)) if topology and topology.numbers()["pus"] else ""
+
+
+def counted(topology: Topology) -> list[str]:
+    """Return "2 packages", "4 NUMA nodes", "64 cores", "128 PUs"."""
+    numbers = topology.numbers()
+    nouns = {"packages": "package", "numa_nodes": "NUMA node", "cores": "core", "pus": "PU"}
+    return [fmt.plural(numbers[key], noun) for key, noun in nouns.items()]

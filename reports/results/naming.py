@@ -1,0 +1,75 @@
+"""What things are called on the page: programs by their honest names, directions and sizes in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.tools import get_tool, tool_names
+from parsers import get_parser, parser_names
+from reports.results.model import Run
+from reports.text import format as fmt
+
+
+def tool_name(tool: str) -> str:
+    """Return the tool's own name; the word of the experiments for a tool without a parser."""
+    return get_parser(tool).NAME if tool in parser_names() else tool
+
+
+def stands_in(run: Run) -> bool:
+    """Did a kernel of pinsweep's make the numbers in the place of a tool? Where the tool is such a kernel itself, none did."""
+    return run.stand_in and (run.tool not in tool_names() or bool(get_tool(run.tool).PROGRAMS))
+
+
+def program_name(run: Run) -> str:
+    """Return the name of the program that made a run's numbers; a stand-in says what it is not.
+
+    "fio 3.33", "pinsweep memlat, not Intel MLC"; "fio 3.33 (/opt/fio/bin/fio)" where the file has two of that version.
+    """
+    return f"{_name(run)} ({run.build})" if run.build else _name(run)
+
+
+def program_kind(run: Run) -> str:
+    """Return what must not be mixed with another: the tool's name, or that of its stand-in."""
+    return _name(run) if stands_in(run) else tool_name(run.tool)
+
+
+def _name(run: Run) -> str:
+    facts = run.parsed.facts if run.parsed else {}
+    program = str(facts.get("program") or run.record.program or run.tool)
+    if stands_in(run):
+        program = program.removeprefix("pinsweep-").removeprefix("pinsweep ")
+        return f"pinsweep {program}, not {tool_name(run.tool)}"
+    known = program if tool_name(run.tool) == run.tool else tool_name(run.tool)
+    version = run.version
+    for prefix in (program, known, "v", "-"):
+        version = version.removeprefix(prefix).strip()
+    if suite := facts.get("suite"):  # whose version it is
+        known = f"{known} of {suite}"
+    return f"{known} {version}".strip()
+
+
+def option_value(name: str, value: Any) -> str:  # noqa: ANN401
+    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32"."""
+    if name in ("place", "host", "program"):
+        return str(value)
+    if name == "bs":
+        return f"{block(value)} blocks"
+    if name == "l":
+        return f"{value} B stride"
+    if name == "bytes":
+        return block(value)
+    if name == "run of its text":
+        return f"run {value}"
+    if name == "b":
+        return f"buffer {value}"
+    return f"{name} {value}"
+
+
+def block(value: Any) -> str:  # noqa: ANN401
+    """Return a size as written in an experiment ("4k", 4096) in words ("4 KiB"); anything else as it is."""
+    from parsers.units import size_bytes
+
+    try:
+        return fmt.size(size_bytes(str(value)))
+    except ValueError:
+        return str(value)

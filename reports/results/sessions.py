@@ -1,0 +1,167 @@
+"""When sessions were, and which of them are one piece of evidence. Pure.
+
+What one boot of a host did within an hour is one session: a run that was stopped and went on shares whatever was odd about
+that hour. Wall clocks are set, sometimes while a sweep runs; the time since boot is not. Where a session recorded both, the
+other sessions of its boot say whether its clock was right.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from orchestrator.store import Session
+from parsers.errors import UserError
+from reports.results.grouping import group_by
+from reports.results.model import Machine, Results
+from reports.text import format as fmt
+
+SessionKey = tuple[str, int]
+"""A session: its file, its number there."""
+
+HOUR: Final = 3600.0
+STEP, DRIFT = 120.0, 0.001
+"""What two clocks may differ by, in s, and as a share of the time between: reading the facts takes seconds, a free clock drifts."""
+SOUND: Final = datetime.fromisoformat("2025-01-01T00:00:00+00:00").timestamp()
+"""A clock that says an earlier time had lost it: there was no pinsweep."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """What is known of the time of a session."""
+
+    at: float  # s since 1970, by the clock that is most likely right; 0: not known
+    evidence: SessionKey  # the first session of its boot in that hour: the same for all that are one piece of evidence
+    stepped: str = ""  # why its wall clock is not to be believed
+
+
+def minute(at: float) -> str:
+    """Return "2026-09-27 03:00", UTC, of seconds since 1970."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
+
+
+def timeline(machines: Iterable[Machine]) -> dict[SessionKey, When]:
+    """Return the time of each session, the earliest first. A session that recorded no boot is a piece of evidence of its own."""
+    found: dict[SessionKey, When] = {}
+    for own in group_by(machines, _boot).values():
+        clocks = _clocks([machine.session for machine in own])
+        at = {_key(machine): clock for machine, clock in zip(own, clocks, strict=True)}
+        first: SessionKey | None = None
+        for key in sorted(at, key=lambda key: (at[key][0], key)):
+            if first is None or at[key][0] - at[first][0] > HOUR:
+                first = key
+            found[key] = When(at=at[key][0], evidence=first, stepped=at[key][1])
+    return dict(sorted(found.items(), key=lambda item: (item[1].at, item[0])))
+
+
+def of_hosts(results: Results) -> tuple[tuple[Machine, ...], list[str]]:
+    """Return the sessions whose host and time are known, and what to say of the others: captured texts tell neither.
+
+    Raises UserError where there are captured texts only.
+    """
+    if results.texts and not results.measured:
+        files = ", ".join(dict.fromkeys(machine.file for machine in results.machines))
+        raise UserError(
+            files, f"{results.taken_in}: nothing to compare", "give result files of `pinsweep run`"
+        )
+    return results.measured, [f"{results.taken_in}: left out"] if results.texts else []
+
+
+def counted(sessions: int, evidence: int) -> str:
+    """Return "3 sessions (one boot within an hour: count as 1)"."""
+    fewer = f" (one boot within an hour: count as {evidence})" if evidence < sessions else ""
+    return f"{fmt.plural(sessions, 'session')}{fewer}"
+
+
+def clock_warnings(machines: Iterable[Machine], when: Mapping[SessionKey, When]) -> list[str]:
+    """Return a sentence for each session whose wall clock is not to be believed, the first few."""
+    told = [
+        f"{m.host}, the session of {m.session.started_utc[:16].replace('T', ' ')} ({m.file}): {when[_key(m)].stepped}"
+        for m in sorted(machines, key=lambda m: (m.host, when[_key(m)].at, m.file))
+        if when[_key(m)].stepped
+    ]
+    rest = len(told) - _MOST_TOLD
+    return [
+        *told[:_MOST_TOLD],
+        *([f"and {fmt.plural(rest, 'more session')} with a wrong clock"] if rest > 0 else []),
+    ]
+
+
+def overlapping(
+    machines: Iterable[Machine], when: Mapping[SessionKey, When], names: Mapping[SessionKey, str]
+) -> list[str]:
+    """Return a sentence for each name (of `names`) of which two boots ran at once: machines that nothing else tells apart."""
+    boots = group_by(
+        (m for m in machines if m.session.facts.get("uptime_s") and m.session.facts.get("boot_id") and not when[_key(m)].stepped),
+        lambda m: (names[_key(m)], m.session.facts["boot_id"]),
+    )  # fmt: skip
+    spans = [
+        (name, when[_key(own[0])].at - own[0].session.facts["uptime_s"], max(when[_key(m)].at for m in own))
+        for (name, _), own in boots.items()
+    ]
+    return [
+        f"{name} was booted at {minute(later[1])}, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"
+        for name, own in group_by(sorted(spans), lambda span: span[0]).items()
+        if (later := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
+    ]
+
+
+_MOST_TOLD: Final = 5
+
+
+def _key(machine: Machine) -> SessionKey:
+    return machine.file, machine.session.session
+
+
+def _boot(machine: Machine) -> tuple[object, ...]:
+    boot = machine.session.facts.get("boot_id")
+    return (machine.host, boot) if boot else (machine.host, *_key(machine))
+
+
+def _clocks(sessions: Sequence[Session]) -> list[tuple[float, str]]:
+    """Return when each session of a boot began, and what is wrong with its own clock."""
+    uptimes = [session.facts.get("uptime_s") for session in sessions]
+    counts = Counter(
+        uptimes
+    )  # two sessions cannot begin at the same hundredth of a second: one is a copy of the other
+    known = {
+        i: (float(up), _seconds(session.started_utc) - up)
+        for i, (session, up) in enumerate(zip(sessions, uptimes, strict=True))
+        if isinstance(up, int | float) and counts[up] == 1
+    }
+
+    def agree(a: tuple[float, float], b: tuple[float, float]) -> bool:
+        return abs(a[1] - b[1]) <= STEP + DRIFT * abs(a[0] - b[0])
+
+    # the time of boot that most of them tell; of two, the later one's: a clock is put right, not wrong
+    best = max(known.values(), key=lambda k: (sum(agree(k, o) for o in known.values()), k[0]), default=None)
+    found = []
+    for i, session in enumerate(sessions):
+        at, stepped = _alone(session)
+        if best is not None and i in known and not agree(known[i], best):
+            off = known[i][1] - best[1]
+            at = best[1] + known[i][0]
+            stepped = f"its clock was {fmt.seconds(abs(off))} {'ahead of' if off > 0 else 'behind'} that of other sessions of the same boot"
+        found.append((at, stepped))
+    return found
+
+
+def _alone(session: Session) -> tuple[float, str]:
+    """Return when a session began by its own clock, and what it says itself of its being wrong."""
+    began, ended = _seconds(session.started_utc), _seconds(session.ended_utc or "")
+    if 0 < ended < began:
+        return began, f"its clock went back by {fmt.seconds(began - ended)} while it ran"
+    if began < SOUND:
+        return (ended if ended > SOUND else began), f"its clock said {session.started_utc[:10] or 'nothing'}"
+    return began, ""
+
+
+def _seconds(utc: str) -> float:
+    try:
+        return datetime.fromisoformat(utc).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,126 @@
+"""Writing files whole: a reader sees the old file or the new one, never a part. No result file is ever replaced. I/O."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from orchestrator.store import MAGIC, open_result
+from parsers.errors import UserError
+from reports.results.paths import is_result_file
+
+_BESIDE = ("-journal", "-wal", "-shm")
+"""SQLite's own files beside a database: half of a commit may be in them."""
+
+
+ANOTHER: Final = "name another file with -o"
+
+
+def refuse_output(output: Path, inputs: Iterable[Path] = (), *, hint: str = ANOTHER) -> None:
+    """Raise UserError, with `hint`, if the output would replace what it is made of, a result file or any other SQLite database.
+
+    For commands to call before long work; `write_whole` looks once more.
+    """
+    if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
+        raise UserError(str(output), "is what is read: it would be replaced", hint)
+    _refuse_database(output, hint)
+
+
+def _refuse_database(path: Path, hint: str) -> None:
+    real = os.path.realpath(path)
+    if _is_database(Path(real)):
+        kind = "a result file" if is_result_file(path) else "an SQLite database"
+        raise UserError(str(path), f"is {kind}: it would be replaced", hint)
+    for suffix in _BESIDE:
+        database = Path(real.removesuffix(suffix))
+        if real.endswith(suffix) and _is_database(database):
+            raise UserError(str(path), f"is where SQLite keeps a part of {database.name}", hint)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:  # writing it will say
+        return False
+
+
+def write_whole(path: Path, data: str | bytes, *, hint: str = ANOTHER) -> None:
+    """Write text (UTF-8) or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
+
+    Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file.
+    """
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    try:
+        if path.exists() and not path.is_file() and not path.is_block_device():
+            path.write_bytes(raw)  # /dev/stdout, a pipe: nothing to replace
+            return
+    except OSError as error:
+        raise _not_written(path, error, hint) from error
+    _refuse_database(path, hint)
+    with _replacing(path, hint) as temporary:
+        temporary.write_bytes(raw)
+
+
+ANOTHER_COPY: Final = "name another file with --copy"
+
+
+def copy_result(source: Path, target: Path) -> None:
+    """Copy a result file whole, even one that is being written to, and put it in place in one step.
+
+    The copy is on the disk when this returns. Raises UserError if it cannot be written.
+    """
+    with open_result(source) as result, _replacing(target, ANOTHER_COPY) as temporary:
+        try:
+            result.copy(temporary)
+        except sqlite3.Error as error:
+            raise UserError(str(target), f"cannot be written: {error}", ANOTHER_COPY) from error
+        _sync(temporary)
+    _sync(Path(os.path.realpath(target)).parent)
+
+
+@contextmanager
+def _replacing(path: Path, hint: str) -> Iterator[Path]:
+    """Give an empty file beside `path`, which takes its place at the end, what it holds being whole. Raises UserError if that cannot be."""
+    real = Path(
+        os.path.realpath(path)
+    )  # as a shell's > does; and /dev/stdout is a link to what it was opened as
+    try:
+        if real.is_block_device():
+            raise UserError(str(path), "is a block device", hint)
+        if real.exists() and not real.is_file():
+            raise UserError(str(path), "is not a file", hint)
+        real.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(real)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _not_written(path, error, hint) from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _not_written(path: Path, error: OSError, hint: str) -> UserError:
+    return UserError(str(path), f"cannot be written: {error.strerror}", hint)

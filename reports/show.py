@@ -1,0 +1,291 @@
+"""What `pinsweep show` and the end of a run print: the few numbers that matter, in 80 columns of plain text.
+
+Plain text, for a pipe and a log; for a terminal with bars and sparklines, whose length is their number's from zero on.
+Returns texts; prints nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from parsers.errors import UserError
+from reports import numbers
+from reports.checks import audit
+from reports.numbers import formulas
+from reports.results import model, naming
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.text import format as fmt
+
+WIDTH = 80
+_MOST_LINES = 40
+
+
+# --- a result file -----------------------------------------------------------------------------------------
+
+
+def summary(results: Results, *, bars: bool = False) -> list[str]:
+    """Return what each sweep and program found, in at most 80 columns: "stream  ▅▇█  highest bandwidth of 3: triad 23.0 GB/s at
+    threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes."""
+    by_sweep = group_by(
+        (r for tool in results.tools for r in results.good(tool)),
+        lambda r: (r.point.sweep, naming.program_kind(r)),
+    )
+    lines = []
+    for (sweep, _), runs in by_sweep.items():
+        cells = _ordered([run for run in runs if not run.void] or runs)
+        typical = _typical(cells)
+        lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical)))
+    drawn = max((len(spark) for _, spark, _ in lines), default=0)
+    room = WIDTH - max((len(name) for name, _, _ in lines), default=0) - 2 - (drawn + 2 if drawn else 0)
+    rows: list[tuple[str, ...]] = []
+    for name, spark, text in lines:
+        for i, part in enumerate(textwrap.wrap(text, max(room, 30))):
+            rows.append(("" if i else name, *([("" if i else spark)] if drawn else []), part))
+    return _columns(rows, indent=0)
+
+
+def _best(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> str:
+    """Return what the best cell found and by which number it is the best: of a time the lowest. Where neither way is better it is the
+    highest; where the cells have different units, or their directions were edited, the first one stands for the others."""
+    name, better = numbers.leader(cells[0][0])
+    if len({numbers.leader(cell[0])[1] for cell in cells}) > 1:
+        typical = [None] * len(cells)
+    known = [(value, i) for i, value in enumerate(typical) if value is not None]
+    chosen, why = 0, "first"
+    if known:
+        chosen = (min(known) if better == "lower" else max(known))[1]
+        why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
+    best = cells[chosen]
+    said = numbers.headline(best[0].tool, *(run.parsed for run in best))
+    if len(cells) == 1:
+        return said
+    at = f" at {best[0].point.describe()}" if best[0].point.labels() else ""
+    return f"{why} of {fmt.count(len(cells))}: {said}{at}"
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+_BAR = 8
+_SPARK = 16
+
+
+def _spark(values: Sequence[float | None]) -> str:
+    """Return a column per value, its height from zero to the largest; a gap where there is none. "" of one value or of many."""
+    most = max((v for v in values if v is not None), default=0.0)
+    if not 1 < len(values) <= _SPARK or most <= 0:
+        return ""
+    return "".join(" " if v is None else _HEIGHTS[min(7, max(0, round(v / most * 8) - 1))] for v in values)
+
+
+def _bar(value: float | None, most: float) -> str:
+    """Return a bar of up to eight characters, in eighths of one."""
+    if value is None or most <= 0:
+        return ""
+    full, part = divmod(max(1, round(value / most * _BAR * 8)), 8)
+    return "█" * full + (_EIGHTHS[part] if part else "")
+
+
+def show_result(path: Path, *, bars: bool = False) -> str:
+    """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
+    bar a cell, where it fits."""
+    results = model.load([path])
+    doubtful = audit.convicted(audit.audit(results))
+    out = [_head(results, path), ""]
+    by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
+    for sweep, runs in by_sweep.items():
+        out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
+        for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
+            out += [*_cells(same, doubtful, bars), ""]
+        if len({run.record.point_id for run in runs}) > _MOST_LINES:
+            out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
+    if doubtful:
+        out += ["⚠: doubtful, by the checks named; pinsweep audit says why.", ""]
+    out += list(_trouble(results))
+    return "\n".join(out).rstrip()
+
+
+def _head(results: Results, path: Path) -> str:
+    done = sum(not run.captured for tool in results.tools for run in results.good(tool))
+    planned = results.planned - sum(run.captured for run in results.runs)
+    hosts = fmt.words(dict.fromkeys(m.host for m in results.measured)) or "no host"
+    titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
+    said = (
+        [f"{hosts}: {fmt.count(done)} of {fmt.count(planned)} runs gave numbers"]
+        if planned or not results.texts
+        else []
+    )
+    return "\n".join([titles, *said, *filter(None, [results.taken_in])])
+
+
+def _axes(runs: Sequence[Run]) -> list[str]:
+    return list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+
+
+def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the repeats of each cell, the cells in the order of their axes."""
+    axes = _axes(runs)
+    cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
+    return sorted(cells, key=lambda c: [model.natural(c[0].point.labels().get(axis)) for axis in axes])
+
+
+def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
+    """Return for each cell the number that stands for the medians of its repeats; nothing of cells that have it in different units."""
+    told = [numbers.leading(same[0].tool, *(r.parsed for r in same)) for same in cells]
+    alike = len({one[0] for one in told if one}) == 1
+    return [one[1] if one and alike else None for one in told]
+
+
+def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False) -> list[str]:
+    """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell; what a check convicts with a
+    mark and the check's id."""
+    cells, axes = _ordered(runs), _axes(runs)
+    repeats = {len(members) for members in cells}
+    names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
+    each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
+    rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
+    for members in cells[:_MOST_LINES]:
+        labels, doubt = members[0].point.labels(), audit.doubts(doubtful, members)
+        found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
+        values = (str(labels.get(axis, "")) for axis in axes)
+        rows.append((*values, found, *([] if each else [str(len(members))])))
+    if bars and axes and len(cells) > 1:
+        typical = _typical(cells[:_MOST_LINES])
+        most = max((v for v in typical if v is not None), default=0.0)
+        drawn = ["", *(_bar(v, most) for v in typical)]
+        wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
+        if 2 + sum(max(len(row[i]) for row in wide) + 2 for i in range(len(wide[0]))) - 2 <= WIDTH:
+            rows = wide
+    ranged = fmt.words(
+        dict.fromkeys(numbers.leader(own[0])[0] for own in cells[:_MOST_LINES] if _half(own) is not None),
+        "or",
+    )
+    range_ = f"; ±: half the range of {ranged} over the runs" if ranged else ""
+    return [*_wrapped(f"  {names}{each}{range_}"), *_columns(rows if axes else rows[1:])]
+
+
+def _cell(runs: Sequence[Run]) -> str:
+    """Return the headline of the medians over the repeats, as in the charts, and half of the range of the number they are ranked by."""
+    text, half = numbers.headline(runs[0].tool, *(run.parsed for run in runs)), _half(runs)
+    return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
+
+
+def _half(runs: Sequence[Run]) -> float | None:
+    """Return half of the range over the repeats, in % of the median; None of one repeat."""
+    values = [v for _, v in numbers.leaders(runs[0].tool, *(run.parsed for run in runs)) if v]
+    return formulas.spread(values).relative * 50 if len(values) > 1 else None
+
+
+def _trouble(results: Results) -> Iterable[str]:
+    bad = [*results.failed, *results.disturbed]
+    if bad:
+        yield f"{fmt.plural(len(bad), 'run')} without numbers:"
+        for run in bad[:_MOST_LINES]:
+            status = run.record.status if not run.unreadable else "unreadable"
+            yield _cut(
+                f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
+            )
+        yield ""
+    if results.given_up:
+        yield f"{fmt.plural(results.given_up, 'attempt')} without numbers that another followed; show --runs lists all."
+    lacks = Counter(
+        (run.point.sweep, flag.text)
+        for tool in results.tools
+        for run in results.good(tool)
+        for flag in (run.parsed.flags if run.parsed else ())
+        if flag.id.startswith("missing:")
+    )
+    for (sweep, text), count in lacks.items():
+        yield from _wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.")
+    for _, alias in results.aliases:
+        labels = " ".join(f"{k}={v}" for k, v in alias.point.items())
+        yield from _wrapped(f"{alias.sweep}  {labels}: {alias.reason}.")
+    if results.skipped:
+        yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
+        reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))
+        for (sweep, reason), cells in reasons.items():
+            yield from _wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}")
+        yield ""
+    if results.missing:
+        yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
+
+
+def show_runs(path: Path) -> str:
+    """Return the list of all runs: number, status, duration, sweep, cell."""
+    results = model.load([path])
+    rows = [
+        (
+            str(run.record.run_id),
+            "unreadable" if run.unreadable else run.record.status,
+            fmt.seconds(run.record.wall_s),
+            f"{run.point.sweep}  {run.point.describe()}  repeat {run.record.repeat}",
+        )
+        for run in results.runs
+    ]
+    if not rows:
+        return f"{path.name} holds no runs"
+    return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0))
+
+
+def show_run(path: Path, number: int) -> str:
+    """Return one run in detail. Raises UserError if the file has no run of that number."""
+    results = model.load([path], excerpts=1200)
+    run = next((r for r in results.runs if r.record.run_id == number), None)
+    if run is None:
+        known = [r.record.run_id for r in results.runs]
+        hint = f"the file holds runs {min(known)} to {max(known)}" if known else "the file holds no runs"
+        raise UserError(str(path), f"no run {number}", hint)
+    from reports.report.build import placement_text, seen_text
+
+    record = run.record
+    lines = [
+        f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  repeat {record.repeat}, attempt {record.attempt}",
+        f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
+        f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
+        f"program    {naming.program_name(run)}",
+        f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
+        f"command    {shlex.join(record.argv)}",
+        f"with       {' '.join(f'{k}={shlex.quote(str(v))}' for k, v in record.env.items())}"
+        if record.env
+        else "",
+        f"asked      {placement_text(record.placement)}",
+        f"seen       {seen_text(record)}",
+    ]
+    out = [line for line in lines if line]
+    out += [f"note       {flag.text}" for flag in (run.parsed.flags if run.parsed else ())]
+    for name, text in (("output", run.stdout), ("standard error", run.stderr)):
+        if text.strip():
+            out += ["", f"--- {name} ---", text.rstrip()]
+    out += ["", f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw"]
+    return "\n".join(out)
+
+
+# --- text --------------------------------------------------------------------------------------------------
+
+
+def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
+    """Align in columns, lines cut at 80 characters; the widest column gives way first."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
+    if widths:
+        over = indent + sum(widths) + 2 * (len(widths) - 1) - WIDTH
+        if over > 0 and indent:
+            longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
+            widths[longest] = max(12, widths[longest] - over)
+    out = []
+    for row in rows:
+        cells = [_cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        out.append(_cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
+    return out
+
+
+def _cut(text: str, width: int = WIDTH) -> str:
+    text = text.replace("\n", " ")
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")

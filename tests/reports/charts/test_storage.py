@@ -1,0 +1,659 @@
+"""What the pages of fio and poke say is of one cell, holds, and says of what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import show
+from reports.charts import _common as common
+from reports.checks import audit
+from reports.draw.figure import Figure, Table
+from reports.lab import columns
+from reports.numbers import numbers
+from reports.report import build
+from reports.results import model
+from reports.text import format as fmt
+
+
+def figures(path: Path, tool: str) -> list[Figure]:
+    built = build.build(model.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+def column(table: Table, name: str) -> list[str]:
+    return [str(row[table.columns.index(name)]) for row in table.rows]
+
+
+# --- poke: one cell ----------------------------------------------------------------------------------------
+
+
+def files(make: Any, n: int, size: int, median: float) -> str:
+    """poke's document of n files, written and read back."""
+    found = {}
+    for op, of in (("write", median), ("read", median / 3)):
+        text = json.loads(
+            make.poke_text(make.sample(n, of, tail=of * 5), target="files", op=op, size=n * size)
+        )
+        text["results"][0] |= {"files": n, "block": size, "total_ns": n * of * 1.5}
+        found[op] = text
+    found["write"]["results"] += found["read"]["results"]
+    return json.dumps(found["write"])
+
+
+def test_one_file_and_a_thousand_are_two_cells(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for n, size, median in ((1, 10_000_000, 8e6), (1000, 10_000, 4e5)):
+        for _ in range(3):
+            options = {"target": "files", "files": n, "file_size": size}
+            maker.add("s", "poke", options, files(make, n, size, median), axes=("files", "file_size"))
+
+    tails, totals = figures(maker.write(), "poke")
+
+    (table,) = tails.numbers
+    assert list(zip(column(table, "Target"), column(table, "Files"), strict=True)) == [
+        ("files, 1 of 10 MB, write", "3"),
+        ("files, 1 of 10 MB, read", "3"),
+        ("files, 1000 of 10 kB, write", "3\u2009000"),
+        ("files, 1000 of 10 kB, read", "3\u2009000"),
+    ]
+    assert column(table, "SD")[:2] == [fmt.NOTHING] * 2  # of one file a run
+    assert column(table, "Median")[:2] == [fmt.NOTHING] * 2  # ten beyond it, says the caption
+    assert totals.title == "Time of all files together"
+    assert column(totals.tables[0], "Median over repeats") == ["12.0 ms", "4.00 ms", "600 ms", "200 ms"]
+
+
+def test_an_edited_count_begins_cells_that_say_so(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for count, median in ((2000, 270.0), (100, 900.0)):
+        for _ in range(2):
+            options = {"target": "memory", "bytes": 2**30, "count": count}
+            maker.add("s", "poke", options, make.poke_text(make.sample(count, median)))
+
+    (figure,) = figures(maker.write(), "poke")
+
+    (table,) = figure.numbers
+    assert column(table, "Target") == ["memory, 1 GiB, count 2000", "memory, 1 GiB, count 100"]
+    assert column(table, "Accesses") == ["4\u2009000", "200"]
+    assert [m.split(" ")[0] for m in column(table, "Median")] == ["270", "897"]
+
+
+def test_an_access_says_how_much_it_moves(make: Any, tmp_path: Path) -> None:
+    """1 B of a small file and 4 KiB of a larger one are not the same access."""
+    maker = make.Maker(tmp_path / "f.db")
+    for size, block in ((1000, 1), (10**9, 4096)):
+        text = json.loads(make.poke_text(make.sample(20_000, 900), target="file", size=size))
+        text["results"][0]["block"] = block
+        options = {"target": "file", "bytes": size}
+        maker.add("s", "poke", options, json.dumps(text), axes=("bytes",))
+    maker.add("s", "poke", {"target": "memory", "bytes": 2**20}, make.poke_text(make.sample(20_000, 60)), axes=("bytes",))  # fmt: skip
+
+    built = build.build(model.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    names = {"file, 1000 B, 1 B blocks", "file, 1 GB, 4 KiB blocks", "memory, 1 MiB"}
+    assert set(column(drawn["tail-s"].numbers[0], "Target")) == names
+    assert "An access moves 1 B of memory. " in drawn["tail-s"].sub
+    assert set(column(drawn["overview"].numbers[0], "Access")) == {n[:1].upper() + n[1:] for n in names}
+
+
+# --- poke: what a sample is --------------------------------------------------------------------------------
+
+
+def loop(make: Any, turns: int = 10**6) -> str:
+    text = json.loads(make.poke_text(make.sample(20_000, 1.31e6), target="compute", op="muladd", size=0))
+    result = text["results"][0]
+    result |= {"iterations": turns, "ns_per_iteration": result["mean_ns"] / turns}
+    return json.dumps(text)
+
+
+def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    options = {"target": "compute", "loop": "muladd", "iterations": 10**6}
+    maker.add("loop", "poke", options, loop(make))
+    maker.add("timer", "poke", {"target": "null"}, make.poke_text(make.sample(20_000, 20), target="null", op="none", size=0))  # fmt: skip
+    for size, median in ((2**20, 41.9), (2**30, 270.4)):
+        maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
+
+    built = build.build(model.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    assert drawn["tail-loop"].title.startswith(
+        "Multiply-add, 1\u2009000\u2009000 turns: one sample in a thousand takes over "
+    )
+    assert "20\u2009000 samples a curve" in drawn["tail-loop"].sub
+    assert "access" not in " ".join([drawn["tail-loop"].title, drawn["tail-loop"].sub, *(p.description for p in drawn["tail-loop"].panels)])  # fmt: skip
+    overview = drawn["overview"]
+    assert column(overview.numbers[0], "Access") == ["Timer alone", "Memory, 1 MiB", "Memory, 1 GiB"]
+    assert overview.title == "One access: 41.9 ns to 270 ns"  # the timer's 20 ns are no access
+    (key,) = built.key_numbers
+    assert (key.name, key.context.split(";")[0]) == ("Access, p99.9", "memory, 1 GiB")
+
+
+def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for direct in (False, True):
+        options = {"target": "file", "bytes": 8 * 10**9, "window": 8 * 10**9, "direct": direct}
+        text = make.poke_text(make.sample(20_000, 40e3 if direct else 1e3), target="file")
+        maker.add("s", "poke", options, text, axes=("direct",))
+
+    built = build.build(model.load([maker.write()]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert column(overview.numbers[0], "Access") == [
+        "File, 8 GB, first 8 GB",
+        "File, 8 GB, first 8 GB, direct",
+    ]
+    for spec in (overview.panels[0].wide, overview.panels[0].narrow):
+        assert spec["datasets"]["rows"][1]["name"].endswith("direct")
+
+
+def test_a_name_is_cut_in_its_middle() -> None:
+    names = ["alg fast, mode x, size 4096", "alg fast, mode x, size 8192"]
+
+    assert [common.shorten(name, 20) for name in names] == ["alg fast…size 4096", "alg fast…size 8192"]
+    assert common.shorten("file, direct", 20) == "file, direct"
+
+
+def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for size, repeats in ((2**20, 1), (2**30, 3)):
+        for _ in range(repeats):
+            options = {"target": "memory", "bytes": size}
+            maker.add("s", "poke", options, make.poke_text(make.sample(2000, 270)), axes=("bytes",))
+
+    (figure,) = figures(maker.write(), "poke")
+
+    assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell; ")
+    assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub
+
+
+# --- fio ---------------------------------------------------------------------------------------------------
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "fio"
+TEXTS = {path.stem: path for path in sorted(FIXTURES.glob("*.out")) if not path.stem.startswith("err_")}
+
+
+def taken(path: Path, tmp_path: Path) -> Path:
+    result = CliRunner().invoke(cli, ["parse", str(path), "-o", str(tmp_path / "a.db")])
+    assert result.exit_code == 0, result.output
+    return tmp_path / "a.db"
+
+
+def fio(make: Any, path: Path, cells: Any, repeats: int = 1, **edits: Any) -> Path:
+    """Cells of random reads: (options beside rw, text of fio_text). edits: of the options that the text tells."""
+    maker = make.Maker(path)
+    for options, text in cells:
+        for _ in range(repeats):
+            document = json.loads(text)
+            document["jobs"][0]["job options"] |= edits
+            maker.add("s", "fio", options, json.dumps(document), axes=tuple(options))
+    return maker.write()
+
+
+def drawn_bars(figure: Figure) -> list[Any]:
+    return [row for panel in figure.panels for row in panel.wide["datasets"].get("ranges", ())]
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_a_caption_says_of_bars_what_is_drawn(case: str, tmp_path: Path) -> None:
+    figure, *_ = figures(taken(TEXTS[case], tmp_path), "fio")
+
+    assert ("Bars: " in figure.sub) == bool(drawn_bars(figure))
+    assert ("Dashed: " in figure.sub) == any(
+        r["dashed"] for p in figure.panels for r in p.wide["datasets"]["points"]
+    )
+    assert "over iodepth" not in figure.title
+    assert "over IOPS" not in f"{figure.sub}{[p.title for p in figure.panels]}"  # of one depth
+
+
+def test_bars_of_several_processes_are_not_those_of_their_group(make: Any, tmp_path: Path) -> None:
+    """group_reporting sums the processes' own lowest samples."""
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, numjobs=4)
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", [({"rw": "randread", "numjobs": 4}, text)]), "fio")
+
+    assert "4 jobs" in figure.sub
+    assert "Bars" not in figure.sub
+    assert not drawn_bars(figure)
+    assert not {"IOPS min", "IOPS max"} & {name for table in figure.numbers for name in table.columns}
+
+
+def test_a_table_has_samples_bandwidth_and_utilisation(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    document["disk_util"] = [{"name": "nvme0n1", "read_ios": 1, "write_ios": 0, "read_ticks": 1, "write_ticks": 0, "in_queue": 1, "util": 99.98}]  # fmt: skip
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", [({"rw": "randread"}, json.dumps(document))]), "fio")
+
+    _, table = figure.numbers
+    of = {name: column(table, name)[0] for name in table.columns}
+    assert (of["IOPS min"], of["IOPS max"], of["Bandwidth, MB/s"]) == ("9\u2009700", "10\u2009200", "41.0")
+    assert of["Utilisation"] == "100 %"
+    assert "100 % at depth 1 does not say that an NVMe device can do no more" in table.caption
+    assert all(columns.shape(t.columns, t.rows, t.numeric).fits for t in figure.numbers)  # on paper
+
+
+def test_what_a_published_table_tells_of_all_jobs_stands_in_the_table(tmp_path: Path) -> None:
+    text = tmp_path / "t.txt"
+    rows = "1 8 68822 74167 72613 99.41 93.3\n4 8 129872 134632 132017 98.8 194.04\n"
+    text.write_text(f"fio --rw=randread --bs=4k\n\ndepth jobs min max avg util lat\n{rows}")
+    done = CliRunner().invoke(
+        cli, ["parse", "table", str(text), "--tool", "fio", "-o", str(tmp_path / "t.db"), "--columns", "iodepth, numjobs, iops.min, iops.max, iops, disk_util[%], lat[us]"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+
+    _, table = figures(tmp_path / "t.db", "fio")[0].numbers
+
+    assert table.columns == ("Access", "iodepth", "IOPS", "IOPS min", "IOPS max", "Utilisation")
+    assert column(table, "IOPS min") == ["68\u2009820", "129\u2009900"]
+    assert table.caption.startswith("IOPS min and max: as the text’s table has them; ")
+
+
+def test_the_longest_is_what_fio_says(tmp_path: Path) -> None:
+    path = taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)
+    longest = max(job["read"]["lat_ns"]["max"] for job in json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())["jobs"])  # fmt: skip
+
+    _, tails = figures(path, "fio")
+
+    assert column(tails.numbers[0], "Longest") == [fmt.quantity(longest, "ns")]
+
+
+def test_what_a_text_does_not_tell_is_not_said(tmp_path: Path) -> None:
+    built = build.build(model.load([taken(TEXTS["terse_v3"], tmp_path)]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+    assert "number of jobs not said" in figure.sub
+    assert figure.panels == ()  # there is no depth to draw it at
+    assert [(table.rows[0][0], *column(table, "iodepth")) for table in figure.tables] == [
+        ("reads", fmt.NOTHING)
+    ] * 2
+    assert not any("iodepth 1" in k.context or "50:50" in k.context or "1 job" in k.context for k in built.key_numbers)  # fmt: skip
+
+
+def test_a_mix_that_a_text_does_not_tell_is_not_one_half(tmp_path: Path) -> None:
+    figure, *_ = figures(taken(TEXTS["normal_randrw"], tmp_path), "fio")
+
+    assert [key.name for key in figure.key] == ["randrw, reads", "randrw, writes"]
+    assert "The share of reads in the mix is not said." in figure.sub
+
+
+def test_a_mix_of_a_captured_document_is_not_taken_for_the_default(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (7662.0, 90.0), "write": (39340.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
+    (tmp_path / "mix.json").write_text(text)
+
+    figure, *_ = figures(taken(tmp_path / "mix.json", tmp_path), "fio")
+
+    assert [key.name for key in figure.key] == ["rw, reads", "rw, writes"]
+    assert "The share of reads in the mix is not said." in figure.sub
+
+
+def groups_of_jobs(tmp_path: Path) -> Path:
+    """Two jobs, one after the other, and the disk's share of time busy over both."""
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    document["jobs"][1]["groupid"] = 1
+    document["disk_util"] = [{"name": "nvme0n1", "read_ios": 1, "write_ios": 0, "read_ticks": 1, "write_ticks": 0, "in_queue": 1, "util": 76.2}]  # fmt: skip
+    (tmp_path / "groups.json").write_text(json.dumps(document))
+    return taken(tmp_path / "groups.json", tmp_path)
+
+
+def test_the_utilisation_of_a_whole_text_is_that_of_no_group(tmp_path: Path) -> None:
+    figure, *_ = figures(groups_of_jobs(tmp_path), "fio")
+
+    assert all("Utilisation" not in table.columns for table in (*figure.tables, *figure.numbers))
+
+
+def test_two_groups_of_one_text_are_one_text(tmp_path: Path) -> None:
+    path = groups_of_jobs(tmp_path)
+    built = build.build(model.load([path]))
+
+    assert len(built.runs) == 2
+    assert built.sentence == "1 text taken in, its host unknown."
+    assert "1 text taken in, its host unknown" in show.show_result(path)
+
+
+def test_mixes_that_rwmixwrite_tells_apart_are_two(make: Any, tmp_path: Path) -> None:
+    cells = []
+    for share in (10, 90):
+        text = make.fio_text({"read": (1e3, 90.0), "write": (1e3, 9.0)}, bs="4k", rw="randrw", iodepth=1)
+        cells.append(({"rw": "randrw", "rwmixwrite": share}, text))
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", cells), "fio")
+
+    assert {key.name for key in figure.key} == {
+        f"randrw {mix}, {way}" for mix in ("10:90", "90:10") for way in ("reads", "writes")
+    }
+
+
+def test_jobs_of_other_blocks_in_one_figure_are_said(tmp_path: Path) -> None:
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    writer = document["jobs"][1]
+    writer["read"], writer["write"] = writer["write"], writer["read"]
+    writer["job options"]["rw"] = "randwrite"
+    (tmp_path / "two.out").write_text(json.dumps(document))
+
+    figure, *_ = figures(taken(tmp_path / "two.out", tmp_path), "fio")
+
+    assert "Blocks differ: randread 4 KiB and randwrite 64 KiB." in figure.sub
+
+
+def test_two_jobs_and_their_unequal_blocks_are_said(tmp_path: Path) -> None:
+    built = build.build(model.load([taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)]))
+
+    figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
+    assert ", 2 jobs. " in figure.sub
+    assert "Jobs of 4 KiB and 64 KiB blocks ran together" in figure.sub
+    (key,) = built.key_numbers
+    assert key.name == "Storage, 4 KiB and 64 KiB reads"
+
+
+def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> None:
+    parts = {"write": (1e3, 500.0), "read": (9e3, 50.0)}
+    cells = [
+        ({"rw": "randwrite", "verify": "crc32c", "iodepth": depth}, make.fio_text(parts, bs="4k", rw="randwrite", iodepth=depth))
+        for depth in (1, 4, 16)
+    ]  # fmt: skip
+    path = fio(make, tmp_path / "f.db", cells)
+
+    built = build.build(model.load([path]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
+    assert {row["series"] for p in figure.panels for row in p.wide["datasets"]["points"]} == {"randwrite"}
+    assert set(column(figure.numbers[0], "Access")) == {"randwrite", "randwrite, verify reads"}
+    assert "verifies what it wrote" in figure.sub
+    (key,) = built.key_numbers
+    assert (key.name, key.value) == ("Storage, 4 KiB writes", "1.00")
+    shown = show.show_result(path)
+    assert "write 1.00 kIOPS, mean lat 500 µs" in shown
+    assert "9.00" not in shown
+    (run, *_) = model.load([path]).good("fio")
+    assert {n.name.title for n in numbers(run) if n.name.metric == "IOPS"} == {
+        "write IOPS",
+        "verify read IOPS",
+    }
+
+
+def test_cells_of_one_io_in_flight_are_rows_of_their_own(make: Any, tmp_path: Path) -> None:
+    """Through the page cache and past it were one row, with the median of both."""
+    cells = []
+    for direct, latency in ((False, 1.0), (True, 90.0)):
+        text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=1)
+        cells.append(({"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text))
+
+    built = build.build(model.load([fio(make, tmp_path / "f.db", cells)]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert list(zip(*(column(overview.numbers[0], of) for of in ("Access", "Time")), strict=True)) == [
+        ("4 KiB read, iodepth 1, direct False", "950 ns"), ("4 KiB read, iodepth 1, direct True", "85.5 µs"),
+    ]  # fmt: skip
+
+
+def test_a_title_over_panels_holds_for_each(make: Any, tmp_path: Path) -> None:
+    """4 KiB saturate at 8, 64 KiB rise to the end."""
+    cells = []
+    for bs, most in (("4k", 8), ("64k", 1000)):
+        for depth in (1, 4, 8, 32):
+            iops = 1e4 * min(depth, most)
+            text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs=bs, rw="randread", iodepth=depth)
+            cells.append(({"rw": "randread", "bs": bs, "iodepth": depth}, text))
+
+    (both,) = figures(fio(make, tmp_path / "f.db", cells), "fio")
+    (one,) = figures(fio(make, tmp_path / "g.db", cells[:4]), "fio")
+
+    assert one.title == "Past depth 8 the storage gives hardly more reads, only more waiting"
+    assert both.title == "IOPS and latency over iodepth"
+
+
+def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=8, numjobs=4)
+    cells = [({"rw": "randread", "bs": "4k", "iodepth": 8, "numjobs": 4}, text)]
+
+    (key,) = build.build(model.load([fio(make, tmp_path / "f.db", cells)])).key_numbers
+
+    assert (key.name, key.context) == (
+        "Storage, 4 KiB reads",
+        "randread, iodepth 8, 4 jobs, mean latency 90.0 µs",
+    )
+
+
+def test_a_key_number_names_the_text_that_gives_it(make: Any, tmp_path: Path) -> None:
+    for name, iops in (("slow", 1e4), ("quick", 2e4)):
+        text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
+        (tmp_path / f"{name}.json").write_text(text)
+    path = tmp_path / "a.db"
+    assert (
+        CliRunner().invoke(cli, ["parse", *map(str, tmp_path.glob("*.json")), "-o", str(path)]).exit_code == 0
+    )
+
+    (key,) = build.build(model.load([path])).key_numbers
+
+    assert (key.value, key.context) == (
+        "20.0",
+        "randread, iodepth 1, source quick.json, mean latency 90.0 µs",
+    )
+
+
+def test_reads_in_order_and_at_random_have_names_of_their_own(make: Any, tmp_path: Path) -> None:
+    """Both were "read" beside the tails, and one curve took the other's place."""
+    document = json.loads(TEXTS["jsonplus_two_jobs_lat"].read_text())
+    cells = []
+    for rw in ("read", "randread"):
+        for job in document["jobs"]:
+            job["job options"]["rw"] = rw
+        cells.append(({"rw": rw, "iodepth": 1}, json.dumps(document)))
+
+    _, tails = figures(fio(make, tmp_path / "f.db", cells), "fio")
+
+    points = tails.panels[0].wide["datasets"]["points"]
+    assert {row["series"] for row in points} == {"read, depth 1", "randread, depth 1"}
+
+
+def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) -> None:
+    """The timer takes 20 ns: a median of 39 ns is not resolved, one of 42 ns is."""
+    maker = make.Maker(tmp_path / "f.db")
+    for size, median in ((1000, 39.0), (2**20, 42.0), (2**30, 270.4)):
+        maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
+
+    built = build.build(model.load([maker.write()]))
+
+    drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
+    assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
+    assert drawn["overview"].title == "One access: 42.0 ns to 270 ns"
+    assert "the timer’s own cost in it (20.0 ns, in steps of 0.500 ns)" in drawn["tail-memory"].sub
+
+
+def test_a_quantile_that_some_repeats_have_stands_in_no_row(make: Any, tmp_path: Path) -> None:
+    """The p99.9 of the one long repeat lay below the p99 of both."""
+    maker = make.Maker(tmp_path / "f.db")
+    for n, median in ((20_000, 100), (9_000, 1000)):
+        options = {"target": "memory", "bytes": 2**20, "count": 20_000}
+        maker.add("s", "poke", options, make.poke_text(make.sample(n, median)), axes=("bytes",))
+    path = maker.write()
+
+    (figure,) = figures(path, "poke")
+
+    (table,) = figure.numbers
+    assert column(table, "99.9 %") == [fmt.NOTHING]
+    assert column(table, "99 %") != [fmt.NOTHING]
+    assert "p99.9" not in show.show_result(path)
+    assert "ten samples of each run lie beyond it" in table.caption
+
+
+def test_a_key_number_names_the_place_and_the_axes_of_its_cell(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for place, direct, iops in (("local", 1, 1e4), ("remote", 1, 2e4), ("remote", 0, 1e3)):
+        text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw="randread", iodepth=1)
+        options = {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}
+        maker.add("s", "fio", options, text, axes=("direct",), place=place, relation=place)
+
+    (key,) = build.build(model.load([maker.write()])).key_numbers
+
+    assert key.context == "randread, iodepth 1, remote, direct 1, mean latency 90.0 µs"
+
+
+def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randrw", iodepth=1))
+    (job,) = document["jobs"]
+    job["mixed"] = job.pop("read")
+    del job["write"], job["trim"]
+    options = {"rw": "randrw", "bs": "4k", "iodepth": 1, "unified_rw_reporting": 1}
+    path = make.Maker(tmp_path / "f.db").add("s", "fio", options, json.dumps(document)).write()
+
+    built = build.build(model.load([path]))
+
+    (figure,) = figures(path, "fio")
+    assert figure.numbers[0].rows[0][0] == "randrw 50:50"
+    assert "Dashed" not in figure.sub
+    assert [key.name for key in built.key_numbers] == ["Storage, 4 KiB I/Os"]
+
+
+def test_names_that_a_cut_makes_alike_are_told_apart() -> None:
+    names = [
+        f"randread of a long name, {middle}, with 4 KiB blocks at iodepth 1"
+        for middle in ("cpu 0", "cpu 1", "cpu 12")
+    ]
+
+    cut = common.cut_apart([*names, "short"])
+
+    assert len(set(cut.values())) == 4
+    assert [cut[name].removeprefix("…").partition(",")[0] for name in names] == ["cpu 0", "cpu 1", "cpu 12"]
+    assert cut["short"] == "short"
+
+
+def test_a_mix_that_nobody_asked_for_is_not_missed(make: Any, tmp_path: Path) -> None:
+    """A captured document need not print the options of all of its jobs."""
+    text = make.fio_text({"read": (9000.0, 90.0), "write": (1000.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
+    (tmp_path / "mix.json").write_text(text)
+    results = model.load([taken(tmp_path / "mix.json", tmp_path)])
+    told = json.loads(text)
+    told["jobs"][0]["job options"]["rwmixread"] = "70"
+    (tmp_path / "told.json").write_text(json.dumps(told))
+
+    assert not [f for f in audit.audit(results) if f.id == "F8"]
+    asked = model.load([taken(tmp_path / "told.json", tmp_path)])
+    assert [f.title for f in audit.audit(asked) if f.id == "F8"]
+
+
+def test_jobs_that_a_document_put_together_are_not_one(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (9000.0, 90.0)}, bs="4k", rw="read", iodepth=1))
+    (job,) = document["jobs"]
+    del job["job options"]["numjobs"]
+    for name, runtime, said in (("three", 3 * job["read"]["runtime"], "number of jobs not said"), ("one", job["read"]["runtime"], "1 job")):  # fmt: skip
+        job["job options"]["group_reporting"] = ""
+        job["job_runtime"] = runtime
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.json").write_text(json.dumps(document))
+
+        figure, *_ = figures(taken(tmp_path / name / "a.json", tmp_path / name), "fio")
+
+        assert said in figure.sub
+
+
+def test_the_same_access_in_two_sweeps_is_two_rows_with_names(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for sweep, direct, iops in (("device", 1, 1e4), ("cache", 0, 1e5)):
+        text = make.fio_text({"read": (iops, 1e6 / iops)}, bs="4k", rw="randread", iodepth=1)
+        maker.add(sweep, "fio", {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text)
+
+    built = build.build(model.load([maker.write()]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert column(overview.numbers[0], "Access") == [
+        "4 KiB read, iodepth 1, direct 0",
+        "4 KiB read, iodepth 1, direct 1",
+    ]
+
+
+def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> None:
+    """Of `bssplit: 4k/50:64k/50` a key number said "4 KiB reads"."""
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    options = {"rw": "randread", "bssplit": "4k/50:64k/50", "iodepth": 1}
+    cells = [(options, text.replace('"bs": "4k"', '"bssplit": "4k/50:64k/50"'))]
+
+    built = build.build(model.load([fio(make, tmp_path / "f.db", cells)]))
+
+    assert [key.name for key in built.key_numbers] == ["Storage, reads"]
+    assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
+
+
+def test_a_cross_is_of_the_panel_that_it_stands_in(make: Any, tmp_path: Path) -> None:
+    """An engine that failed everywhere is no depth at which the other one failed."""
+    maker = make.Maker(tmp_path / "f.db")
+    for engine, status, depths in (("libaio", "ok", (1, 4, 16)), ("rados", "failed", (1, 4)), ("libaio", "failed", (64,))):  # fmt: skip
+        for depth in depths:
+            options = {"rw": "randread", "bs": "4k", "ioengine": engine, "iodepth": depth}
+            text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+            maker.add(
+                "s",
+                "fio",
+                options,
+                text if status == "ok" else "",
+                axes=("ioengine", "iodepth"),
+                status=status,
+            )
+
+    figure = figures(maker.write(), "fio")[0]
+
+    assert {row["x"] for panel in figure.panels for row in panel.wide["datasets"].get("crosses", ())} == {64}
+
+
+def test_a_tail_without_a_median_is_described_without_one(make: Any, tmp_path: Path) -> None:
+    path = (
+        make.Maker(tmp_path / "p.db")
+        .add("s", "poke", {"target": "memory"}, make.poke_text(make.sample(12)))
+        .write()
+    )
+
+    (figure,) = figures(path, "poke")
+
+    assert "median" not in figure.panels[0].description
+
+
+def sections(make: Any, *told: str) -> str:
+    """A captured document of two sections of a job file, of which group_reporting prints the options of one."""
+    document = json.loads(make.fio_text({"read": (9000.0, 90.0), "write": (3000.0, 90.0)}, bs="64k", rw="randwrite", iodepth=2))  # fmt: skip
+    (job,) = document["jobs"]
+    del job["job options"]["numjobs"]
+    job["job options"] |= dict.fromkeys(told, "crc32c")
+    job["job_runtime"] = 2 * job["read"]["runtime"]
+    return json.dumps(document)
+
+
+def test_sections_that_fio_put_together_do_not_have_the_options_of_one(make: Any, tmp_path: Path) -> None:
+    """Reads of another section were "verify reads" at depth 2, in blocks of 64 KiB, by 1 job."""
+    (tmp_path / "a.json").write_text(sections(make))
+    path = taken(tmp_path / "a.json", tmp_path)
+
+    built = build.build(model.load([path]))
+
+    figure = figures(path, "fio")[0]
+    assert [table.rows[0][:2] for table in figure.tables] == [("reads", fmt.NOTHING)] * 2
+    assert "number of jobs not said" in figure.sub
+    assert "verifies" not in figure.sub
+    assert [(key.name, key.context) for key in built.key_numbers] == [("Storage, reads", "reads, mean latency 90.0 µs")]  # fmt: skip
+    assert not [f for f in audit.audit(model.load([path])) if f.id == "F3"]
+
+
+def test_what_was_verified_is_one_section(make: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(sections(make, "verify"))
+
+    figure, *_ = figures(taken(tmp_path / "a.json", tmp_path), "fio")
+
+    assert "Reads with which a write verifies what it wrote are in the numbers only." in figure.sub
+
+
+def test_writes_and_trims_of_one_job_are_two_series(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"write": (1e4, 90.0), "trim": (1e4, 80.0)}, bs="4k,8k", rw="trimwrite", iodepth=1)
+    options = {"rw": "trimwrite", "bs": "4k,8k", "iodepth": 1, "ioengine": "libaio"}
+    path = make.Maker(tmp_path / "f.db").add("s", "fio", options, text).write()
+
+    (key,) = build.build(model.load([path])).key_numbers
+
+    figure, *_ = figures(path, "fio")
+    assert column(figure.numbers[0], "Access") == ["trimwrite, trims", "trimwrite, writes"]
+    assert "Dashed: a mix, split into its trims and writes." in figure.sub
+    assert key.name == "Storage, 8 KiB trims"

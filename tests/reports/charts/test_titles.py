@@ -1,0 +1,179 @@
+"""Titles claim what the data carries, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.charts import titles
+from reports.numbers import formulas
+from reports.numbers.formulas import Bucket, Load, Mode, Spread, loaded_latency
+
+
+def spread(value: float, n: int = 1, width: float = 0.0) -> Spread:
+    return Spread(value, value * (1 - width / 2), value * (1 + width / 2), n)
+
+
+def scaling(local: dict[int, float], remote: dict[int, float], n: int = 1, width: float = 0.0) -> str:
+    curves = {
+        name: {t: spread(v, n, width) for t, v in line.items()}
+        for name, line in (("local", local), ("remote", remote))
+        if line
+    }
+    return titles.scaling("Triad", curves)
+
+
+FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
+
+
+@pytest.mark.parametrize(
+    ("local", "remote", "n", "width", "title"),
+    [
+        (
+            FULL,
+            {t: v * 0.85 for t, v in FULL.items()},
+            1,
+            0.0,
+            "Three threads fill local memory; remote costs 15.0 % at 5 threads",
+        ),
+        (FULL, {t: v * 0.95 for t, v in FULL.items()}, 1, 0.0, "Three threads fill local memory"),
+        (
+            FULL,
+            {t: v * 0.95 for t, v in FULL.items()},
+            5,
+            0.01,
+            "Three threads fill local memory; remote costs 5.00 % at 5 threads",
+        ),
+        (FULL, {t: v * 0.95 for t, v in FULL.items()}, 5, 0.2, "Three threads fill local memory"),
+        (FULL, {1: 5.0, 2: 9.0}, 5, 0.01, "Three threads fill local memory"),  # not measured at five
+        ({1: 10.0, 2: 20.0}, {1: 19.0, 2: 12.0}, 1, 0.0, "Remote memory costs 40.0 % at 2 threads"),
+        ({1: 10.0, 2: 20.0, 4: 40.0}, {}, 1, 0.0, "Triad bandwidth still rises at 4 threads"),
+        ({1: 10.0, 2: 20.0}, {}, 1, 0.0, "Triad bandwidth over threads"),
+        ({1: 10.0}, {1: 10.0}, 1, 0.0, "Triad bandwidth over threads"),
+    ],
+)
+def test_scaling(local: dict[int, float], remote: dict[int, float], n: int, width: float, title: str) -> None:
+    assert scaling(local, remote, n, width) == title
+
+
+def test_several_places_are_not_called_memory() -> None:
+    curves = {place: {t: spread(v) for t, v in FULL.items()} for place in ("node 0", "node 1")}
+
+    assert titles.scaling("Triad", curves) == "Triad bandwidth over threads"
+
+
+def test_loaded_latency() -> None:
+    idle = [Load(9000, 60, 1e9), Load(5000, 60, 1.1e9), Load(3000, 60, 1.2e9)]
+    doubling = loaded_latency([*idle, Load(100, 90, 15e9), Load(0, 200, 20e9)])
+    flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
+
+    assert titles.loaded_latency([doubling]) == "Memory latency doubles at 16.4 GB/s"
+    assert titles.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
+    assert titles.loaded_latency([flat, doubling]) == "Latency under load"
+    assert titles.loaded_latency([doubling], 0.4) == "Latency under load"
+    assert titles.loaded_latency([loaded_latency([Load(0, 200, 20e9)])]) == "Latency under load"
+    assert titles.loaded_latency([]) == "Latency under load"
+
+
+def test_pingpong() -> None:
+    near, far = ("0 B", spread(200), spread(1e10)), ("0 B", spread(520), spread(5e9))
+
+    assert (
+        titles.pingpong({"same package": near, "other package": far})
+        == "Crossing the package costs 2.60 × in latency at 0 B and 50.0 % of bandwidth"
+    )
+    scattered = {
+        "same package": ("0 B", spread(200, 2, 1.9), None),
+        "other package": ("0 B", spread(520, 2, 1.9), None),
+    }
+    assert titles.pingpong(scattered) == "Message passing: time and bandwidth"
+    assert titles.pingpong({}) == "Message passing: time and bandwidth"
+    assert (
+        titles.pingpong({"same cache": near}) == "A message of 0 B takes 200 ns; bandwidth reaches 10.0 GB/s"
+    )
+    unsteady = {"same cache": ("0 B", Spread(523e3, 470, 1050e3, 2), spread(3e9))}
+    assert titles.pingpong(unsteady) == "Message passing: time and bandwidth"
+
+
+WAITS = {"randread": {d: Spread(d * 50e3, d * 50e3, d * 50e3, 1) for d in (1, 4, 8, 32)}}
+"""A queue that is kept full: each depth waits longer."""
+
+
+def test_iodepth() -> None:
+    def line(*values: float) -> dict[int, Spread]:
+        return {depth: spread(v) for depth, v in zip((1, 4, 8, 32), values, strict=False)}
+
+    reads = ("randread",)
+    assert (
+        titles.iodepth({"randread": line(20, 80, 150, 151)}, WAITS, reads)
+        == "Past depth 8 the storage gives hardly more reads, only more waiting"
+    )
+    assert (
+        titles.iodepth({"randread": line(20, 80, 150, 300)}, WAITS, reads)
+        == "More depth still gives more reads at 32"
+    )
+    assert (
+        titles.iodepth({"randwrite": line(150, 151, 150, 152)}, {"randwrite": WAITS["randread"]}, reads)
+        == "Depth 1 gives nearly all the I/Os there are; more depth only waits"
+    )
+    assert titles.iodepth({"randread": line(150, 300)}, WAITS, reads) == "IOPS and latency over iodepth"
+    assert titles.iodepth({"randread": line(150)}, WAITS, reads) == "IOPS and latency"
+    assert titles.iodepth({}, {}, ()) == "IOPS and latency"
+
+
+def test_more_waiting_is_said_of_what_waits_longer() -> None:
+    """A synchronous engine has one I/O in flight whatever iodepth says: neither IOPS nor latency moves."""
+    flat = {"randread": {d: spread(100) for d in (1, 4, 8, 32)}}
+
+    assert titles.iodepth(flat, flat, ("randread",)) == "IOPS and latency over iodepth"
+
+
+def test_tails_need_ten_thousand_samples() -> None:
+    few = [Bucket(100, 101, 999), Bucket(900, 901, 1)]
+
+    assert (
+        titles.tail("memory", formulas.quantile(few, 0.5), formulas.quantile(few, 0.999), 900, 1000)
+        == "Latency tails"
+    )
+    assert "over 3.11 × the median, the slowest of 100\u2009000 took 1.49 ms" in titles.tail(
+        "memory", 270, 840, 1.49e6, 100_000
+    )
+
+
+@pytest.mark.parametrize(
+    ("median", "p999", "said"),
+    [(164, 735, "4.48"), (35.6e3, 6.39e6, "179"), (1000, 3499, "3.49"), (1000, 59_999, "59.9")],
+)
+def test_over_is_a_bound_that_holds(median: float, p999: float, said: str) -> None:
+    text = titles.tail("x", median, p999, None, 100_000)
+
+    assert text == f"x: one access in a thousand takes over {said} × the median"
+    assert float(said) < p999 / median
+
+
+def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
+    assert titles.overview([("a", 89.7), ("b", 144.2)]) == "One access: 89.7 ns to 144 ns"
+    assert titles.overview([("a", 89.7)]) == "Time for one access"
+
+
+def test_modes() -> None:
+    two = [Mode(15e3, 0.06, 1e4, 1e5), Mode(13e6, 0.94, 1e5, 1e8)]
+
+    assert titles.modes("Reads", two) == "Reads: two speeds, 15.0 µs (6.0 %) and 13.0 ms (94 %)"
+    assert titles.modes("Reads", two[:1]) == ""
+    assert titles.modes("Reads", two * 3) == ""
+
+
+def test_matrix() -> None:
+    def pairs(*of: tuple[float, float]) -> list[tuple[Spread, Spread]]:
+        return [(spread(own), spread(other)) for own, other in of]
+
+    assert (
+        titles.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
+        == "Idle latency: other nodes’ memory is at 1.72 × the own"
+    )
+    assert (
+        titles.matrix("Idle latency", {"": pairs((78.5, 125.8), (78.5, 144.7))})
+        == "Idle latency: other nodes’ memory is at 1.60 to 1.84 × the own"
+    )
+    assert titles.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
+    assert titles.matrix("Idle latency", {}) == "Idle latency"

@@ -1,0 +1,1040 @@
+"""The audit: what a person found in two lab reports, what must stay silent, and a case for each arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.model import Group, Place
+from parsers.text import decode
+from reports import checks as registry
+from reports import show
+from reports.checks import LEVELS, checks
+from reports.checks import audit as module
+from reports.checks.audit import Finding
+from reports.checks.general import same_value
+from reports.numbers.series import collect
+from reports.report import build
+from reports.results import model
+
+FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
+POKES = "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
+FIO_MIX = (
+    "iodepth, bs, size, numjobs, runtime, direction=write:iops, direction=write:lat[us], "
+    "direction=read:iops, direction=read:lat[us], disk_util[%]"
+)
+
+
+def take(
+    result: Path, text: str, name: str, *, tool: str | None = None, settings: Sequence[str] = (), columns: str = "", command: str = "",
+) -> Path:  # fmt: skip
+    """Take a text in, as `pinsweep parse` does."""
+    file = result.parent / name
+    file.write_text(text, encoding="utf-8")
+    wishes = wishes_from(tool, (), settings, columns, command)
+    items = list(read([str(file)], wishes))
+    assert all(isinstance(item, Captured) for item in items), items
+    store((item for item in items if isinstance(item, Captured)), result, wishes, version="test")
+    return result
+
+
+def findings(*results: Path) -> tuple[Finding, ...]:
+    return module.audit(model.load(results, excerpts=200_000))
+
+
+def found(all_of: Iterable[Finding], key: str, level: str = "") -> list[tuple[str, str]]:
+    """Return (cell, arithmetic) of a check's findings."""
+    return [cell for f in all_of if f.id == key and level in ("", f.level) for cell in f.cells]
+
+
+# --- the seeds ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def report_004(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the MLC and fio tables of seed 004, taken in as a reader of the report would."""
+    text = make.seed_text("004")
+    memory, storage = text.split("a. 4k Bs Randread")
+    sections = re.split(r"\n(?=[b-f]\. (?:4k|32k) Bs)", "a. 4k Bs Randread" + storage.split("Analysis")[0])
+    result = tmp_path_factory.mktemp("004") / "report.db"
+    take(result, memory, "mlc.txt")
+    for section in sections:
+        key = section[0]
+        command = re.search(r'"(sudo fio.*?)"', section)
+        assert command
+        mixed = key in "cf"
+        rw = "randrw" if mixed else "randwrite" if key in "be" else "randread"
+        take(
+            result, section, f"{key}.txt", tool="fio", columns=FIO_MIX if mixed else FIO_TABLE, command=command[1],
+            settings=[f"rw={rw}", "ioengine=libaio", "direct=1", *(["rwmixwrite=30"] if mixed else [])],
+        )  # fmt: skip
+    return findings(result)
+
+
+@pytest.fixture(scope="module")
+def report_003(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the STREAM table, the distances and the PingPong tables of seed 003."""
+    text = make.seed_text("003")
+    result = tmp_path_factory.mktemp("003") / "report.db"
+    loop = re.search(r"\(for i in seq.*", text)
+    assert loop
+    take(
+        result, text[text.index("|number of threads") :].split("![Access")[0], "stream.txt", tool="stream",
+        columns="threads, local:bandwidth[MB/s], remote:bandwidth[MB/s]", command=loop[0],
+    )  # fmt: skip
+    take(result, text[text.index("available:") :].split("In order")[0], "numactl.txt")
+    intra, inter = text[text.index("### Intrasocket") :].split("### Intersocket")
+    take(result, intra, "intra.txt", settings=["place=same package"])
+    take(result, inter, "inter.txt", settings=["place=other package"])
+    return findings(result)
+
+
+@pytest.fixture(scope="module")
+def report_000(tmp_path_factory: pytest.TempPathFactory, make: Any) -> tuple[Finding, ...]:
+    """What is found in the table of means and deviations of seed 000."""
+    text = make.seed_text("000")
+    result = tmp_path_factory.mktemp("000") / "report.db"
+    take(result, text[text.index("| block size | mem mean") :], "pokes.txt", tool="poke", columns=POKES)
+    return findings(result)
+
+
+def test_little_s_law_finds_the_impossible_row_and_the_seven_others(report_004: tuple[Finding, ...]) -> None:
+    impossible = found(report_004, "F1", "error")
+    assert len(impossible) == 1
+    assert "rw=randwrite" in impossible[0][0]
+    assert "iodepth=32" in impossible[0][0]
+    assert impossible[0][1].startswith("366.7 kIOPS × 933.9 µs = 342 in flight, 256 asked for: 1.34")
+
+    lazy = found(report_004, "F1", "warn")
+    assert len(lazy) == 6
+    ratios = [float(text.rsplit(": ", 1)[1]) for cell, text in lazy if "randread" in cell]
+    assert ratios == pytest.approx([0.85, 0.80, 0.78, 0.78, 0.77], abs=0.0051)  # section a, all rows
+    assert [t.rsplit(": ", 1)[1] for c, t in lazy if "randwrite" in c and "iodepth=1 " in c] == ["0.828"]
+
+
+def test_the_tables_are_right_about_jobs_and_block_size(report_004: tuple[Finding, ...]) -> None:
+    ((rows, text),) = found(report_004, "F2")
+    assert rows == "30 rows"
+    assert text == "the command says numjobs=16, the rows 8; L ÷ iodepth has median 7.9: 8 jobs ran"
+
+    ((rows, text),) = found(report_004, "F3")
+    assert rows == "5 rows"
+    assert "the command says bs=4 KiB, the rows 32 KiB" in text
+    assert "202 MB/s or 1.62 GB/s" in text
+    assert text.endswith("32 KiB it was")
+
+
+def test_no_run_can_have_lasted_twenty_seconds(report_004: tuple[Finding, ...]) -> None:
+    lasted = [float(re.search(r"= ([\d.]+) s,", text)[1]) for _, text in found(report_004, "F4", "error")]  # type: ignore[index]
+
+    assert len(lasted) == 30
+    assert (min(lasted), max(lasted)) == pytest.approx((1.32, 14.4), abs=0.05)
+
+
+def test_the_write_cache_is_seen_four_ways(report_004: tuple[Finding, ...]) -> None:
+    unsteady = dict(found(report_004, "F6"))
+    assert len(unsteady) == 3
+    assert sorted(text.rsplit(": ", 1)[1] for text in unsteady.values()) == ["3.31 ×", "3.54 ×", "3.93 ×"]
+
+    fast_writes = [cell for cell, _ in found(report_004, "F8")]
+    depths = [(re.search(r"bs=(\w+) iodepth=(\d+)", cell) or [""])[0] for cell in fast_writes]
+    assert depths == ["bs=4k iodepth=4", "bs=4k iodepth=8", "bs=4k iodepth=32", "bs=32k iodepth=4"]
+
+    blamed = [text for _, text in found(report_004, "F10")]
+    assert len(blamed) == 4
+    assert "write latency falls from 34.5 µs at depth 1 to 21.7 µs at 4" in blamed
+    assert sum("44 % below" in text for text in blamed) == 2
+
+
+def test_commands_that_cannot_have_been_typed(report_004: tuple[Finding, ...]) -> None:
+    problems = " ".join(text for _, text in found(report_004, "G2"))
+    assert "the rows say size=512M, the command has no --size" in problems
+
+    assert problems.count("MLC has no option “-1256”, “-l256” with a digit for its letter?") == 3
+    assert "a blank in “--name =”" in problems
+    assert "a lone “--”" in problems
+    assert "--iodepth=1/4/8/32/128 is 5 commands" in problems
+
+
+def test_disturbed_rows_and_no_others(report_004: tuple[Finding, ...]) -> None:
+    rows = [(cell, re.findall(r"delay (\d+):", text)) for cell, text in found(report_004, "M1")]
+
+    assert [delays for _, delays in sorted(rows)] == [["100", "300", "400", "500", "1000"], ["1300", "1700"]]
+    assert "W=8" in sorted(rows)[0][0]
+
+
+def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> None:
+    ((_, text),) = found(report_004, "G1")
+
+    assert text.startswith("write nt: -l 64 and -l 256 agree within 7.")
+    assert len(found(report_004, "M3")) == 8  # -W9, 7, 8, 6, each with two strides: non-temporal
+    lines = [re.search(r"= (\d+) lines", text)[1] for _, text in found(report_004, "M4")]  # type: ignore[index]
+    assert lines == ["170", "173"]
+    assert all(
+        text.endswith("lines, over twice the 56.8 of its read-only curve")
+        for _, text in found(report_004, "M4")
+    )  # no machine is recorded
+
+
+def test_seed_003(report_003: tuple[Finding, ...]) -> None:
+    claims = [text for _, text in found(report_003, "G4")]
+    assert any("“11.19 GB/s” matches no row" in t and "11.39, one digit away" in t for t in claims)
+    assert any("“maximum 5.46 GB/s” is the row of" in t and "6.24 GB/s at 256 KiB" in t for t in claims)
+    assert sum("is not the time of 0 bytes" in t for t in claims) == 2
+    assert len(claims) == 4
+
+    assert any("11391.37 “Mbytes/sec” are 11.94 GB/s" in text for _, text in found(report_003, "P2", "info"))
+    assert any("190 ns in steps of 10.0 ns: 5.3 %" in text for _, text in found(report_003, "P3"))
+    assert any("the peak is 6.24 GB/s at 256 KiB" in text for _, text in found(report_003, "P4"))
+    assert any("“maximum 5.46 GB/s” is the row of 1 MiB or 4 MiB (the last)" in t for t in claims)
+    assert found(report_003, "S1", "info")
+    unions = sorted(re.findall(r"union of (.*):", text)[0] for _, text in found(report_003, "P1", "error"))
+    assert unions == ["core:0 and core:15", "core:0 and core:7"]
+    ((cells, text),) = found(report_003, "S3", "warn")
+    assert (cells, text) == ("20 cells", "the command sets OMP_NUM_THREADS and binds no thread")
+    ((_, loop),) = found(report_003, "G3")
+    assert "runs 3 times, for seq, 1 and 10" in loop
+    ((_, distances),) = found(report_003, "S4")
+    assert distances.startswith("local is 1.36 × remote (place=remote threads=1), the table says 1.1")
+
+
+def test_seed_000(report_000: tuple[Finding, ...]) -> None:
+    clock = found(report_000, "G6", "warn")
+    assert ("bytes=1000000000", "memory: of 365 ns, 138 ns are what an access to 0 bytes takes") in clock
+    assert len(clock) == 3  # memory of every size; beside a file's microseconds 142 ns are little
+    assert found(report_000, "G6", "info") == [
+        ("bytes=0", "memory: mean 138 ns, standard deviation 207 ns"),
+        ("bytes=0", "file: mean 142 ns, standard deviation 174 ns"),
+    ]
+
+
+def test_nothing_else_is_claimed_of_the_seeds(
+    report_000: tuple[Finding, ...], report_003: tuple[Finding, ...], report_004: tuple[Finding, ...]
+) -> None:
+    assert {f.id for f in report_000} == {"G6"}
+    assert {f.id for f in report_004} == {
+        "F1",
+        "F2",
+        "F3",
+        "F4",
+        "F6",
+        "F8",
+        "F10",
+        "G1",
+        "G2",
+        "M1",
+        "M3",
+        "M4",
+    }
+    assert {f.id for f in report_003} == {"G3", "G4", "P1", "P2", "P3", "P4", "S1", "S3", "S4"}
+
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "audit-example.md"
+
+
+@pytest.mark.parametrize("number", ["000", "003", "004"])
+def test_the_page_shows_what_is_found(number: str, request: pytest.FixtureRequest) -> None:
+    """docs/audit-example.md; PINSWEEP_BLESS=1 writes what is found into it."""
+    text = module.as_text(request.getfixturevalue(f"report_{number}"), most_cells=3)
+    block = f"<!-- {number} -->\n```\n{text}\n```\n"
+    build = EXAMPLE.read_text(encoding="utf-8")
+    old = re.search(rf"<!-- {number} -->\n```\n.*?\n```\n", build, re.DOTALL)
+    assert old is not None
+    if os.environ.get("PINSWEEP_BLESS"):
+        EXAMPLE.write_text(build.replace(old[0], block), encoding="utf-8")
+    assert block in EXAMPLE.read_text(encoding="utf-8")
+
+
+def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) -> None:
+    rows = re.findall(
+        r"^\| ([A-C]) \| [^|]+ \| ([^|]+) \|", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    reports = {letter: {f.id for f in request.getfixturevalue(f"report_{n}")} for letter, n in zip("ABC", ("004", "003", "000"), strict=True)}  # fmt: skip
+
+    assert len(rows) > 30
+    for letter, found_as in rows:
+        assert set(re.findall(r"[A-Z]\d+", found_as.partition(":")[0])) <= reports[letter], (
+            letter,
+            found_as,
+        )
+
+
+# --- silence -----------------------------------------------------------------------------------------------
+
+
+def test_sound_runs_are_left_in_peace(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "sound.db")
+    for wobble in (1.0, 0.985, 1.02, 1.01, 0.99):
+        rows = [(d, ns * wobble, mb / wobble) for d, ns, mb in GOOD]
+        for traffic, factor in (("", 1.0), ("9", 1.2)):
+            text = make.mlc_text([(d, ns, mb * factor) for d, ns, mb in rows], traffic=traffic)
+            maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+        for threads in (1, 2, 4, 8):
+            rate = min(12000.0 * threads, 30000.0) / wobble
+            maker.add(
+                "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
+            )
+        times = {0: 0.5 * wobble} | {2**p: (0.5 + 2**p / 12e3) * wobble for p in range(23)}
+        maker.add("pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
+        for depth in (1, 4, 16, 64):
+            iops = min(10e3 * depth, 150e3) / wobble
+            parts = {"read": (iops, 0.995 * depth / iops * 1e6)}
+            options = {"rw": "randread", "bs": "4k", "iodepth": depth, "ioengine": "libaio", "direct": True}
+            maker.add("storage", "fio", options, make.fio_text(parts, bs="4k", rw="randread", iodepth=depth), axes=("iodepth",))  # fmt: skip
+
+    assert [f for f in findings(maker.write()) if f.level != "info"] == []
+
+
+# --- one case for each arithmetic --------------------------------------------------------------------------
+
+
+def fio(make: Any, path: Path, cells: Sequence[dict[str, Any]]) -> tuple[Finding, ...]:
+    maker = make.Maker(path)
+    for cell in cells:
+        given = {
+            "rw": "randread",
+            "bs": "4k",
+            "iodepth": 1,
+            "ioengine": "libaio",
+            "direct": True,
+            **cell["options"],
+        }
+        text = make.fio_text(cell["parts"], bs="4k", rw=given["rw"], iodepth=given["iodepth"], numjobs=given.get("numjobs", 1))  # fmt: skip
+        text = text.replace('"direct": "1"', f'"direct": "{int(given["direct"])}"')
+        text = text.replace('"ioengine": "libaio"', f'"ioengine": "{given["ioengine"]}"')
+        maker.add("storage", "fio", given, text, axes=tuple(cell.get("axes", ("rw", "iodepth"))))
+    return findings(maker.write())
+
+
+@pytest.mark.parametrize(
+    ("options", "parts", "key", "level", "said"),
+    [
+        ({"iodepth": 8}, {"read": (10e3, 1000.0)}, "F1", "error", "10.0 in flight, 8 asked for: 1.25"),
+        ({"iodepth": 8}, {"read": (10e3, 600.0)}, "F1", "warn", "6.00 in flight, 8 asked for: 0.750"),
+        ({"iodepth": 8, "ioengine": "psync"}, {"read": (10e3, 99.0)}, "F9", "error", "iodepth=8 with ioengine=psync"),
+        ({"direct": False}, {"read": (250e3, 3.9)}, "F7", "error", "direct=0, read takes 3.9"),
+        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "F3", "error", "stated 8 KiB"),
+        ({"bs": "8k"}, {"read": (10e3, 99.0)}, "G2", "error", "bs=8k was asked for, fio says bs=4k"),
+        ({"rw": "randrw"}, {"read": (6e3, 99.0), "write": (4e3, 99.0)}, "F8", "warn", "60.0 % reads, asked for 50 %"),
+        ({"rw": "randrw"}, {"read": (5e3, 180.0), "write": (5e3, 18.0)}, "F8", "warn", "writes take 18.0 µs, reads 180 µs"),
+    ],
+)  # fmt: skip
+def test_one_fio_run(
+    make: Any, tmp_path: Path, options: dict[str, Any], parts: Any, key: str, level: str, said: str
+) -> None:
+    texts = found(fio(make, tmp_path / "a.db", [{"options": options, "parts": parts}]), key, level)
+
+    assert len(texts) == 1
+    assert said in texts[0][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"iodepth": 8}, {"read": (10e3, 799.0)}),
+        ({"iodepth": 8, "rate_iops": 5000}, {"read": (5e3, 200.0)}),  # limited on purpose
+        ({"iodepth": 1}, {"read": (700e3, 1.2)}),  # too short to be timed that well
+        ({"iodepth": 1, "ioengine": "psync"}, {"read": (100e3, 8.0)}),
+        ({"rw": "randrw"}, {"read": (5020.0, 99.0), "write": (4980.0, 99.0)}),
+        ({"rw": "randrw", "rwmixread": 70}, {"read": (7e3, 99.0), "write": (3e3, 99.0)}),
+    ],
+)
+def test_one_sound_fio_run(make: Any, tmp_path: Path, options: dict[str, Any], parts: Any) -> None:
+    assert fio(make, tmp_path / "a.db", [{"options": options, "parts": parts}]) == ()
+
+
+def test_a_page_cache_that_was_asked_for_is_a_note(make: Any, tmp_path: Path) -> None:
+    cell = {"options": {"direct": False}, "parts": {"read": (250e3, 3.9)}, "axes": ("direct",)}
+
+    assert [f.level for f in fio(make, tmp_path / "a.db", [cell]) if f.id == "F7"] == ["info"]
+
+
+def test_depth_and_state(make: Any, tmp_path: Path) -> None:
+    iops = {1: 10e3, 4: 40e3, 8: 60e3, 32: 30e3}
+    cells = [
+        {"options": {"iodepth": d}, "parts": {"read": (rate, d / rate * 1e6)}} for d, rate in iops.items()
+    ]
+
+    ((_, text),) = found(fio(make, tmp_path / "up.db", cells), "F10")
+    assert text == "read: 30.0 kIOPS at depth 32, the last to run, are 50 % below the 60.0 kIOPS at 8"
+    assert found(fio(make, tmp_path / "down.db", cells[::-1]), "F10") == []  # not in ascending order
+
+
+def mlc(
+    make: Any, path: Path, rows: Sequence[tuple[int, float, float]], **options: Any
+) -> tuple[Finding, ...]:
+    maker = make.Maker(path)
+    maker.add("loaded", "mlc", {"mode": "loaded_latency", **options}, make.mlc_text(rows))
+    return findings(maker.write())
+
+
+GOOD = [(0, 200.0, 18000.0), (50, 110.0, 25000.0), (200, 70.0, 10000.0), (1000, 60.0, 3000.0), (20000, 60.0, 1150.0)]  # fmt: skip
+
+
+def test_loaded_latency_rows(make: Any, tmp_path: Path) -> None:
+    assert mlc(make, tmp_path / "good.db", GOOD) == ()
+
+    disturbed = [*GOOD[:3], (1000, 76.0, 3000.0), GOOD[4]]
+    ((_, text),) = found(mlc(make, tmp_path / "m1.db", disturbed), "M1")
+    assert text == "delay 1000: 76.0 ns (1.09 × 70.0 ns)"
+    assert found(mlc(make, tmp_path / "m1b.db", [*GOOD[:3], (1000, 75.0, 3000.0), GOOD[4]]), "M1") == []
+
+    starved = [*GOOD[:4], (20000, 60.0, 900.0)]
+    ((_, text),) = found(mlc(make, tmp_path / "m2.db", starved), "M2", "error")
+    assert "900 MB/s, and 64 B ÷ 60.0 ns alone are 1.07 GB/s" in text
+
+
+def test_more_than_the_modules_can_move(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.facts = {**maker.facts, "dimms": "1 × 16 GB DDR4 2666 MT/s, 1 slot empty"}
+    maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(GOOD))
+    maker.add("scaling", "stream", {"threads": 4}, make.stream_text(25000.0, 4))
+
+    all_of = findings(maker.write())
+
+    assert "25.0 GB/s, the modules can move 21.3 GB/s" in found(all_of, "M2")[0][1]
+    assert "the modules can move 21.3 GB/s" in found(all_of, "S2")[0][1]
+
+
+def test_stream_runs(make: Any, tmp_path: Path) -> None:
+    sound = make.stream_text(20000.0, 4)
+
+    def of(text: str, **options: Any) -> tuple[Finding, ...]:
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.db"
+        return findings(make.Maker(path).add("scaling", "stream", {"threads": 4, **options}, text).write())
+
+    assert of(sound) == ()
+    coarse = sound.replace("(= 9000 clock ticks)", "(= 11 clock ticks)")
+    assert found(of(coarse), "S1", "error")[0][1] == "11.0 ticks of the clock a loop, 20 at least"
+    other = sound.replace("Threads requested = 4", "Threads requested = 8")
+    assert found(of(other), "S3")[0][1] == "8 threads asked for, 4 counted"
+    assert "threads=8 asked for, 4 counted" in found(of(sound, threads=8), "S3")[0][1]
+    mebi = sound.replace("20000.0", "19073.5")  # MiB/s under a head that says MB/s
+    assert len(found(of(mebi), "G7", "error")) == 1
+
+
+def test_a_superlinear_speedup(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads, rate in ((1, 5000.0), (2, 9900.0), (4, 24000.0)):
+        maker.add(
+            "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",)
+        )
+
+    ((cell, text),) = found(findings(maker.write()), "G5")
+
+    assert (cell, text) == ("threads=4", "4.80 × one thread with 4")
+
+
+@pytest.mark.parametrize(
+    ("effect", "noise", "repeats", "ids"),
+    [
+        (1.0, 0.01, 3, {"G1"}),
+        (1.1, 0.01, 3, set()),  # it had one
+        (1.0, 0.2, 3, set()),  # too noisy to tell
+        (1.0, 0.01, 2, set()),  # nobody knows the noise
+    ],
+)
+def test_an_axis_that_nothing_shows(
+    make: Any, tmp_path: Path, effect: float, noise: float, repeats: int, ids: set[str]
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for value, factor in ((0, 1.0), (1, effect)):
+        for i in range(repeats):
+            times = {
+                2**p: round((1 + 2**p / 1e3) * factor * (1 + noise * (i + value / 9)), 2)
+                for p in range(8, 16)
+            }
+            options = {"benchmark": "PingPong", "off_cache": value}
+            maker.add("pingpong", "imb", options, make.imb_text(times), axes=("off_cache",))
+
+    report = findings(maker.write())
+
+    assert {f.id for f in report if f.level != "info"} == ids
+    if ids:
+        assert found(report, "G1") == [
+            ("2 cells", "off_cache=0 and 1: no figure differs by more than its noise")
+        ]
+
+
+def test_a_text_under_two_names(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    text = make.imb_text({2**p: 1 + 2**p / 1e3 for p in range(8, 16)})
+    for node in ("n1", "n2"):
+        maker.add("pingpong", "imb", {"benchmark": "PingPong", "node": node}, text, axes=("node",))
+
+    ((cell, said),) = found(findings(maker.write()), "G1")
+
+    assert cell == "node=n2 benchmark=PingPong" or "n2" in cell
+    assert said.startswith("all 16 figures are those of")
+    assert said.endswith("node had no effect, or a text was copied")
+
+
+def test_ranks_on_one_core(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.groups = {"same core": (Group(cpus=(3,)), Group(cpus=(3,)))}
+    maker.add(
+        "pingpong",
+        "imb",
+        {"benchmark": "PingPong"},
+        make.imb_text({0: 0.5, 1: 0.5, 2: 0.5}),
+        place="same core",
+        relation="same package",
+    )
+
+    assert found(findings(maker.write()), "P1", "error")[0][1] == "2 ranks on 1 CPUs"
+
+
+def test_times_that_shrink(make: Any, tmp_path: Path) -> None:
+    times = {0: 0.50, 1: 0.50, 2: 0.49, 4: 0.80, 8: 0.60, 16: 0.61}
+    maker = make.Maker(tmp_path / "a.db").add(
+        "pingpong", "imb", {"benchmark": "PingPong"}, make.imb_text(times)
+    )
+
+    ((_, text),) = found(findings(maker.write()), "P4")
+
+    assert text == "8 B takes 600 ns, 4 B 800 ns"  # and not 2 B: one digit is no difference
+
+
+@pytest.mark.parametrize(
+    ("cpus", "facts", "texts"),
+    [
+        ((0, 1, 2, 3), {}, []),
+        ((0,), {}, ["1 run on CPUs 0-3, memory of node 0 and 1 run on CPU 0, memory of node 0"]),
+        ((0, 1, 2, 3), {"kernel": "5.10"}, ["the kernel was 6.1 and 5.10"]),
+        ((0, 1, 2, 3), {"memory_bytes": 101 << 30}, []),  # a kernel keeps more or less of it for itself
+        ((0, 1, 2, 3), {"memory_bytes": 90 << 30}, ["the memory was 100 GiB and 90 GiB"]),
+    ],
+)
+def test_repeats_that_are_none(
+    make: Any, tmp_path: Path, cpus: tuple[int, ...], facts: dict[str, Any], texts: list[str]
+) -> None:
+    for repeat, of, more in ((1, (0, 1, 2, 3), {}), (2, cpus, facts)):
+        maker = make.Maker(tmp_path / "a.db")
+        maker.facts = {"kernel": "6.1", "memory_bytes": 100 << 30, **more}
+        maker.groups["here"] = (Group(cpus=of, membind=(0,)),)
+        maker.add(
+            "triad", "stream", {"threads": 1}, make.stream_text(12000.0, 1), place="here", repeat=repeat
+        )
+        maker.write()
+
+    assert [text for _, text in found(findings(tmp_path / "a.db"), "G9", "warn")] == texts
+
+
+# --- what is printed ---------------------------------------------------------------------------------------
+
+
+def test_every_check_says_what_it_does() -> None:
+    found_ids = [check.id for check in checks()]
+
+    assert len(found_ids) == len(set(found_ids)) >= 28
+    for check in checks():
+        assert check.title[0].islower()
+        assert len(check.text) > 60
+        assert check.todo.endswith(".")
+        assert set(check.levels) <= set(LEVELS)
+
+
+def test_a_new_module_brings_a_family_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qperf.py").write_text(
+        "from reports.checks import check\n\n"
+        '@check("N1", "warn")\ndef lossy(results):\n    """packets lost\n\n    Do: look at the link.\n    """\n    yield from ()\n'
+    )
+    before = [check.id for check in checks()]
+    monkeypatch.setattr(registry, "__path__", [*registry.__path__, str(tmp_path)])
+    monkeypatch.setattr(registry, "_CHECKS", dict(registry._CHECKS))
+    monkeypatch.delitem(sys.modules, "reports.checks.qperf", raising=False)
+
+    found = checks()
+
+    assert [check.id for check in found if check.id != "N1"] == before
+    assert next(check.family for check in found if check.id == "N1") == (50, "qperf")
+    families = [family for family, _ in itertools.groupby(found, key=lambda check: check.family)]
+    assert [heading for _, heading in families[-2:]] == ["qperf", "Any tool"]
+    assert len(families) == len(set(families))
+
+
+def test_forms(report_004: tuple[Finding, ...]) -> None:
+    text = module.as_text(report_004)
+    assert max(map(len, text.split("\n"))) <= module.WIDTH
+    assert text.index("error F1") < text.index("warn  F1")
+    assert "and 18 more" in text  # of the thirty rows of F4
+
+    assert module.worst(report_004) == "error"
+    assert module.worst(()) is None
+    assert module.summary_line(()) == "nothing found"
+    assert [f.level for f in module.down_to(report_004, "error")] == ["error"] * 5
+    lines = module.brief(report_004, most=3)
+    assert len(lines) == 4
+    assert lines[-1].startswith("and ")
+    assert not any(line.startswith("info") for line in lines)
+    assert all(a.level <= b.level or LEVELS.index(a.level) <= LEVELS.index(b.level) for a, b in itertools.pairwise(report_004))  # fmt: skip
+
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+OUTPUTS = sorted(
+    path for tool in ("fio", "imb", "mlc", "stream") for path in (FIXTURES / tool).glob("*.out") if path.stat().st_size < 20_000
+)  # fmt: skip
+NUMBERS = ("0", "1", "-5", "0.0001", "99999999999999999999", "1e308", "nan", "inf", "x")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for i, path in enumerate(random.sample(OUTPUTS, 4)):
+            lines = decode(path.read_bytes()).split("\n")
+            for _ in range(random.randint(0, 4)):
+                at = random.randrange(len(lines))
+                lines[at] = re.sub(r"\d+(\.\d+)?", lambda m: random.choice([m[0], *NUMBERS]), lines[at])
+            lines *= random.choice([1, 1, 2])
+            Path(folder, f"{i}.txt").write_text("\n".join(lines), encoding="utf-8")
+        result = Path(folder, "r.db")
+        wishes = wishes_from(None, (), (), "", "")
+        store((x for x in read([folder], wishes) if isinstance(x, Captured)), result, wishes, version="test")
+        if result.exists():
+            told = findings(result)
+            assert len(module.as_text(told)) >= len(told)
+            assert len(json.loads(module.as_json(told))["findings"]) == len(told)
+
+
+# --- no false error on sound data, no silence on bad data ---------------------------------------------------
+
+
+def heard(folder: Path, *texts: str, **how: Any) -> tuple[Finding, ...]:
+    """Take texts in, a file each, and audit them."""
+    for i, text in enumerate(texts):
+        take(folder / "r.db", text, f"{i}.txt", **how)
+    return findings(folder / "r.db")
+
+
+def fio_normal(
+    line: str, lat: float, *, rw: str = "write", engine: str = "libaio", iodepth: int = 8, head: str = ""
+) -> str:
+    """fio 3.x's text of one job; `lat` in µs."""
+    return (
+        f"{head}j: (g=0): rw={rw}, bs=(R) 64.0KiB-64.0KiB, (W) 64.0KiB-64.0KiB, (T) 64.0KiB-64.0KiB, ioengine={engine}, iodepth={iodepth}\n"
+        "fio-3.33\nStarting 1 process\n\nj: (groupid=0, jobs=1): err= 0: pid=39: Sun Dec  5 00:54:06 2021\n"
+        + "".join(
+            f"  {one}\n     lat (usec): min=10, max=9000, avg={lat}, stdev=20.00\n" for one in line.split("|")
+        )
+        + "  cpu          : usr=0.26%, sys=0.31%, ctx=5630, majf=0, minf=7\n"
+    )
+
+
+PHASES = "write: IOPS=16.0k, BW=1000MiB/s (1049MB/s)(10.0GiB/10240msec)|read: IOPS=16.0k, BW=1000MiB/s (1049MB/s)(10.0GiB/10240msec)"
+SLOW = """\
+w: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=posixaio, iodepth=1
+fio-3.28
+w: (groupid=0, jobs=1): err= 0: pid=39: Sun Dec  5 00:54:06 2021
+  write: IOPS=7, BW=8058KiB/s (8251kB/s)(321MiB/40792msec); 0 zone resets
+     lat (msec): min=20, max=900, avg=126.77, stdev=20.00
+  cpu          : usr=0.26%, sys=0.31%, ctx=5630, majf=0, minf=7
+"""
+RATED = "Jobs: 1 (f=1), 0-300 IOPS: [r(1)][100.0%][r=1200KiB/s][r=300 IOPS][eta 00m:00s]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (fio_normal(PHASES, 498.0), "what was written is read back after it: the two are never in flight together"),
+        (SLOW, "7.87 IOPS are printed as 7"),
+        (fio_normal("read: IOPS=300, BW=18.8MiB/s (19.7MB/s)(188MiB/10001msec)", 900.0, rw="randread", head="$ fio --name=j -rate_iops=300 --direct=1\n"), "fio takes options with one dash"),
+        (fio_normal("read: IOPS=300, BW=18.8MiB/s (19.7MB/s)(188MiB/10001msec)", 900.0, rw="randread", head=RATED), "its line of progress tells the rate"),
+        (fio_normal("read: IOPS=4000, BW=250MiB/s (262MB/s)(2500MiB/10001msec)", 1000.0, rw="randrw").replace("  cpu ", "  write: IOPS=40")[:-60], "the text is cut before its other half"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio rnd.fio && jc --pretty /proc/diskstats\n"), "a command ends at &&"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ numactl --membind=0 fio --name=j --direct=1 --nrfiles=4 --stonewall 2>&1 | tee x --append\n"), "what stands before fio is not fio's, and these are"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio --bs=64k --direct=1 --name=j --iodepth=8 --name=k --iodepth=32\n"), "the second section has its own iodepth"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ for d in 8; do fio --name=j --direct=1 --iodepth=$d; done\n"), "the shell fills the depth in"),
+        (fio_normal("read: IOPS=50, BW=3.13MiB/s (3.28MB/s)(31.3MiB/10001msec)", 900.0, rw="randread", head="$ fio --name=j --direct=1 --fsync=1 --rate=3m\n"), "a rate"),
+    ],
+)  # fmt: skip
+def test_sound_texts_of_fio_are_left_in_peace(tmp_path: Path, text: str, why: str) -> None:
+    assert [(f.id, f.cells) for f in heard(tmp_path, text) if f.level != "info"] == [], why
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "said"),
+    [
+        (fio_normal(PHASES, 598.0), "F1", "9.57 in flight, 8 asked for"),  # neither phase can have been so slow
+        (SLOW.replace("avg=126.77", "avg=226.77"), "F1", "1.59 in flight, 1 asked for"),
+        (SLOW.replace("1024KiB", "4096KiB"), "F3", "stated 4 MiB"),
+        (fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread", head="$ fio --name=j --direct=1 --iodpeth=8 && sync\n"), "G2", "fio has no option “--iodpeth”"),
+        (fio_normal("read: IOPS=109k, BW=6813MiB/s (7144MB/s)(66GiB/10001msec)", 288.0, rw="randread", iodepth=32, head="$ fio --name=j --iodepth=32 --ioengine=libaio --direct=0\n"), "F7", "libaio waits for each I/O, iodepth=32 has no effect"),
+        (fio_normal("read: IOPS=2000, BW=125MiB/s (131MB/s)(1.2GiB/10001msec)", 3990.0, rw="randread", head="$ fio --name=j --iodepth=8\n"), "F7", "libaio waits for each I/O, iodepth=8 has no effect"),
+        (fio_normal("read: IOPS=120k, BW=7500MiB/s (7864MB/s)(73GiB/10001msec)", 33.0, rw="randread", engine="psync", iodepth=1, head="$ fio --name=j --numjobs=4 --group_reporting\n").replace("jobs=1", "jobs=4"), "F1", ""),
+    ],
+)  # fmt: skip
+def test_bad_texts_of_fio_are_found(tmp_path: Path, text: str, key: str, said: str) -> None:
+    texts = found(heard(tmp_path, text), key, "error")
+
+    assert bool(texts) == bool(said)
+    assert all(said in one for _, one in texts)
+
+
+def test_what_goes_through_the_page_cache_is_said_whatever_it_took(make: Any, tmp_path: Path) -> None:
+    cell = {"options": {"direct": False, "ioengine": "psync"}, "parts": {"read": (9e3, 109.0)}}
+
+    ((_, text),) = found(fio(make, tmp_path / "a.db", [cell]), "F7", "warn")
+    assert (
+        text
+        == "direct=0, read takes 109 µs through the page cache; how much of it came from the device is not told"
+    )
+
+
+def test_the_page_cache_took_what_all_jobs_of_the_cell_took(make: Any, tmp_path: Path) -> None:
+    document = json.loads(make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    slow = json.loads(make.fio_text({"read": (9e3, 100.0)}, bs="4k", rw="randread", iodepth=1))
+    document["jobs"] += slow["jobs"]
+    for job in document["jobs"]:
+        job["job options"] |= {"direct": "0", "ioengine": "psync"}
+    options = {"rw": "randread", "bs": "4k", "iodepth": 1, "ioengine": "psync", "direct": False}
+    path = make.Maker(tmp_path / "a.db").add("s", "fio", options, json.dumps(document)).write()
+
+    ((_, text),) = found(findings(path), "F7", "warn")
+    assert text.startswith("direct=0, read takes 95.0 µs through")
+
+
+def test_sections_in_one_entry_are_not_judged_by_the_options_of_one(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (46e3, 172.0)}, bs="4k", rw="randread", iodepth=4)
+    assert found(heard(tmp_path, text), "F1", "error")
+
+    both = text.replace('"error": 0,', '"error": 0, "job_runtime": 40000,')  # of 20 s: two processes
+    (tmp_path / "b").mkdir()
+    assert heard(tmp_path / "b", both) == ()
+
+
+MACHINE = "pack:1 numa:1 l3:1 core:4 pu:2"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "groups", "threads", "said"),
+    [
+        ("core 0", (0, 1), 2, ""),  # one core: that is what was asked for
+        ("pu 0,1", (0, 1), 2, ""),
+        ("numa_node 0", (0, 1), 2, "2 threads on 1 core, there are 4"),
+        ("all", (0, 1, 2, 3), 4, "4 threads on 2 cores, there are 4"),
+        ("all", (0, 1, 2, 3), 5, "5 threads on 4 CPUs"),
+    ],
+)
+def test_a_place_that_was_asked_for(
+    make: Any, tmp_path: Path, cpus: str, groups: tuple[int, ...], threads: int, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology, maker.places = MACHINE, {cpus: Place(name=cpus, cpus=cpus)}
+    maker.groups = {cpus: (Group(cpus=groups, membind=(0,)),)}
+    maker.add("scaling", "stream", {"threads": threads}, make.stream_text(9000.0, threads), place=cpus)
+
+    assert [text for _, text in found(findings(maker.write()), "S3", "error")] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("dimms", "cpu", "said"),
+    [
+        ("1 × 480 GB LPDDR5 8532 MT/s", "", ""),  # one package of many channels
+        ("1 × 16 GB HBM2 3200 MT/s", "", ""),
+        ("1 × 16 GB DDR5 4800 MT/s", "Intel(R) Xeon(R) CPU Max 9480", ""),
+        ("1 × 16 GB DDR5 4800 MT/s", "Intel(R) Xeon(R) Gold", "90.0 GB/s, the modules can move 38.4 GB/s"),
+    ],
+)
+def test_memory_that_is_no_dimm_has_more_channels(
+    make: Any, tmp_path: Path, dimms: str, cpu: str, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.facts = {**maker.facts, "dimms": dimms, "cpu_model": cpu}
+    maker.add("scaling", "stream", {"threads": 4}, make.stream_text(90e3 / 1.01, 4))
+
+    assert [text for _, text in found(findings(maker.write()), "S2")] == ([said] if said else [])
+
+
+def test_each_session_has_its_own_modules(make: Any, tmp_path: Path) -> None:
+    for dimms, rate in (("1 × 16 GB DDR4 3200 MT/s", 24e3), ("8 × 16 GB DDR4 3200 MT/s", 90e3)):
+        maker = make.Maker(tmp_path / "a.db")
+        maker.facts = {**maker.facts, "dimms": dimms}
+        for repeat in (1, 2):
+            at = repeat if rate < 5e4 else repeat + 2
+            maker.add("s", "stream", {"threads": 4}, make.stream_text(rate / 1.01, 4), repeat=at, repeats=4)
+        maker.write()
+
+    assert found(findings(tmp_path / "a.db"), "S2") == []
+
+
+HPCC = """\
+HPC Challenge Benchmark version 1.5.0
+Begin of StarSTREAM section.
+-------------------------------------------------------------
+This system uses 8 bytes per DOUBLE PRECISION word.
+-------------------------------------------------------------
+Array size = 86894592, Offset = 0
+Total memory required = 1.9422 GiB.
+Each test is run 10 times.
+-------------------------------------------------------------
+Function      Rate (GB/s)   Avg time     Min time     Max time
+Copy:           3.4473       0.4071       0.4033       0.4132
+Scale:          3.3771       0.4141       0.4117       0.4174
+Add:            3.8207       0.5496       0.5458       0.5534
+Triad:          3.8100       0.5514       0.5474       0.5556
+-------------------------------------------------------------
+End of StarSTREAM section.
+Begin of SingleSTREAM section.
+Node(s) with error 0
+Node selected 5
+Single STREAM Copy GB/s 11.504735
+Single STREAM Scale GB/s 11.380000
+Single STREAM Add GB/s 12.090000
+Single STREAM Triad GB/s 12.190000
+End of SingleSTREAM section.
+"""
+
+
+def test_rate_and_time_are_of_one_run(tmp_path: Path) -> None:
+    assert found(heard(tmp_path, HPCC), "G7") == []
+
+    ((_, text),) = found(heard(tmp_path, HPCC.replace("0.4033", "0.8066")), "G7")
+    assert text.startswith("copy: 3.447 GB/s × 806.6 ms")
+
+
+def stream_of(make: Any, triad: float, size: int) -> str:
+    text: str = make.stream_text(triad, 8).replace("20000000 (elements)", f"{size} (elements)")
+    return re.sub(r"(\d\.\d{6})", lambda m: f"{float(m[1]) * size / 2e7:.6f}", text)
+
+
+def test_two_machines_of_a_folder_are_not_one(make: Any, tmp_path: Path) -> None:
+    small, large = stream_of(make, 90e3, 10_000_000), stream_of(make, 20e3, 100_000_000)
+
+    assert found(heard(tmp_path, small, large), "S2") == []
+    (tmp_path / "b").mkdir()
+    ((_, text),) = found(heard(tmp_path / "b", small + large), "S2", "error")  # one text, one machine
+    assert text == "90.0 GB/s with arrays of 80 MB, 20.0 GB/s with larger ones"
+
+
+def test_depths_of_several_files_are_no_sweep_of_one_device(tmp_path: Path) -> None:
+    rates = {1: 10_000, 4: 40_000, 8: 60_000, 32: 30_000}
+    texts = [
+        fio_normal(f"read: IOPS={iops}, BW={iops // 16}MiB/s (1MB/s)(1MiB/10001msec)", depth / iops * 1e6, rw="randread", iodepth=depth)
+        for depth, iops in rates.items()
+    ]  # fmt: skip
+
+    assert found(heard(tmp_path, *texts), "F10") == []
+    (tmp_path / "b").mkdir()
+    assert len(found(heard(tmp_path / "b", "\n".join(texts)), "F10")) == 1
+
+
+def test_each_part_of_a_text_has_its_command(make: Any, tmp_path: Path) -> None:
+    table = make.imb_text({0: 0.5, 1: 0.5, 1024: 0.9, 4096: 2.0})
+    parts = [
+        f"{where}: I typed\n\n```\n$ mpirun -np 2 hwloc-bind core:0 core:{n} ./IMB-MPI1 PingPong\n...\n\n{table}```\nThat is {n}.\n\n"
+        for where, n in (("Inside", 7), ("Between", 15), ("Again", 3))
+    ]
+
+    unions = sorted(
+        re.findall(r"core:0 and core:(\d+)", text)[0]
+        for _, text in found(heard(tmp_path, "".join(parts)), "P1")
+    )
+    assert unions == ["15", "3", "7"]
+
+
+def test_few_slow_accesses_make_a_mean(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "muladd",
+        "poke",
+        {"target": "compute"},
+        make.poke_text([1.31e6] * 99 + [7e8], target="compute", op="muladd"),
+    )
+
+    ((_, text),) = found(findings(maker.write()), "G6", "info")
+
+    assert text == "compute muladd: mean 8.30 ms, standard deviation 69.5 ms"
+
+
+def test_a_coarse_clock_of_any_tool(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({0: 0.06, 1: 0.5}).replace("PingPong", "Exchange")
+
+    ((_, said),) = found(heard(tmp_path, text), "G6", "warn")
+
+    assert "60.0 ns in steps of 10.0 ns" in said
+
+
+# --- what a check convicts ----------------------------------------------------------------------------------
+
+
+def failed(make: Any, triad: float, threads: int = 4) -> str:
+    """STREAM's table, and what it says where its own check fails."""
+    text: str = make.stream_text(triad, threads)
+    said = "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)\n     Expected Value: 1.0, AvgAbsErr: 2.0\n"
+    return re.sub(r"Solution Validates.*\n", said, text)
+
+
+def test_a_run_that_calls_its_own_figures_wrong(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2):
+        for rate in (9e3, 9.1e3):
+            maker.add(
+                "s",
+                "stream",
+                {"threads": threads},
+                make.stream_text(rate * threads, threads),
+                axes=("threads",),
+            )
+    maker.add("s", "stream", {"threads": 2}, failed(make, 99e3, 2), axes=("threads",))  # beside sound repeats
+    maker.add("s", "stream", {"threads": 4}, failed(make, 33e3), axes=("threads",))  # alone
+    path = maker.write()
+    results = model.load([path])
+
+    ((cell, text), (other, _)) = found(findings(path), "G10", "error")
+    assert (cell, other) == ("threads=2", "threads=4")
+    assert "the figures mean nothing" in text
+    built = build.build(results)
+    (number,) = built.key_numbers
+    assert (number.value, number.doubt) == ("18.1", "G10")  # of the sound repeats, and said to be doubtful
+    (figure,) = (f for s in built.sections for b in s.blocks for f in b.figures)
+    data = figure.panels[0].wide["datasets"]
+    assert [(row["x"], row["y"]) for row in data["hollow"]] == [(4, 33)]
+    assert [row["x"] for row in data["points"]] == [1, 2]
+    assert "Hollow: STREAM’s own check" in figure.sub
+    shown = show.show_result(path)
+    assert "⚠ G10  triad 33.0 GB/s" in shown
+    assert "triad 18.1 GB/s" in shown
+    assert "33" not in "".join(show.summary(results))
+    assert {value.number.value for one in collect(results) for value in one.values}.isdisjoint({33e9, 99e9})
+
+
+def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path) -> None:
+    disturbed = [*GOOD[:3], (1000, 96.0, 3000.0), (5000, 99.0, 1500.0), (20000, 98.0, 1150.0)]
+    marked = {}
+    for name, rows in (("good", GOOD), ("bad", disturbed)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+        built = build.build(model.load([maker.write()]))
+        marked[name] = {n.name: n.doubt for n in built.key_numbers}
+        assert ("⚠ M1" in show.show_result(tmp_path / f"{name}.db")) == (name == "bad")
+
+    assert set(marked["good"].values()) == {""}
+    assert set(marked["bad"].values()) == {"M1"}
+
+
+def test_a_fault_of_one_repeat_says_of_how_many(make: Any, tmp_path: Path) -> None:
+    """The samples of one repeat of three are not those of its mean."""
+    maker = make.Maker(tmp_path / "f.db")
+    for low in (950.0, 1050.0, 960.0):
+        text = make.fio_text(
+            {"read": (1e3, 900.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (low, 1100.0)}
+        )
+        maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, text)
+
+    ((_, text),) = found(findings(maker.write()), "F6")
+
+    assert text.endswith(" (1 of 3 repeats)")
+
+
+# --- noise, and what was not looked at ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((5.53e3, 6.38e3, 22.5e3), ["3 repeats from 5.53 GB/s to 22.5 GB/s"]),
+        ((20e3, 21e3, 24e3), []),
+        ((20e3,), []),
+    ],
+)
+def test_repeats_far_apart(make: Any, tmp_path: Path, rates: Sequence[float], said: list[str]) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for rate in rates:
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2))
+
+    assert [text for _, text in found(findings(maker.write()), "G11", "info")] == said
+
+
+@pytest.mark.parametrize(
+    ("cpu", "switches", "target", "found_it"),
+    [
+        (2.66, 3113, "memory", True),  # of 16.4 s
+        (16.2, 40, "memory", False),
+        (2.66, 40, "memory", False),  # it slept, and nobody took its CPU
+        (2.66, 3113, "file", False),  # it waits for a device
+    ],
+)
+def test_a_run_that_did_not_have_its_cpus(
+    make: Any, tmp_path: Path, cpu: float, switches: int, target: str, found_it: bool
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    usage = {"user_s": cpu, "system_s": 0.0, "involuntary_switches": float(switches)}
+    maker.add("s", "poke", {"target": target}, make.poke_text([300.0] * 2000), usage=usage, wall_s=16.4)
+
+    texts = [text for _, text in found(findings(maker.write()), "G12", "warn")]
+
+    assert texts == ["2.66 s of CPU time in 16.4 s on 1 CPU, put off them 3\u2009113 times"] * found_it
+
+
+def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2))
+    path = maker.write()
+
+    built = build.build(model.load([path]))
+
+    (last,) = [c for c in built.checks if "docs/audit.md" in c.subject]
+    assert last.level == "ok"
+    applied = [c for c in checks() if c.tool in ("", "stream")]
+    assert last.subject == (
+        f"{len(applied)} checks of docs/audit.md were applied to 1 run; "
+        "without the memory modules (root reads them) S2 could not judge everything."
+    )
+    assert "do not vouch" in last.text
+
+
+def test_a_command_of_several_lines(tmp_path: Path) -> None:
+    text = fio_normal("read: IOPS=8000, BW=500MiB/s (524MB/s)(5000MiB/10001msec)", 998.0, rw="randread")
+    command = "fio --name=j \\\n  --direct=1\nls --sort=size"
+
+    assert heard(tmp_path, text, command=command) == ()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("readwrite", "rw", True),
+        ("randread:8", "randread", True),
+        ("0x4", "4", True),
+        ("external:/opt/x.so", "external", True),
+        ("4k", "4096", True),
+        ("randread", "randwrite", False),
+        ("/dev/sda:/dev/sdb", "/dev/sda", False),
+        ("0x8", "4", False),
+    ],
+)
+def test_ways_of_writing_that_mean_the_same(a: str, b: str, same: bool) -> None:
+    assert same_value(a, b) is same
+
+
+def test_rates_that_a_text_cuts_are_no_other_mix_and_no_other_mean(tmp_path: Path) -> None:
+    lines = "read: IOPS=2, BW=185KiB/s (189kB/s)(3MiB/20001msec)|write: IOPS=3, BW=198KiB/s (203kB/s)(3MiB/20001msec)"
+    mix = fio_normal(
+        lines.replace("write: IOPS=2", "write: IOPS=3"), 900.0, rw="randrw", engine="psync", iodepth=1
+    )
+    mix = "$ fio --name=j --rate_iops=3 --direct=1\n" + mix
+    steady = fio_normal(
+        "read: IOPS=7, BW=503KiB/s (515kB/s)(9MiB/20001msec)",
+        900.0,
+        rw="read",
+        head="$ fio --name=j --rate_iops=8 --direct=1\n",
+    )
+    steady = steady.replace(
+        "  cpu ", "   iops        : min=    7, max=    8, avg= 7.87, stdev= 0.33, samples=39\n  cpu "
+    )
+
+    assert [f for f in heard(tmp_path, mix, steady) if f.level != "info"] == []

@@ -1,0 +1,403 @@
+"""Texts that were taken in: nothing joins two of them, and nobody says that they were measured when they were parsed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import show
+from reports.checks import audit
+from reports.export import openmetrics
+from reports.page.html import render_report
+from reports.report import build
+from reports.results import model
+
+
+def taken(tmp_path: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    done = CliRunner().invoke(cli, ["parse", *(str(tmp_path / name) for name in texts), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    return path
+
+
+@pytest.fixture
+def streams(make: Any, tmp_path: Path) -> Path:
+    """Four machines: two told the same threads, two others of which each has a count of its own."""
+    threads = {
+        "power8.out": (20, 245e3),
+        "broadwell.out": (44, 83e3),
+        "skylake.out": (48, 125e3),
+        "old.out": (20, 90e3),
+    }
+    return taken(tmp_path, {name: make.stream_text(rate, n) for name, (n, rate) in threads.items()})
+
+
+def test_no_line_joins_two_sources(streams: Path) -> None:
+    (figure,) = [f for s in build.build(model.load([streams])).sections for b in s.blocks for f in b.figures]
+
+    assert sorted(p.title for p in figure.panels) == [
+        "source broadwell.out", "source old.out", "source power8.out", "source skylake.out",
+    ]  # fmt: skip
+    assert {len(p.wide["datasets"]["points"]) for p in figure.panels} == {1}
+    assert not [p for p in figure.panels if p.wide["datasets"].get("rings")]
+    assert figure.title == "STREAM Triad bandwidth over threads"
+
+
+def test_a_key_number_names_its_source(streams: Path) -> None:
+    (number,) = build.build(model.load([streams])).key_numbers
+
+    assert (number.value, number.context) == ("245", "20 threads, source power8.out")
+
+
+def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
+    """Where no two texts tell the same, they are cells of one sweep."""
+    path = taken(tmp_path, {f"s{n}.out": make.stream_text(10e3 * n, n) for n in (1, 2, 4)})
+
+    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert [len(p.wide["datasets"]["points"]) for p in figure.panels] == [3]
+    assert " Of 3 texts." in figure.sub
+    assert figure.title == "STREAM Triad bandwidth over threads"  # nothing says that it is one machine's
+
+
+def test_a_captured_page_does_not_speak_of_measuring(streams: Path, tmp_path: Path) -> None:
+    results = model.load([streams])
+    built = build.build(results)
+    labels = dict(built.provenance)
+
+    assert built.sentence == "4 texts taken in, their hosts unknown."
+    assert labels["Host"] == "unknown, of 4 texts"
+    assert "Measured" not in labels
+    assert "Taken in" in labels
+    assert built.lead == "Every text that was taken in, in order."
+    assert {row.duration for row in built.runs} == {"–"}
+    text = render_report([streams], tmp_path / "r.html", static=True).read_text(encoding="utf-8")
+    for word in ("planned run", "process that was started", "<dt>Measured</dt>"):
+        assert word not in text
+    assert "4 texts taken in, their hosts unknown" in show.show_result(streams)
+    assert "pinsweep_last_run_timestamp_seconds{" not in openmetrics.text(results)
+
+
+def test_texts_beside_own_runs_are_told_apart(make: Any, streams: Path, tmp_path: Path) -> None:
+    own = (
+        make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    built = build.build(model.load([own, streams]))
+
+    assert (
+        built.sentence == "The one planned run on node07 gave numbers; 4 texts taken in, their hosts unknown."
+    )
+    assert dict(built.provenance)["Hosts"] == "node07 and unknown, of 4 texts"
+    assert built.lead == "Every process that was started and every text that was taken in, in order."
+
+
+def test_runs_of_one_text_are_no_repeats(make: Any, tmp_path: Path) -> None:
+    """HPCC prints STREAM twice, on one process and on all."""
+    text = make.stream_text(20e3, 2) + make.stream_text(80e3, 2)
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
+
+    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert [p.title for p in figure.panels] == ["run 1", "run 2"]
+
+
+def test_a_number_is_of_the_program_of_its_own_text(make: Any, tmp_path: Path) -> None:
+    """Two versions on one page: the peak of the second is not the first's."""
+    rows = [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)]
+    fast = [(delay, ns, 2 * rate) for delay, ns, rate in rows]
+    old = make.mlc_text(rows).replace("v3.9", "v3.5")
+    caches = old[: old.index("Measuring Loaded")] + (
+        "Measuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HITM latency\t44.0\n"
+    )
+    path = taken(tmp_path, {"a.out": old, "b.out": make.mlc_text(fast), "c.out": caches})
+
+    built = build.build(model.load([path]))
+    (peak,) = [n for n in built.key_numbers if n.name == "Memory, peak"]
+
+    assert (peak.value, peak.context.rpartition("; ")[2]) == ("12.0", "Intel MLC 3.9")
+    assert "source b.out" in peak.context
+
+
+def test_a_figure_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: Path) -> None:
+    near = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    other = near.replace("PingPong", "PingPing").replace("2019 Update 6", "2018 Update 1")
+    path = taken(tmp_path, {"a.out": near, "b.out": other})
+
+    subs = {
+        f.id.split("-")[1]: f.sub
+        for s in build.build(model.load([path])).sections
+        for b in s.blocks
+        for f in b.figures
+        if b.tool == "imb"
+    }
+
+    assert "2019 Update 6" in subs["PingPong"]
+    assert "2018" not in subs["PingPong"]
+    assert "2018 Update 1" in subs["PingPing"]
+
+
+def test_bandwidth_names_the_programs_whose_triad_is_drawn(make: Any, tmp_path: Path) -> None:
+    other = make.stream_text(10e3, 3).replace("5.10", "5.9")
+    other = "\n".join(line for line in other.split("\n") if not line.startswith("Triad"))
+    path = taken(tmp_path, {"a.out": make.stream_text(20e3, 2), "b.out": other})
+
+    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+
+    assert figure.sub.startswith("Triad, STREAM 5.10, one run a cell;")
+    assert figure.sub.endswith(" Of a.out.")
+
+
+def test_the_two_parts_of_a_suite_are_two_named_cells(tmp_path: Path) -> None:
+    """Single and Star are no repeats of one another, and the version is that of the suite."""
+    text = "This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\n" + "".join(
+        f"{part}STREAM_{kernel}={rate}\n"
+        for part, rate in (("Star", 20.5), ("Single", 24.7))
+        for kernel in ("Copy", "Scale", "Add", "Triad")
+    )
+    path = taken(tmp_path, {"hpccoutf.txt": text})
+
+    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    shown = show.show_result(path)
+
+    assert {p.title for p in figure.panels} == {"section StarSTREAM", "section SingleSTREAM"}
+    assert figure.sub.startswith("Triad, STREAM of HPCC 1.5.0, one run a cell;")
+    assert all(words in shown for words in ("StarSTREAM", "SingleSTREAM", "20.5 GB/s", "24.7 GB/s"))
+
+
+def test_threads_that_a_text_does_not_say_have_no_number(make: Any, tmp_path: Path) -> None:
+    untold = "\n".join(line for line in make.stream_text(15e3, 1).split("\n") if "hread" not in line)
+    path = taken(tmp_path, {"a.out": untold})
+    other = (
+        make.Maker(tmp_path / "b.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    built = build.build(model.load([path]))
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    compared = CliRunner().invoke(cli, ["compare", str(path), str(other)]).output
+
+    assert [n.context for n in built.key_numbers] == ["threads not said"]
+    assert "1 thread" not in figure.panels[0].description
+    assert {row[1] for row in figure.numbers[0].rows} == {"–"}
+    assert "None" not in compared
+
+
+def test_command_lines_that_differ_are_told_where_options_do_not(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    assert "IMB-MPI1 PingPong" in text
+    said = {}
+    for name, other in (
+        ("same", text + "\n"),
+        ("other", text.replace("IMB-MPI1 PingPong", "IMB-MPI1 -msglog 12 PingPong")),
+    ):
+        (tmp_path / name).mkdir()
+        for file, words in (("a.out", text), ("b.out", other)):
+            (tmp_path / name / file).write_text(words)
+        files = [str(tmp_path / name / file) for file in ("a.out", "b.out")]
+        said[name] = CliRunner().invoke(cli, ["parse", *files, "-o", str(tmp_path / name / "r.db")]).output
+
+    assert ["Their command lines differ" in said[name] for name in ("same", "other")] == [False, True], said
+
+
+MATRIX, PEAKS = (
+    [[80.0, 140.0], [140.0, 80.0]],
+    "Measuring {} Memory Bandwidths for the system\nALL Reads        :\t{}\n",
+)
+
+
+def mlc_peaks(word: str, rate: float, version: str, option: str = "") -> str:
+    told = f"Command line parameters: {option} \n" if option else ""
+    return f"Intel(R) Memory Latency Checker - v{version}\n{told}\n" + PEAKS.format(word, rate)
+
+
+def test_the_rows_of_a_table_over_texts_name_them(make: Any, tmp_path: Path) -> None:
+    """Peaks of two machines, asked for by two modes: no row without its text; and a default run is no repeat of a mode's."""
+    texts = {
+        "big.out": mlc_peaks("Maximum", 243000.0, "3.7", "--max_bandwidth"),
+        "small.out": mlc_peaks("Peak Injection", 28100.0, "3.7", "--peak_injection_bandwidth"),
+        "third.out": mlc_peaks("Peak Injection", 99100.0, "3.7"),
+    }
+    built = build.build(model.load([taken(tmp_path, texts)]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    rows = {re.search(r"source \S+out", row[2])[0]: row[-1] for row in figure.tables[0].rows}
+
+    assert rows == {"source big.out": "243", "source small.out": "28.1", "source third.out": "99.1"}
+
+
+def test_a_number_or_figure_of_one_text_of_several_names_it(make: Any, tmp_path: Path) -> None:
+    texts = {
+        "a.out": mlc_peaks("Maximum", 243000.0, "3.9", "--max_bandwidth"),
+        "b.out": make.matrix_text(MATRIX),
+    }
+    built = build.build(model.load([taken(tmp_path, texts)]))
+
+    subs = [f.sub for s in built.sections for b in s.blocks for f in b.figures if b.tool == "mlc"]
+
+    assert [n.context.rpartition("; ")[2] for n in built.key_numbers] == ["of b.out"]
+    assert [sub.endswith((" Of a.out.", " Of b.out.")) for sub in subs] == [True, True]
+
+
+def test_own_cells_of_two_modes_are_not_pooled(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "mlc", {"mode": "max_bandwidth", "W": "2"}, mlc_peaks("Maximum", 30e3, "3.9"), axes=("W",))
+    maker.add("s", "mlc", {"mode": "max_bandwidth", "W": "3"}, mlc_peaks("Maximum", 20e3, "3.9"), axes=("W",))
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text(MATRIX), axes=("mode",))
+    maker.add(
+        "m", "mlc", {"mode": "default"}, make.matrix_text([[99.0, 140.0], [140.0, 99.0]]), axes=("mode",)
+    )
+    built = build.build(model.load([maker.write()]))
+
+    tables = {f.id: f.tables for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures}
+
+    assert [row[-2:] for row in tables["peaks-s"][0].rows] == [("W 2", "30.0"), ("W 3", "20.0")]
+    assert sorted(t.rows[0][1] for t in tables["latency_matrix-m"]) == ["80.0", "99.0"]
+
+
+def test_compare_tells_command_lines_that_differ_where_options_do_not(make: Any, tmp_path: Path) -> None:
+    """-msglog and -off_cache are no options that the text tells; the program's folder and the outputs' names say nothing."""
+    text = make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    typed = {
+        "a": "mpirun -np 2 ./IMB-MPI1 PingPong > a.txt",
+        "same": "mpirun -np 2 /opt/imb/IMB-MPI1 PingPong >b.txt",
+        "other": "mpirun -np 2 ./IMB-MPI1 -msglog 12 PingPong 2>&1 | tee b.txt",
+    }
+    for name, command in typed.items():
+        (tmp_path / f"{name}.out").write_text(text)
+        args = ["parse", tmp_path / f"{name}.out", "--command", command, "-o", tmp_path / f"{name}.db"]
+        assert CliRunner().invoke(cli, list(map(str, args))).exit_code == 0
+
+    def said(a: str, b: str, *more: str) -> str:
+        return (
+            CliRunner().invoke(cli, ["compare", *(str(tmp_path / f"{n}.db") for n in (a, b)), *more]).output
+        )
+
+    assert "mpirun" not in said("a", "same")
+    text = " ".join(said("a", "other").split())
+    commands = ("mpirun -np 2 IMB-MPI1 PingPong", "mpirun -np 2 IMB-MPI1 -msglog 12 PingPong")
+    assert f"differs Intel MPI Benchmarks command {commands[0]} → {commands[1]}" in text
+    for form in ("json", "markdown"):
+        assert all(command in said("a", "other", "--format", form) for command in commands)
+
+
+def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> None:
+    """A file's name keeps its letters; a cell that nothing else tells apart is called by its text."""
+    pins = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       1       n1         0\n[0] MPI startup(): 1       2       n1         0\n"
+    both = pins + make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
+    (tmp_path / "two").mkdir()
+    results = model.load([taken(tmp_path / "two", {"a_b.out": both, "c_d.out": both + "\n"})])
+    full = (
+        mlc_peaks("Peak Injection", 99100.0, "3.9")
+        + "\n*** Unable to modify prefetchers (try executing 'modprobe msr')\n"
+    )
+    (tmp_path / "one").mkdir()
+    other = model.load([taken(tmp_path / "one", {"full_run.out": full, "m.out": make.matrix_text(MATRIX)})])
+
+    assert {f.title[:8] for f in audit.audit(results) if f.id == "P1"} == {"a_b.out,"}
+    (found,) = [f for f in audit.audit(other) if f.id == "M5"]
+    assert found.title.startswith("full_run.out: the prefetchers were on")
+    assert found.cells[0][0] == "full_run.out"
+
+
+def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, tmp_path: Path) -> None:
+    own = (
+        make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+    )
+
+    (number,) = build.build(model.load([own, streams])).key_numbers
+
+    assert (number.value, number.context) == (
+        "245",
+        "20 threads, source power8.out; best of 1 host and 4 texts",
+    )
+
+
+def tabled(tmp_path: Path, tool: str, columns: str, texts: dict[str, str], *args: str) -> Path:
+    """Take bare tables in; `args`: further options of `parse table`."""
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    names = (str(tmp_path / name) for name in texts)
+    done = CliRunner().invoke(
+        cli, ["parse", "table", *names, "--tool", tool, "--columns", columns, *args, "-o", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    return path
+
+
+def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> None:
+    """-W stands for the traffic only where its word is known: W=8 and W=R of bare tables are cells of their own."""
+    texts = {}
+    for word, most in (("8", 59e3), ("R", 100e3)):
+        rows = (
+            (0, 160.0, most),
+            (100, 90.0, most / 2),
+            (500, 80.0, most / 10),
+            (2000, 78.0, most / 20),
+            (9000, 77.0, 900),
+        )
+        texts[f"t_W{word}.txt"] = "delay lat bw\n" + "".join(
+            f"{delay} {ns} {rate}\n" for delay, ns, rate in rows
+        )
+    path = tabled(tmp_path, "mlc", "delay, latency[ns], bandwidth[MB/s]", texts, "--axis", "W=_W([R8])")
+
+    built = build.build(model.load([path]))
+    (loaded,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
+    offers = loaded.tables[0]
+
+    assert [p.title for p in loaded.panels] == ["W 8", "W R"]
+    assert [row[offers.columns.index("Peak, GB/s")] for row in offers.rows] == ["59.0", "100"]
+    (peak,) = [n for n in built.key_numbers if n.name.startswith("Memory, ") and n.unit == "GB/s"]
+    assert (peak.value, "W R" in peak.context) == ("100", True)
+
+
+def repeats(head: str, rows: dict[str, tuple[object, ...]]) -> dict[str, str]:
+    """Return three tables of one cell a row, a repeat each."""
+    return {
+        f"rep{n + 1}.txt": f"{head}\n" + "".join(f"{x} {values[n]}\n" for x, values in rows.items())
+        for n in range(3)
+    }
+
+
+def test_a_speed_up_is_of_the_medians_of_texts_that_are_repeats(tmp_path: Path) -> None:
+    """One repeat of three has 2.75 × with two threads: the medians have 2.00 ×."""
+    rates: dict[str, tuple[object, ...]] = {
+        "1": (8000.0, 10000.0, 12000.0),
+        "2": (22000.0, 20000.0, 19000.0),
+        "4": (48000.0, 50000.0, 30000.0),
+    }
+    texts = repeats("threads triad", rates)
+    path = tabled(
+        tmp_path,
+        "stream",
+        "threads, bandwidth[MB/s]",
+        texts,
+        "--axis",
+        "repeat=rep([0-9])",
+        "--set",
+        "kernel=triad",
+    )
+
+    (fault,) = [f for f in audit.audit(model.load([path])) if f.id == "G5"]
+
+    assert fault.cells == (("threads=4", "4.80 × one thread with 4"),)
+
+
+def test_a_latency_falls_over_all_texts_that_are_repeats(tmp_path: Path) -> None:
+    """Of one repeat it falls by 12 %, of the others it rises."""
+    means = {"1": (239.0, 210.0, 220.0), "4": (211.0, 230.0, 240.0), "16": (300.0, 310.0, 320.0)}
+    rows: dict[str, tuple[object, ...]] = {
+        x: tuple(f"{1000 * int(x)} {ns}" for ns in values) for x, values in means.items()
+    }
+    texts = repeats("iodepth iops mean", rows)
+    columns = "iodepth, iops, lat[us]"
+    path = tabled(tmp_path, "fio", columns, texts, "--axis", "repeat=rep([0-9])", "--set", "rw=randread")
+
+    assert [f for f in audit.audit(model.load([path])) if f.id == "F10"] == []

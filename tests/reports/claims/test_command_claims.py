@@ -1,0 +1,124 @@
+"""Figures of any program: a colour is one series, the worst are the worst, and a run's own rows are no repeats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from reports.draw import interactive, vega
+from reports.draw.figure import Figure
+from reports.report import build
+from reports.results import model
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def figure(path: Path, tool: str) -> Figure:
+    built = build.build(model.load([path]))
+    (found,) = [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+    return found
+
+
+def sweep(make: Any, path: Path, better: str) -> Path:
+    """Nine series over threads: latency grows with n, the rate falls with it."""
+    maker = make.Maker(path)
+    metrics = {
+        "lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": better},
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+    }
+    for n in range(9):
+        for threads in (1, 2, 4):
+            options = {"command": "demo", "metrics": metrics, "alg": f"a{n}", "threads": threads}
+            text = f"lat {10 + n + threads}\nrate {100 - (n * 7 % 9) + threads}\n"
+            maker.add("demo", "command", options, text, axes=("threads", "alg"))
+    written: Path = maker.write()
+    return written
+
+
+def lit(path: Path) -> list[set[str]]:
+    return [
+        {name for name, colour in interactive.series_of(panel.wide) if colour != vega.GREY}
+        for panel in figure(path, "command").panels
+    ]
+
+
+def test_the_lit_are_the_worst_by_the_number_s_own_direction(make: Any, tmp_path: Path) -> None:
+    lower, higher = sweep(make, tmp_path / "l.db", "lower"), sweep(make, tmp_path / "h.db", "higher")
+
+    assert lit(lower) == [{"alg a6", "alg a7", "alg a8"}] * 2
+    assert lit(higher) == [{"alg a0", "alg a1", "alg a2"}] * 2
+    assert figure(lower, "command").sub.endswith("Grey: all but the worst three by lat.")
+
+
+def test_a_colour_is_the_same_series_in_every_panel(make: Any, tmp_path: Path) -> None:
+    found: dict[str, str] = {}
+    for panel in figure(sweep(make, tmp_path / "r.db", "lower"), "command").panels:
+        for name, colour in interactive.series_of(panel.wide):
+            if colour != vega.GREY:
+                assert found.setdefault(name, colour) == colour
+    assert len(set(found.values())) == len(found) == 3
+
+
+def test_sizes_and_statistics_of_one_run_are_no_repeats(make: Any, tmp_path: Path) -> None:
+    text = (FIXTURES / "osu" / "allreduce_full.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "osu", {"np": 2}, text).write()
+
+    found = figure(path, "osu")
+
+    assert {row[-1] for row in found.numbers[0].rows} == {"1"}
+    (panel,) = found.panels
+    assert panel.title == "latency"
+    assert {name for name, _ in interactive.series_of(panel.wide)} == {"mean", "min", "max"}
+    assert "repeats" not in found.sub
+    assert "iterations" not in str(found.numbers[0].rows)
+
+
+def test_a_message_without_bytes_is_said_to_be_missing_in_the_picture(make: Any, tmp_path: Path) -> None:
+    text = (FIXTURES / "osu" / "latency.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "osu", {"np": 2}, text).write()
+
+    found = figure(path, "osu")
+
+    assert found.panels[0].title == "mean latency"
+    assert found.sub.endswith("Messages of 0 B are in the numbers only.")
+    assert found.numbers[0].rows[0] == ("0", "mean latency", "200.0", "ns", "1")
+
+
+def test_likwid_bench_leads_with_its_bandwidth(make: Any, tmp_path: Path) -> None:
+    text = (FIXTURES / "likwid_bench" / "copy_two_threads.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "likwid_bench", {"test": "copy"}, text).write()
+
+    found = figure(path, "likwid_bench")
+
+    assert [panel.title for panel in found.panels] == ["bandwidth"]
+    assert "cycles" not in str(found.numbers)
+
+
+def test_what_a_user_names_is_drawn_whatever_its_direction(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"count": {"regex": r"count (\d+)", "better": "neither"}}
+    maker.add("s", "command", {"command": "demo", "metrics": metrics}, "count 3\ncount 5\n")
+
+    found = figure(maker.write(), "command")
+
+    assert [row[-4:] for row in found.numbers[0].rows] == [
+        ("count", "3.000", "", "1"),
+        ("count", "5.000", "", "1"),
+    ]
+
+
+def test_a_number_beside_its_bar_has_a_unit_that_fits_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for alg, rate in (("slow", 2.26), ("quick", 9100)):
+        maker.add(
+            "demo",
+            "command",
+            {"command": "demo", "metrics": metrics, "alg": alg},
+            f"rate {rate}\n",
+            axes=("alg",),
+        )
+
+    (panel,) = figure(maker.write(), "command").panels
+
+    assert {row["text"] for row in panel.wide["datasets"]["rows"]} == {"2.26 MB/s", "9.10 GB/s"}

@@ -1,0 +1,491 @@
+"""What the page says of memory latency and bandwidth is true of every curve, panel and cell that it is said of."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers import mlc
+from reports import numbers, show
+from reports.charts import titles
+from reports.charts.mlc import chapter, traffic_name
+from reports.draw.figure import Figure, KeyNumber
+from reports.numbers import formulas
+from reports.numbers.formulas import Load, Spread
+from reports.report import build
+from reports.results import model
+from reports.text import format as fmt
+
+CURVE = [(0, 131.0, 8450.0), (100, 120.0, 8000.0), (500, 110.0, 4000.0), (5000, 103.1, 730.0)]
+
+
+def figures(path: Path, tool: str = "mlc") -> list[Figure]:
+    built = build.build(model.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+def key(path: Path, name: str) -> KeyNumber:
+    (found,) = [n for n in build.build(model.load([path])).key_numbers if n.name.startswith(name)]
+    return found
+
+
+def loaded(make: Any, path: Path, *runs: Sequence[tuple[int, float, float]]) -> Path:
+    maker = make.Maker(path)
+    for rows in runs:
+        maker.add("s", "mlc", {"mode": "loaded_latency", "W": "R"}, make.mlc_text(rows))
+    written: Path = maker.write()
+    return written
+
+
+# --- the printed rule --------------------------------------------------------------------------------------
+
+
+@given(st.floats(1, 1e12), st.floats(0.5, 2))
+def test_with_one_run_a_side_no_sentence_speaks_of_less_than_a_tenth(value: float, ratio: float) -> None:
+    one, other = (Spread(v, v, v, 1) for v in (value, value * ratio))
+    places = {"local": {1: one, 2: one}, "remote": {1: other, 2: other}}
+
+    title = titles.scaling("Triad", places)
+    said = re.search(r"(costs|gives) ([\d.]+) %", title)
+
+    assert bool(said) == formulas.differs(one, other)
+    if said:
+        assert abs(other.median / one.median - 1) > 0.10
+    for pairs in ([(one, other)], [(one, other), (one, one)]):
+        if len(pairs) > 1 or not formulas.differs(one, other):
+            assert "×" not in titles.matrix("Idle latency", {"": pairs})
+
+
+def test_nodes_are_no_repeats(make: Any, tmp_path: Path) -> None:
+    """Twelve pairs of nodes, one run each: 7 % is less than the rule asks."""
+    matrix = [[100.0 if a == b else 107.0 for b in range(4)] for a in range(4)]
+    maker = make.Maker(tmp_path / "r.db").add(
+        "s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(matrix)
+    )
+
+    assert figures(maker.write())[0].title == "Idle latency between NUMA nodes"
+
+
+def test_remote_memory_is_compared_at_one_number_of_threads(make: Any, tmp_path: Path) -> None:
+    """Remote's best is 0.923 of local's best, with a quarter of its threads; with as many it is 0.72."""
+    maker = make.Maker(tmp_path / "r.db")
+    for place, rates in (("local", {4: 30e3, 16: 40e3}), ("remote", {4: 36.92e3, 16: 28.8e3})):
+        for n, rate in rates.items():
+            options = {"threads": n}
+            maker.add(
+                "s",
+                "stream",
+                options,
+                make.stream_text(rate, n),
+                axes=("threads", "place"),
+                place=place,
+                relation=place,
+            )
+    path = maker.write()
+
+    assert key(path, "STREAM Triad").context == "16 threads, local; remote 0.720 ×"
+    assert figures(path, "stream")[0].title == "Remote memory costs 28.0 % at 16 threads"
+
+
+# --- matrices ----------------------------------------------------------------------------------------------
+
+EIGHT = [
+    [96.0 if a == b else 117.0 + a if a // 4 == b // 4 else 220.0 + a for b in range(8)] for a in range(8)
+]
+
+
+def test_nodes_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> None:
+    """Eight nodes in two packages: no pair is at the median of all."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:2 numa:4 core:2 pu:1"
+    maker.add("s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(EIGHT))
+
+    figure, *_ = figures(maker.write())
+
+    assert (
+        figure.title
+        == "Idle latency: other nodes’ memory is at 1.22 to 1.29 × the own (same package), 2.29 to 2.36 × (another package)"
+    )
+
+
+def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Path) -> None:
+    path = (
+        make.Maker(tmp_path / "r.db")
+        .add("s", "mlc", {"mode": "latency_matrix"}, make.matrix_text(EIGHT))
+        .write()
+    )
+
+    assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.22 to 2.36 × the own"
+    rows = [row.name for row in chapter(model.load([path]), "mlc").access_times]
+    assert rows == ["Memory, idle, local"]  # near and far nodes have no median that a pair is at
+
+
+def test_matrices_of_several_texts_have_no_median(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(9):
+        rows = make.matrix_text([[80.0 + n, 140.0], [140.0, 80.0 + n]])
+        maker.add("s", "mlc", {"mode": "latency_matrix", "source": f"m{n}.txt"}, rows, axes=("source",))
+    path = maker.write()
+
+    (figure,) = figures(path)
+    number = key(path, "Memory, idle")
+
+    assert not [t.caption for t in (*figure.tables, *figure.numbers) if "median" in t.caption]
+    assert (len(figure.tables), len(figure.numbers)) == (4, 9)
+    assert (number.value, number.unit) == ("80.0", "ns")
+    assert number.context.startswith("local, source m0.txt; lowest of 9; ")
+
+
+def test_nothing_off_the_diagonal_is_called_own_memory(make: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "fixtures" / "mlc" / "memlat_0.1_six_runs.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "c2c_latency"}, text).write()
+
+    (figure,) = [f for f in figures(path) if f.id.startswith("c2c")]
+
+    assert "own memory" not in figure.marks
+
+
+# --- loaded latency ----------------------------------------------------------------------------------------
+
+
+def test_the_floor_of_few_idle_rows_is_that_of_the_least_load(make: Any, tmp_path: Path) -> None:
+    rows = [*CURVE[:3], (1000, 99.84, 2900.0), CURVE[3]]
+    path = loaded(make, tmp_path / "r.db", rows)
+
+    number = key(path, "Memory, idle")
+
+    assert (number.value, number.unit) == ("103", "ns")
+    assert "least load, delay 5000" in number.context
+
+
+def test_an_idle_latency_above_the_loaded_one_is_called_disturbed(make: Any, tmp_path: Path) -> None:
+    rows = [(delay, 307.0 if delay == 5000 else latency, rate) for delay, latency, rate in CURVE]
+    path = loaded(make, tmp_path / "r.db", rows)
+
+    assert "disturbed" in key(path, "Memory, idle").context
+    assert figures(path)[0].title == "Latency under load"
+
+
+def test_page_and_compare_say_one_floor_peak_and_bandwidth(make: Any, tmp_path: Path) -> None:
+    """Median over the repeats of what each of them offers; the peaks lie at different delays."""
+    runs = [
+        [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)],
+        [(0, 150.0, 3000.0), (100, 140.0, 4400.0), (500, 95.0, 3500.0), (5000, 90.0, 700.0)],
+        [(0, 160.0, 4000.0), (100, 130.0, 3900.0), (500, 92.0, 3000.0), (5000, 85.0, 700.0)],
+    ]
+    path = loaded(make, tmp_path / "r.db", *runs)
+    found: dict[str, list[float]] = {}
+    for run in model.load([path]).good("mlc"):
+        for number in numbers.numbers(run):
+            if number.name.derived:
+                found.setdefault(number.name.metric, []).append(number.value)
+    medians = {name: statistics.median(values) for name, values in found.items()}
+    (offers,) = figures(path)[0].tables
+    row = dict(zip(offers.columns, offers.rows[0], strict=True))
+
+    counts = {name: len(values) for name, values in found.items()}
+    assert counts == {"peak bandwidth": 3, "unloaded latency": 3, "bandwidth within 2 × unloaded latency": 1}
+    assert medians["unloaded latency"] == 85.0
+    assert medians["peak bandwidth"] == 4.4e9
+    loads = [[Load(delay, latency, 1e6 * rate) for delay, latency, rate in rows] for rows in runs]
+    within = formulas.over_repeats([formulas.loaded_latency(rows) for rows in loads]).at_double
+    assert within <= medians["peak bandwidth"]
+    assert row["Floor, ns"] == "85.0 *"
+    assert row["Peak, GB/s"] == "4.40"
+    assert row["GB/s within 2 × floor"] == f"≥ {math.floor(within / 1e7) / 100:.2f}"
+    assert key(path, "Memory, under load").value == "4.40"
+
+
+@given(st.lists(st.tuples(st.floats(50, 500), st.floats(1e9, 1e11)), min_size=4, max_size=12))
+def test_a_title_of_loaded_latency_holds_for_the_rows(rows: list[tuple[float, float]]) -> None:
+    loads = [Load(100 * n, latency, rate) for n, (latency, rate) in enumerate(rows)]
+    offers = formulas.loaded_latency(loads)
+
+    title = titles.loaded_latency([offers])
+
+    if title.startswith("Memory latency doubles"):
+        assert title == f"Memory latency doubles at {fmt.quantity(offers.at_double, 'B/s')}"
+        assert any(load.latency > 2 * offers.unloaded for load in loads)
+    if title.startswith("Latency did not double"):
+        half = offers.peak / 2
+        first = next(i for i, load in enumerate(formulas.by_load(loads)) if load.bandwidth >= half)
+        assert all(load.latency <= 2 * offers.unloaded for load in formulas.by_load(loads)[first:])
+
+
+def test_where_latency_doubles_is_a_value_and_no_bound(make: Any, tmp_path: Path) -> None:
+    """A title said 106, its table 107 and OpenMetrics 106.9."""
+    rows = [(9000, 64.0, 1e3), (5000, 64.0, 1.1e3), (3000, 64.0, 1.2e3), (2, 128.0, 106.9e3), (0, 190.0, 111e3)]  # fmt: skip
+    path = make.Maker(tmp_path / "m.db").add("s", "mlc", {"delays": "0-9000"}, make.mlc_text(rows)).write()
+
+    figures = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+
+    (title,) = [f.title for f in figures if "doubles" in f.title]
+    assert title == "Memory latency doubles at 107 GB/s"
+
+
+def test_a_peak_that_the_load_cannot_reach_says_so(make: Any, tmp_path: Path) -> None:
+    rows = [(0, 107.0, 10600.0), (100, 104.0, 9000.0), (500, 101.0, 4000.0), (5000, 100.0, 700.0)]
+    marked = make.mlc_text(rows).replace("Inject\t", "# load threads: 1, on CPUs 1\nInject\t", 1)
+    banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
+    marked = marked.replace("Intel(R) Memory Latency Checker - v3.9", banner)
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "loaded_latency"}, marked).write()
+
+    assert key(path, "Memory, 1 load thread").value == "10.6"
+    assert figures(path)[0].title == "Latency did not double: 1 load thread reaches 10.6 GB/s"
+
+
+def test_a_floor_line_says_whose_it_is(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for traffic in ("", "6"):
+        slow = 1.0 if traffic else 1.3
+        text = make.mlc_text([(d, ns * slow, rate) for d, ns, rate in CURVE], traffic=traffic)
+        maker.add("s", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+
+    (panel,) = figures(maker.write())[0].panels
+
+    texts = [note["text"] for note in panel.wide["datasets"]["notes"]]
+    assert texts[0] == "floor of write nt 103 ns"
+
+
+# --- idle latency ------------------------------------------------------------------------------------------
+
+
+def idle_text(latency: float, mib: float) -> str:
+    return (
+        "Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --idle_latency \n\n"
+        f"Using buffer size of {mib:.3f}MiB\nEach iteration took {latency * 2.6:.1f} base frequency clocks (\t{latency:.1f}\tns)\n"
+    )
+
+
+def test_buffers_of_several_sizes_are_several_numbers(make: Any, tmp_path: Path) -> None:
+    """3.4, 16, 336 and 307 ns: the key number is of the largest buffer, and no 142 ns anywhere."""
+    maker = make.Maker(tmp_path / "r.db")
+    sizes = {
+        "16k": (3.4, 0.015625),
+        "0.5 x L2": (16.0, 0.5),
+        "0.5 x L3": (336.0, 16.0),
+        "4 x L3": (307.0, 132.0),
+    }
+    for size, (latency, mib) in sizes.items():
+        options = {"mode": "idle_latency", "b": size}
+        maker.add("s", "mlc", options, idle_text(latency, mib), axes=("b",))
+    path = maker.write()
+
+    number = key(path, "Idle latency")  # no machine is known whose caches it would be larger than
+    times = chapter(model.load([path])).access_times
+
+    assert (number.value, number.context) == ("307", "buffer 4 x L3; Intel MLC 3.9")
+    assert sorted(time.median for time in times) == [3.4, 16.0, 307.0, 336.0]
+    assert "Idle latency, buffer 16k" in {time.name for time in times}
+
+
+def test_a_buffer_that_may_lie_in_a_cache_is_not_called_memory(make: Any, tmp_path: Path) -> None:
+    """A number without a unit is one of KiB."""
+    for machine, want in (
+        ("", "Idle latency"),
+        ("pack:1 numa:1 l3:1(size=33554432) core:4 pu:1", "Memory, idle"),
+    ):
+        maker = make.Maker(tmp_path / f"{want}.db")
+        maker.topology = machine or maker.topology
+        for size, latency in ((64, 2.9), (1_800_000, 75.8)):
+            text = idle_text(latency, size / 1024)
+            maker.add("s", "mlc", {"mode": "idle_latency", "b": size}, text, axes=("b",))
+        times = chapter(model.load([maker.write()])).access_times
+
+        assert [t.name for t in times] == ["Idle latency, buffer 64 KiB", f"{want}, buffer 1800000 KiB"]
+
+
+def test_two_places_of_one_relation_are_two_numbers(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, latency in (("node 0", 80.0), ("node 1", 95.0)):
+        options = {"mode": "idle_latency"}
+        maker.add(
+            "s", "mlc", options, idle_text(latency, 200.0), axes=("place",), place=place, relation="local"
+        )
+
+    number = key(maker.write(), "Memory, idle")
+
+    assert (number.value, number.context) == ("80.0", "node 0; lowest of 2; Intel MLC 3.9")
+
+
+# --- STREAM ------------------------------------------------------------------------------------------------
+
+
+def test_a_ratio_beside_a_key_number_is_of_its_own_panel(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for size, local, remote in ((1, 20e3, 10e3), (2, 40e3, 36e3)):
+        for place, rate in (("local", local), ("remote", remote)):
+            options = {"threads": 4, "array_size": size}
+            text = make.stream_text(rate, 4)
+            maker.add("s", "stream", options, text, axes=("array_size", "place"), place=place, relation=place)
+
+    number = key(maker.write(), "STREAM Triad")
+
+    assert (number.value, number.context) == ("40.0", "4 threads, local, array_size 2; remote 0.900 ×")
+
+
+def test_a_stand_in_is_not_called_stream(make: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "fixtures" / "stream" / "pinsweep_0.1_two_threads.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
+
+    assert figures(path, "stream")[0].title == "Triad (stand-in) bandwidth over threads"
+
+
+@given(st.lists(st.floats(1, 100), min_size=3, max_size=8))
+def test_threads_fill_memory_where_fewer_do_not(rates: list[float]) -> None:
+    line = {n: Spread(rate, rate, rate, 1) for n, rate in enumerate(rates, 1)}
+
+    title = titles.scaling("Triad", {"all": line})
+
+    if found := re.search(r"(\w+) threads? fills? memory", title):
+        n = ["One", "Two", "Three", "Four", "Five", "Six"].index(found[1]) + 1
+        assert line[n].median >= 0.95 * max(rates)
+        assert all(line[count].median < 0.95 * max(rates) for count in range(1, n))
+    if "still rises" in title:
+        assert line[len(rates) - 1].median < 0.9 * line[len(rates)].median
+
+
+def test_nine_files_of_one_host_are_one_host(make: Any, tmp_path: Path) -> None:
+    paths = []
+    for n in range(9):
+        maker = make.Maker(tmp_path / f"{n}.db", title=f"Day {n}")
+        maker.started = f"2026-11-{n + 1:02d}T09:15:02+00:00"
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3 + n, 2))
+        paths.append(maker.write())
+
+    built = build.build(model.load(paths))
+    (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "stream" for f in b.figures]
+
+    assert "9 hosts" not in figure.sub
+    assert "hosts" not in built.sentence
+    assert {len(p.wide["datasets"]["ranges"]) for p in figure.panels} == {0}  # files are no repeats
+
+
+LOCAL = "Measuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HIT  latency\t8.8\nLocal Socket L2->L2 HITM latency\t8.9\n"
+
+
+def test_transfers_within_a_socket_are_a_table(make: Any, tmp_path: Path) -> None:
+    path = make.Maker(tmp_path / "r.db").add("s", "mlc", {"mode": "c2c_latency"}, LOCAL).write()
+
+    (figure,) = figures(path)
+
+    assert figure.tables[0].rows == (
+        ("cache-to-cache latency, local L2->L2 HIT", "8.80"),
+        ("cache-to-cache latency, local L2->L2 HITM", "8.90"),
+    )
+
+
+def test_a_load_that_never_reached_one_and_a_half_floors_gives_a_bound(make: Any, tmp_path: Path) -> None:
+    figure = figures(loaded(make, tmp_path / "r.db", CURVE))[0]
+
+    (row,) = figure.numbers[0].rows
+    assert row[1] == "≥ 8.45"  # 131 ns at the peak: 1.27 × 103.1
+
+
+def test_a_key_number_is_of_the_runs_of_its_curve_and_names_its_traffic(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for mix, traffic, factor in (("R", "", 1.0), (2, "2", 0.9)):
+        rows = [(delay, latency * factor, rate * factor) for delay, latency, rate in CURVE]
+        maker.add(
+            "s",
+            "mlc",
+            {"mode": "loaded_latency", "W": mix},
+            make.mlc_text(rows, traffic=traffic),
+            axes=("W",),
+        )
+    path = maker.write()
+
+    assert {run.options["W"] for run in key(path, "Memory, idle").runs} == {"R"}
+    assert {run.options["W"] for run in key(path, "Memory, under load").runs} == {"R"}
+    assert ", read only" in key(path, "Memory, idle").context
+
+
+# --- traffic -----------------------------------------------------------------------------------------------
+
+
+def test_every_traffic_of_mlc_has_a_name_that_says_what_it_is() -> None:
+    """-W6 and the other non-temporal ones are called that, -W11 is no "rfo", and no name is of two types."""
+    for short in (False, True):
+        names = {word: traffic_name(word, short=short) for word in mlc.TRAFFIC_TEXT}
+        assert len(set(names.values())) == len(names)
+        for word, text in mlc.TRAFFIC_TEXT.items():
+            assert ("non-temporal" in text) == ("non-temporal" in names[word] or " nt" in names[word]), word
+            assert ("2 address streams" in text) == ("2 streams" in names[word]), word
+            assert "rfo" not in names[word]
+            assert (word[:3] in names[word]) or word[0].isalpha(), word
+    assert traffic_name("triad rfo") == "R:W 3:1, triad-like"
+    assert traffic_name("write nt") == "write only, non-temporal"
+
+
+def test_what_a_load_could_not_reach_is_no_peak(make: Any, tmp_path: Path) -> None:
+    """The latency never doubles: page and `show` say so, as the key number does."""
+    path = loaded(make, tmp_path / "r.db", CURVE)
+
+    (figure, *_) = figures(path)
+
+    assert "peak 8.45 GB/s of this load" in figure.panels[0].description
+    assert "peak 8.45 GB/s of this load" in show.show_result(path)
+    assert key(path, "Memory, under load").value == "8.45"
+
+
+def test_a_caption_names_the_programs_that_are_drawn(make: Any, tmp_path: Path) -> None:
+    """Ten panels, of which eight are drawn and two shaded: each caption has their programs alone."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(10):
+        for traffic in ("", "6"):
+            text = make.mlc_text(CURVE, traffic=traffic).replace("v3.9", f"v3.{n:02d}")
+            maker.add(
+                "s", "mlc", {"mode": "loaded_latency", "W": traffic or "R", "b": n}, text, axes=("b", "W")
+            )
+
+    curves, climb = figures(maker.write())
+
+    assert ("3.07" in curves.sub, "3.08" in curves.sub) == (True, False)
+    assert ("3.01" in climb.sub, "3.02" in climb.sub) == (True, False)
+    assert "8 more panels are in the numbers only." in climb.sub
+    assert [table.caption.rpartition(", ")[2] for table in climb.tables] == ["buffer 0 KiB", "buffer 1 KiB"]
+
+
+def test_all_cores_are_those_of_a_load_that_was_not_placed(make: Any, tmp_path: Path) -> None:
+    said = {}
+    for option in ("", " -k2-3"):
+        text = (
+            f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --max_bandwidth{option} \n\n"
+            "Measuring Maximum Memory Bandwidths for the system\nALL Reads        :\t28100.00\n"
+        )
+        maker = make.Maker(tmp_path / f"r{len(option)}.db").add("s", "mlc", {"mode": "max_bandwidth"}, text)
+        path = maker.write()
+        said[option] = figures(path)[0], show.show_result(path)
+
+    assert said[""][0].title == "Bandwidth reaches 28.1 GB/s over all cores"
+    assert said[" -k2-3"][0].title == "Bandwidth reaches 28.1 GB/s over the chosen cores"
+    assert "all cores" in said[""][1]
+    for text in (said[" -k2-3"][0].sub, said[" -k2-3"][1]):
+        assert "all cores" not in text
+
+
+def test_a_caption_of_stream_explains_the_marks_that_are_there(make: Any, tmp_path: Path) -> None:
+    """Of the first line of a panel one thread was not measured: no dotted line is drawn; of nine panels the programs of eight are named."""
+    maker = make.Maker(tmp_path / "r.db")
+    for place, counts in (("local", (2, 4)), ("remote", (1, 2))):
+        for n in counts:
+            text = make.stream_text(5e3 * n, n)
+            maker.add(
+                "s", "stream", {"threads": n}, text, axes=("place", "threads"), place=place, relation=place
+            )
+    for n in range(9):
+        text = make.stream_text(5e3, 1).replace("5.10", f"5.{n + 20}")
+        maker.add("m", "stream", {"threads": 1, "array_size": n}, text, axes=("array_size",))
+
+    lines, many = figures(maker.write(), "stream")
+
+    assert not lines.panels[0].wide["datasets"]["references"]
+    assert "Dotted" not in lines.sub
+    assert ("5.27" in many.sub, "5.28" in many.sub) == (True, False)

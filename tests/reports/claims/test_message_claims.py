@@ -1,0 +1,242 @@
+"""What the page says of message passing is true of every pair, panel and size that it is said of."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports import numbers
+from reports.charts import titles
+from reports.draw.figure import Figure, KeyNumber
+from reports.numbers import formulas
+from reports.numbers.formulas import Spread
+from reports.report import build
+from reports.results import model
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "imb"
+
+
+def figures(path: Path, tool: str = "imb") -> list[Figure]:
+    built = build.build(model.load([path]))
+    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
+def key(path: Path) -> KeyNumber:
+    (found,) = [n for n in build.build(model.load([path])).key_numbers if n.name == "MPI, one way"]
+    return found
+
+
+def times(zero: float, speed: float, *, step: float = 0.0) -> dict[int, float]:
+    """µs of 0 B to 4 MiB at `speed` B/µs; from 8 B on `step` µs more."""
+    return {0: zero} | {2**p: zero + (step if p > 2 else 0.0) + 2**p / speed for p in range(23)}
+
+
+def pingpong(make: Any, path: Path, *runs: tuple[str, str, dict[int, float]]) -> Path:
+    """Runs of (place, source, times)."""
+    maker = make.Maker(path)
+    for place, source, told in runs:
+        options = {"benchmark": "PingPong", **({"source": source} if source else {})}
+        maker.add(
+            "p", "imb", options, make.imb_text(told), axes=("place", "source"), place=place, relation=place
+        )
+    written: Path = maker.write()
+    return written
+
+
+def test_a_title_over_several_panels_is_true_of_each(make: Any, tmp_path: Path) -> None:
+    """730 ns is what the first of two texts says; the other one says 190."""
+    path = pingpong(
+        make, tmp_path / "r.db", ("", "a.txt", times(0.73, 9e3)), ("", "b.txt", times(0.19, 12e3))
+    )
+
+    assert figures(path)[0].title == "Message passing: time and bandwidth"
+    number = key(path)
+    assert (number.value, number.unit) == ("190", "ns")
+    assert number.context == "0 B, all, source b.txt"
+
+
+def test_one_statistic_for_both_sides(make: Any, tmp_path: Path) -> None:
+    """490 ÷ 190 at 0 B is 2.58; over 0 to 8 B it is 2.7."""
+    path = pingpong(
+        make, tmp_path / "r.db", ("intra", "", times(0.19, 12e3)), ("inter", "", times(0.49, 6e3, step=0.05))
+    )
+
+    assert key(path).context == "0 B, intra; inter 2.58 ×"
+    assert figures(path)[0].title.startswith("“inter” against “intra” costs 2.58 × in latency at 0 B and ")
+
+
+def test_the_page_says_what_is_compared(make: Any, tmp_path: Path) -> None:
+    """Peaks at different sizes: the median of the runs' peaks, not the peak of the medians."""
+    runs = []
+    for best in (2**18, 2**20, 2**22):
+        told = times(0.19, 8e3)
+        told[best] = best / 12e3
+        runs.append(("intra", "", told))
+    path = pingpong(make, tmp_path / "r.db", *runs)
+    found = [
+        number.value
+        for run in model.load([path]).good("imb")
+        for number in numbers.numbers(run)
+        if number.name.metric == "peak bandwidth"
+    ]
+    offers, *_ = figures(path)[0].numbers
+
+    assert statistics.median(found) == pytest.approx(12e9, rel=1e-3)
+    assert offers.rows[0][3] == "12.0 GB/s"
+
+
+@given(st.floats(100, 5000), st.floats(0.3, 3), st.floats(1e9, 1e11), st.floats(0.3, 3))
+def test_a_crossing_is_told_beyond_the_rule_only(
+    near: float, ratio: float, peak: float, share: float
+) -> None:
+    def once(value: float) -> Spread:
+        return Spread(value, value, value, 1)
+
+    sides = {"a": ("0 B", once(near), once(peak)), "b": ("0 B", once(near * ratio), once(peak * share))}
+
+    title = titles.pingpong(sides)
+
+    if found := re.search(r"costs ([\d.]+) × in latency", title):
+        assert max(ratio, 1 / ratio) > 1.1
+        assert float(found[1]) >= 1.1
+    if found := re.search(r"and ([\d.]+) % of bandwidth", title):
+        assert float(found[1]) >= 10
+
+
+def test_a_latency_of_other_sizes_is_not_compared() -> None:
+    one, other = Spread(200, 200, 200, 1), Spread(900, 900, 900, 1)
+
+    assert titles.pingpong({"a": ("0 B", one, None), "b": ("0 to 8 B", other, None)}) == titles.pingpong({})
+
+
+def test_one_limit_for_one_line_and_for_two() -> None:
+    """Two lines of which one is off by 45 % are not quotable."""
+    sizes = [0, *(2**p for p in range(23))]
+    wild = {n: (200.0 if n < 64 else 900.0 if n % 3 == 1 else 300.0) + n / 5 for n in sizes}
+    found = formulas.fit(wild)
+
+    assert found is not None
+    assert all(branch.worst <= 0.15 for branch in found.quotable)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "benchmark", "axis"),
+    [("multi0_np4", "Multi-PingPong", "slowest rank"), ("nbc", "Ibcast", "with computation")],
+)
+def test_page_show_and_compare_take_one_time_and_say_whose(
+    fixture: str, benchmark: str, axis: str, make: Any, tmp_path: Path
+) -> None:
+    text = (FIXTURES / f"{fixture}.out").read_text()
+    path = make.Maker(tmp_path / "r.db").add("s", "imb", {"benchmark": benchmark}, text).write()
+    (run,) = model.load([path]).good("imb")
+    compared = {
+        dict(n.name.part)["message_size"]: n.value
+        for n in numbers.numbers(run)
+        if n.name.kind == benchmark and n.name.unit == "ns" and "message_size" in dict(n.name.part)
+    }
+
+    (figure,) = [f for f in figures(path) if f.id.startswith(f"imb-{benchmark}-")]
+    spec = figure.panels[0].wide
+    factor = {"ns": 1, "µs": 1e3, "ms": 1e6}[spec["encoding"]["y"]["title"].split(", ")[-1].split(" ")[0]]
+    drawn = {row["x"]: row["y"] * factor for row in spec["datasets"]["points"]}
+
+    assert axis in spec["encoding"]["y"]["title"]
+    assert axis in figure.sub
+    for size, value in drawn.items():
+        assert value == pytest.approx(compared[size])
+
+
+def test_every_panel_is_in_the_overview(make: Any, tmp_path: Path) -> None:
+    path = pingpong(
+        make, tmp_path / "r.db", ("", "a.txt", times(0.73, 9e3)), ("", "b.txt", times(0.19, 12e3))
+    )
+    built = build.build(model.load([path]))
+    (overview,) = [f for s in built.sections for b in s.blocks if b.tool == "overview" for f in b.figures]
+
+    assert [row[:2] for row in overview.numbers[0].rows] == [
+        ("MPI 0 B, all, source b.txt", "190 ns"),
+        ("MPI 0 B, all, source a.txt", "730 ns"),
+    ]
+
+
+def test_what_has_no_time_or_no_size_is_a_table(make: Any, tmp_path: Path) -> None:
+    bands = (FIXTURES / "uniband_biband.out").read_text()
+    barrier = """# Benchmarking Barrier
+# #processes = 4
+#---------------------------------------------------
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+       100000        90.11        91.24        90.80
+"""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "imb", {"np": 2}, bands)
+    maker.add("b", "imb", {"np": 4}, barrier)
+
+    uniband, biband, waited = figures(maker.write())
+
+    assert (uniband.title, biband.title[:6]) == ("Uniband: bandwidth and message rate", "Biband")
+    rows = {row[1]: row[2:] for row in uniband.tables[0].rows}
+    assert rows["0 B"] == ("–", "1.93")
+    assert rows["4 KiB"] == ("1.88", "0.460")
+    assert uniband.tables[0].columns[2:] == ("Bandwidth, GB/s", "Message rate, M/s")
+    assert waited.tables[0].columns[-1] == "Time, slowest rank, µs"
+    assert waited.tables[0].rows[0][-1] == "91.2"
+
+
+def test_a_fit_has_one_error_wherever_it_stands(make: Any, tmp_path: Path) -> None:
+    """A caption said "off by up to 14 %" where the table had 13 % and 7.2 %."""
+    curve = times(0.2, 12e3, step=0.15)
+    told = {n: t * {2: 1.134, 2**19: 0.928}.get(n, 1) for n, t in curve.items()}
+
+    (figure,) = figures(pingpong(make, tmp_path / "r.db", ("", "", told)))
+
+    (fits,) = [table for table in figure.numbers if "Off by up to" in table.columns]
+    quotable = [str(row[4]) for row in fits.rows if row[5] == "yes"]
+    assert len(quotable) == 2
+    assert re.findall(r"off by up to (\S+ %)", figure.note) == quotable
+
+
+def test_sizes_that_no_line_fits_have_no_table_of_fits(make: Any, tmp_path: Path) -> None:
+    (figure,) = figures(pingpong(make, tmp_path / "r.db", ("", "", {0: 0.2, 8: 0.2})))
+
+    assert all(table.rows for table in figure.numbers)
+
+
+def test_a_peak_is_one_number(make: Any, tmp_path: Path) -> None:
+    """Three repeats that peak at different sizes: the median of their peaks, not the peak of the medians, in picture and words."""
+    maker = make.Maker(tmp_path / "r.db")
+    rates = {4096: (6.93, 6.1, 6.2), 8192: (6.3, 6.95, 6.4), 16384: (6.4, 6.3, 6.9)}  # GB/s
+    for repeat in range(3):
+        sizes = {size: size / own[repeat] / 1e3 for size, own in rates.items()}
+        text = make.imb_text({0: 0.2, 8: 0.21, 1024: 0.5, **sizes})
+        maker.add("s", "imb", {"benchmark": "PingPong"}, text)
+
+    (figure,) = figures(maker.write())
+    rate = figure.panels[1]
+    (ring,) = rate.wide["datasets"]["rings"]
+
+    assert "peak 6.93 GB/s" in rate.description
+    assert "Peaks: 6.93 GB/s" in figure.sub
+    assert ring["y"] == pytest.approx(6.93 / 2, rel=2e-3)
+
+
+def test_a_caption_speaks_of_a_ring_that_is_there(make: Any, tmp_path: Path) -> None:
+    """Bandwidth that starts above half of its peak has no n½; a median of small messages is called that."""
+    said = {}
+    for name, sizes in {
+        "flat": {16: 0.9, 32: 1.6, 64: 3.2},
+        "small": {1: 0.2, 2: 0.2, 4: 0.3, 64: 0.5},
+    }.items():
+        path = tmp_path / f"{name}.db"
+        make.Maker(path).add("s", "imb", {"benchmark": "PingPong"}, make.imb_text(sizes)).write()
+        said[name] = figures(path)[0]
+
+    for figure in said.values():
+        assert ("Ring" in figure.sub) == bool(figure.panels[1].wide["datasets"]["rings"])
+    assert "Ring" not in said["flat"].sub
+    assert said["small"].title.startswith("A message of up to 8 B (median) takes 200 ns")

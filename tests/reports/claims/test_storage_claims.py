@@ -1,0 +1,155 @@
+"""Titles and key numbers of fio and poke hold of their own tables, and bounds of the unrounded values: of made-up results."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import charts
+from reports.draw.figure import Chapter, Figure, Table
+from reports.numbers import numbers
+from reports.report import overview as _overview
+from reports.results import model
+from reports.text import format as fmt
+
+pytestmark = pytest.mark.slow
+
+TAIL = re.compile(r"(.+): one (?:access|I/O) in a thousand takes over (.+) × the median, the slowest of (.+) took (.+)")  # fmt: skip
+MODES = re.compile(r"(.+): \w+ speeds, (.+)")
+
+
+def rows(table: Table) -> list[dict[str, str]]:
+    """The rows by their columns, without the ranges of the repeats."""
+    texts = ("Target", "Access", "Modes: median, share")
+    return [
+        {name: str(cell) if name in texts else str(cell).split(" (")[0] for name, cell in zip(table.columns, row, strict=True)}
+        for row in table.rows
+    ]  # fmt: skip
+
+
+def row_of(name: str, table: Table) -> dict[str, str]:
+    (found,) = [row for row in rows(table) if row["Target"].lower() == name.lower()]
+    return found
+
+
+def judge_tail(figure: Figure) -> None:
+    """What a tail's title says is in the row that it names."""
+    (table,) = figure.numbers
+    if tail := TAIL.fullmatch(figure.title):
+        row = row_of(tail[1], table)
+        assert (tail[3], tail[4]) == (row["I/Os" if "I/Os" in row else "Accesses"], row["Longest"])
+    elif modes := MODES.fullmatch(figure.title):
+        row = row_of(modes[1], table)
+        listed = [part.replace(", ", " (") + ")" for part in row["Modes: median, share"].split("; ")]
+        assert modes[2] == fmt.words(listed)
+    else:
+        assert figure.title == "Latency tails"
+    for row in rows(table):  # a larger share lies at a longer time
+        known = [value(row[name]) for name in ("Median", "90 %", "99 %", "99.9 %", "99.99 %") if row[name] != fmt.NOTHING]  # fmt: skip
+        assert known == sorted(known)
+        assert known[-1] <= value(row["Longest"]) * 1.005
+
+
+def value(text: str) -> float:
+    number, unit = text.removeprefix("≤ ").replace(fmt.THIN, "").split(" ")
+    return float(number) * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+
+
+def chapter_of(path: Path, tool: str) -> tuple[model.Results, Chapter]:
+    results = model.load([path])
+    return results, charts.chart_module(tool).chapter(results, tool)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    maker = make.Maker(tmp_path / "p.db")
+    for size in dice.sample([2**10, 2**20, 2**26, 2**30], dice.randint(1, 3)):
+        target = dice.choice(["memory", "file"])
+        for _ in range(dice.randint(1, 3)):
+            n, median = dice.choice([300, 5000, 12_000]), 10 ** dice.uniform(1.3, 5)
+            samples = make.sample(
+                n, median, sigma=dice.uniform(0.01, 0.5), tail=median * dice.uniform(5, 500)
+            )
+            if dice.random() < 0.4:
+                samples = [v * (30 if i % 5 == 0 else 1) for i, v in enumerate(samples)]
+            options = {"target": target, "bytes": size}
+            maker.add(
+                "s", "poke", options, make.poke_text(samples, target=target, size=size), axes=("bytes",)
+            )
+
+    results, chapter = chapter_of(maker.write(), "poke")
+
+    (figure,) = chapter.figures
+    judge_tail(figure)
+    by_cell: dict[str, list[dict[str, float]]] = {}
+    for run in results.good("poke"):
+        told = {n.name.statistic: n.value for n in numbers(run)}
+        by_cell.setdefault(run.record.point_id, []).append(told)
+    ratios = [
+        statistics.median(own["p99.9"] for own in cell) / statistics.median(own["p50"] for own in cell)
+        for cell in by_cell.values() if all("p99.9" in own for own in cell)
+    ]  # fmt: skip
+    if tail := TAIL.fullmatch(figure.title):
+        assert any(0 <= 1 - float(tail[2].replace(fmt.THIN, "")) / ratio < 0.01 for ratio in ratios)
+    for key in chapter.key_numbers:
+        name, _, median = key.context.partition("; median ")
+        row = row_of(name, figure.numbers[0])
+        assert (f"{key.value} {key.unit}", median) == (row["99.9 %"], row["Median"])
+    if overview := _overview.figure(chapter.access_times):
+        times = {row["Time"] for row in rows(overview.numbers[0])}
+        assert set(re.findall(r"([\d.\u2009]+ [nµm]?s)\b", overview.title)) <= times
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fio(seed: int, make: Any, tmp_path: Path) -> None:
+    dice = random.Random(1000 + seed)
+    maker = make.Maker(tmp_path / "f.db")
+    depths = sorted(dice.sample([1, 2, 4, 8, 16, 32, 64], dice.randint(1, 5)))
+    for bs, most in (("4k", 10 ** dice.uniform(3, 5)), ("64k", 10 ** dice.uniform(3, 5)))[
+        : dice.randint(1, 2)
+    ]:
+        knee = dice.choice([1, 2, 4, 8, 16, 200])
+        for depth, repeat in itertools.product(depths, range(dice.randint(1, 3))):
+            iops = most * min(1.0, depth / knee) * dice.uniform(0.9, 1.1) ** (repeat + 1)
+            rw = "randread"
+            text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs=bs, rw=rw, iodepth=depth)
+            maker.add("s", "fio", {"rw": rw, "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth"))
+
+    results, chapter = chapter_of(maker.write(), "fio")
+
+    (figure,) = chapter.figures
+    cells: dict[str, dict[int, list[dict[str, float]]]] = {}
+    for run in results.good("fio"):
+        told = {n.name.quantity: n.value for n in numbers(run)}
+        cells.setdefault(str(run.options["bs"]), {}).setdefault(int(run.options["iodepth"]), []).append(told)
+    middle = {
+        bs: {at: {name: statistics.median(own[name] for own in same) for name in same[0]} for at, same in of.items()}
+        for bs, of in cells.items()
+    }  # fmt: skip
+    if past := re.match(
+        r"(?:Past depth|Depth) (\d+) .*(?:only more waiting|more depth only waits)", figure.title
+    ):
+        for of in middle.values():
+            full = int(past[1])
+            assert all(of[d]["IOPS"] <= of[full]["IOPS"] / 0.95 * 1.0001 for d in of if d > full)
+            assert of[max(of)]["latency p50"] > of[full]["latency p50"]
+    elif more := re.fullmatch(r"More depth still gives more reads at (\d+)", figure.title):
+        assert all(
+            max(of) == int(more[1]) == max(of, key=lambda d, of=of: of[d]["IOPS"]) for of in middle.values()
+        )  # type: ignore[misc]
+    else:
+        assert figure.title in ("IOPS and latency", "IOPS and latency over iodepth")
+        assert (figure.title == "IOPS and latency") == (len(depths) == 1)
+    (key,) = chapter.key_numbers
+    best = max(cell["IOPS"] for of in middle.values() for cell in of.values())
+    assert f"{key.value} {key.unit}" == fmt.quantity(best, "IOPS")
+    bs, depth = ("64k" if "64 KiB" in key.name else "4k"), int(re.findall(r"iodepth (\d+)", key.context)[0])
+    assert middle[bs][depth]["IOPS"] == best
+    assert key.context.endswith(f"mean latency {fmt.quantity(middle[bs][depth]['latency mean'], 'ns')}")

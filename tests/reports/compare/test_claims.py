@@ -1,0 +1,357 @@
+"""What a comparison says holds of its table: numbers at its digits, counts of its words, and the other way round for B against A."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.compare import formats
+from reports.compare import text as texts
+from reports.compare.comparison import Comparison, Row, compare, side
+from reports.compare.section import Delta, Line, delta
+from reports.report.build import build
+from reports.results import model
+
+WORDS = {"same": "the same", "one run": "without a verdict"}
+MIRROR = {"regressed": "improved", "improved": "regressed"}
+NUMBER = re.compile(r"[+−]?\d[\d\u2009]*(?:\.\d+)?|∞")
+
+
+# --- made-up results ---------------------------------------------------------------------------------------
+
+
+def made(
+    make: Any, path: Path, rng: random.Random, effects: dict[str, float], noise: float, repeats: int
+) -> Path:
+    """One session of several tools; `effects`: tool, or tool and level → what B's numbers are multiplied by."""
+    maker = make.Maker(path, host=f"node{rng.randrange(2)}")
+    maker.facts = {**make.FACTS, "kernel": path.stem}
+
+    def times(*keys: str) -> float:
+        value = rng.gauss(1, noise)
+        for key in keys:
+            value *= effects.get(key, 1.0)
+        return value
+
+    for _ in range(repeats):
+        for threads, place in itertools.product((1, 2, 4, 8), ("local", "remote")):
+            rate = 5000 * threads * times("stream", f"stream {place}", f"stream {threads}")
+            maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads", "place"), place=place, relation=place)  # fmt: skip
+        pingpong = {0: 0.5 * times("imb")} | {
+            2**p: (0.5 + 2**p / 1e4) * times("imb") for p in range(0, 22, 3)
+        }
+        maker.add("pp", "imb", {"benchmark": "PingPong"}, make.imb_text(pingpong))
+        loads = [(d, (80 + 2000 / (10 + d)) * times("mlc"), 2e4 / (1 + d / 100) * times()) for d in (0, 50, 300, 900)]  # fmt: skip
+        maker.add("load", "mlc", {"mode": "loaded_latency"}, make.mlc_text(loads))
+        for depth in (1, 4, 16):
+            reads = {"read": (1e4 * depth**0.7 * times("fio"), 90 * depth**0.3 * times("fio"))}
+            maker.add("disk", "fio", {"iodepth": depth}, make.fio_text(reads, bs="4k", rw="randread", iodepth=depth), axes=("iodepth",))  # fmt: skip
+        for alg in "xyz":
+            spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}}
+            options = {"command": ["z"], "metrics": spec, "alg": alg}
+            maker.add("own", "command", options, f"t {25 * times('command'):.0f}\n", axes=("alg",))
+    written: Path = maker.write()
+    return written
+
+
+def pair(make: Any, folder: Path, seed: int) -> tuple[Comparison, Comparison]:
+    """The comparison of two made-up sides, and that of B with A."""
+    rng = random.Random(seed)
+    keys = ("stream", "stream remote", "stream 2", "imb", "mlc", "fio", "command")
+    effects = {key: rng.choice((1.0, 1.0, 0.9, 1.1, 0.6, 2.5)) for key in keys}
+    noise = rng.choice((0.001, 0.01, 0.05, 0.2))
+    sides = []
+    for name, own in (("a", {}), ("b", effects)):
+        sessions, repeats = rng.choice((1, 1, 2, 5)), rng.choice((1, 2, 3, 4))
+        paths = [made(make, folder / f"{name}{i}.db", rng, own, noise, repeats) for i in range(sessions)]
+        sides.append((name, model.load(paths)))
+    (a, left), (b, right) = sides
+    return (
+        compare(side("A", a, left), side("B", b, right)),
+        compare(side("A", b, right), side("B", a, left)),
+    )
+
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+
+def lines(page: Delta) -> list[tuple[str, str, str, str, str, str, str]]:
+    """Every row of both tables of the page: number, unit, A, B, shift, interval, verdict."""
+    shown = [(f"{x.place}: {x.metric}", x.sub.rpartition(", ")[0], x.a, x.b, x.change, x.interval, x.verdict) for x in page.lines]  # fmt: skip
+    rest = [(n, u, a, b, s, i, v) for n, u, a, b, s, i, _, v in (page.rest.rows if page.rest else ())]
+    return shown + rest
+
+
+def found(text: str) -> set[str]:
+    return set(NUMBER.findall(text))
+
+
+def tallied(text: str) -> tuple[Counter[str], int]:
+    """Read "3 of 6 points regressed, 2 the same" as counts, and of how many."""
+    first, *rest = text.split(", ")
+    n, of, word = re.fullmatch(r"(\d+) of (\d+) \w+ (.+)", first).groups()  # type: ignore[union-attr]
+    return Counter({word: int(n), **{w: int(k) for k, w in (one.split(" ", 1) for one in rest)}}), int(of)
+
+
+def holds(comparison: Comparison) -> None:
+    """Check every sentence of a comparison against its table."""
+    page = delta(comparison)
+    table = lines(page)
+    assert len(table) == len(comparison.rows)
+    words = Counter(WORDS.get(line[-1], line[-1]) for line in table)
+    known = found(" ".join(itertools.chain.from_iterable(table)))
+
+    headline(comparison, page, words, known)
+    for figure in page.curves:
+        sweep, metric, said = re.fullmatch(r"(\w+): (.+?), (\d.*)", figure.title).groups()  # type: ignore[union-attr]
+        counts, of = tallied(said)
+        of_metric = [
+            x for x in table if x[0].startswith(sweep) and x[0].split(": ")[1].split(" at ")[0] == metric
+        ]
+        dropped = sum(map(int, re.findall(r"only: (\d+) point", figure.sub)))
+        drawn = Counter(
+            WORDS.get(x[-1], x[-1]) for x in of_metric if not re.search(r" at (0 B|.*delay 0)$", x[0])
+        )
+        assert counts == drawn
+        assert of == counts.total() == len(of_metric) - dropped
+    for shared in comparison.shared:
+        together(comparison, shared.axis, shared.text)
+    for key in page.key_numbers:
+        a, b = key.value.split(" → ")
+        (line,) = [x for x in table if conditions(x[0]) == (key.name, key.context)]
+        assert line[1:4] == (key.unit, a, b)
+        assert key.repeats.rpartition(", ")[2] == line[-1]
+        assert key.repeats.startswith(line[4])
+    for text in (
+        texts.table(comparison, everything=True),
+        formats.as_markdown(comparison),
+        formats.as_junit(comparison),
+    ):
+        assert not re.search(
+            r"\bno (point|number|change|difference)", text.replace("no number in common", "")
+        )
+    for line, row in zip(page.lines, sorted_rows(comparison, page.lines), strict=True):
+        opposite(line, row)
+
+
+def conditions(name: str) -> tuple[str, str]:
+    """`"pp: PingPong time at 8 B"` is the PingPong time in "pp, 8 B"."""
+    place, metric = name.split(": ")
+    title, _, row = metric.partition(" at ")
+    return title, ", ".join(filter(None, (place, row)))
+
+
+def headline(comparison: Comparison, page: Delta, words: Counter[str], known: set[str]) -> None:
+    judged = sum(words.values()) - words["without a verdict"]
+    said = page.sentence
+    assert said in formats.as_github(comparison).replace("%25", "%").replace("%3A", ":").replace("%2C", ",")
+    assert json.loads(formats.as_json(comparison))["sentence"] == said
+    if not judged:
+        assert said == f"One run on a side: {sum(words.values())} numbers, no verdict."
+        return
+    counts = re.search(
+        r"(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, (\d+) (?:is|are) inconclusive\.(.*)", said
+    )  # fmt: skip
+    assert counts
+    assert [int(n) for n in counts.groups()[:5]] == [
+        words["regressed"], judged, words["improved"], words["the same"], words["inconclusive"],
+    ]  # fmt: skip
+    assert found(counts[6].removeprefix(f" {words['without a verdict']} more have")) <= known | {"95"}
+    assert ("Worst" in said) == bool(words["regressed"])
+    assert ("Best" in said) == (not words["regressed"] and bool(words["improved"]))
+    provisional = re.match(r"Provisional(?: for (\d+) numbers?)?, one session a side: ", said)
+    one = all(of.evidence == 1 for of in (comparison.a, comparison.b))
+    assert bool(provisional) == one
+
+
+def together(comparison: Comparison, axis: str, text: str) -> None:
+    """Count the cells of each level again."""
+    cells: dict[str, dict[Any, set[str]]] = {}
+    for row in comparison.rows:
+        if not row.once and not row.derived:
+            level = row.labels.get(axis) or f"no {axis}"
+            cells.setdefault(level, {}).setdefault(row.pair.key, set()).add(row.verdict)
+    parts = re.findall(r"(?:^|; |, )([^;(,]+?): (\d+) of (\d+)(?: cells? regressed)?(?: \(([^)]*)\))?", text)
+    assert parts
+    for name, hit, of, rest in parts:
+        own = cells[name.removeprefix(f"{axis} ") if name.startswith(f"{axis} ") else name]
+        order = ("regressed", "inconclusive", "improved", "same")
+        counted = Counter(next(word for word in order if word in verdicts) for verdicts in own.values())
+        assert (int(hit), int(of)) == (counted["regressed"], len(own))
+        others = {word: int(n) for n, word in (one.split(" ") for one in filter(None, rest.split(", ")))}
+        assert others == {word: n for word, n in counted.items() if word != "regressed"}
+
+
+def sorted_rows(comparison: Comparison, shown: Iterable[Line]) -> list[Row]:
+    by_name = {f"{row.place}: {row.number.words}": row for row in comparison.rows}
+    return [by_name[f"{line.place}: {line.metric}"] for line in shown]
+
+
+def opposite(line: Line, row: Row) -> None:
+    """A shift that goes the other way than the medians beside it says so."""
+    medians = row.median_b - row.median_a
+    against = line.change[0] in "+−" and medians * (1 if line.change[0] == "+" else -1) < 0
+    assert ("medians" in line.change) == against
+
+
+def mirrored(there: Comparison, back: Comparison) -> None:
+    forth, other = ({x[0]: x for x in lines(delta(one))} for one in (there, back))
+    assert forth.keys() == other.keys()
+    for name, line in forth.items():
+        assert (line[2], line[3]) == (other[name][3], other[name][2])
+        assert MIRROR.get(line[-1], line[-1]) == other[name][-1]
+        if line[4][0] in "+−" and other[name][4][0] in "+−":
+            assert line[4][0] != other[name][4][0]
+
+
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=pytest.mark.slow) if n > 4 else n for n in range(12)])
+def test_what_is_said_stands_in_the_table(make: Any, tmp_path: Path, seed: int) -> None:
+    there, back = pair(make, tmp_path, seed)
+
+    holds(there)
+    holds(back)
+    mirrored(there, back)
+
+
+# --- one by one --------------------------------------------------------------------------------------------
+
+
+def loads(make: Any, path: Path, factors: Iterable[float], noise: float = 0.0) -> Path:
+    maker = make.Maker(path, host="vm")
+    rng = random.Random(path.stem)
+    for factor in factors:
+        rows = [(d, 90.0 * factor * rng.gauss(1, noise), 2e4 / (1 + d / 100)) for d in (0, 100, 500, 900)]
+        maker.add("load", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
+    written: Path = maker.write()
+    return written
+
+
+def of_files(a: Path, b: Path) -> Comparison:
+    return compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])))
+
+
+def test_points_that_nobody_can_tell_are_not_told_as_no_worse(make: Any, tmp_path: Path) -> None:
+    found = of_files(*(loads(make, tmp_path / f"{n}.db", [1, 1.6, 0.7]) for n in "ab"))
+
+    (latency, *_) = delta(found).curves
+    assert latency.title == "load: loaded latency, 3 of 3 points inconclusive"
+    assert "In the table only: 1 point at delay 0, which a log axis lacks." in latency.sub
+    assert "load: loaded latency at traffic read, delay 0" in {line[0] for line in lines(delta(found))}
+
+
+def test_key_numbers_of_a_comparison_are_of_one_cell_on_both_sides(make: Any, tmp_path: Path) -> None:
+    """B's best size or thread count may be another: what stands there is what A's best cell has become."""
+    paths = []
+    for name, rates in (("a", {1: 9e3, 4: 2e4}), ("b", {1: 9e3, 4: 8e3})):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, rate in rates.items():
+            for _ in range(3):
+                maker.add("scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))  # fmt: skip
+        paths.append(maker.write())
+    found = of_files(*paths)
+
+    results = model.load(paths)
+    page = build(results, delta(found))
+    (number,) = page.key_numbers
+    assert (number.name, number.value, number.unit) == ("triad bandwidth", "20.00 → 8.000", "GB/s")
+    assert number.context == "scaling, threads=4"
+    assert number.repeats.startswith("−60.0 % (")
+    assert number.repeats.endswith("), regressed")
+    assert page.title == "Comparison: b.db against a.db"
+    assert "Comparison" not in build(results).title
+    assert "→" not in build(results).key_numbers[0].value
+
+
+def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp_path: Path) -> None:
+    """B's queue holds eight times what was asked for: that cannot be, and F1 says so."""
+    paths = []
+    for name, factor in (("a", 1), ("b", 8)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(3):
+            text = make.fio_text({"read": (4e4 * factor, 100.0)}, bs="4k", rw="randread", iodepth=4)
+            maker.add("disk", "fio", {"iodepth": 4, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text)  # fmt: skip
+        paths.append(maker.write())
+
+    page = build(model.load(paths), delta(of_files(*paths)))
+
+    assert page.key_numbers
+    assert all("F1" in number.doubt for number in page.key_numbers)
+
+
+def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:
+    paths = []
+    for name in "ab":
+        maker = make.Maker(Path(loads(make, tmp_path / f"{name}.db", [1, 1])), host="vm")
+        maker.skip("load", "this machine has 1 NUMA node", place="remote")
+        paths.append(maker.write())
+    page = build(model.load(paths), delta(of_files(*paths)))
+
+    said = [check.text for check in page.checks] + [check.subject for check in page.checks]
+    assert any("in 2 files" in text for text in said)
+    assert not [text for text in said if "2 hosts" in text]
+
+
+def test_what_could_not_be_decided_is_no_contrast(make: Any, tmp_path: Path) -> None:
+    """Two threads fell more than one, and were too noisy to tell: that is not "0 of 4 regressed"."""
+    paths = []
+    for name, rate in (("a", 1.0), ("b", 0.9)):
+        rng = random.Random(name)
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads, ntimes in itertools.product((1, 2), (10, 20, 30, 40)):
+            for _ in range(4):
+                value = 5e3 * threads * rng.gauss(1, 0.4 if threads == 2 else 0.001) * rate
+                options = {"threads": threads, "ntimes": ntimes}
+                maker.add(
+                    "s", "stream", options, make.stream_text(value, threads), axes=("threads", "ntimes")
+                )
+        paths.append(maker.write())
+
+    found = of_files(*paths)
+
+    assert {row.labels["threads"] for row in found.of("regressed") if not row.derived} == {"1"}
+    assert not [shared.text for shared in found.shared if shared.axis == "threads"]
+
+
+def test_one_process_is_one_cell_however_much_it_prints(make: Any, tmp_path: Path) -> None:
+    """Nine message sizes of one PingPong are one process, and no pattern."""
+    paths = []
+    for name, slower in (("a", 1.0), ("b", 1.3)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i in range(4):
+            times = {2**p: (0.5 + 2**p / 1e4) * (1 + i / 1000) for p in range(0, 18, 2)}
+            for benchmark, factor in (("PingPong", slower), ("PingPing", 1.0)):
+                text = make.imb_text({size: t * factor for size, t in times.items()})
+                maker.add("p", "imb", {"benchmark": benchmark}, text.replace("PingPong", benchmark), axes=("benchmark",))  # fmt: skip
+        paths.append(maker.write())
+
+    found = of_files(*paths)
+
+    assert sum(not row.derived for row in found.of("regressed")) == 9
+    assert not found.shared
+
+
+def test_a_shift_against_the_medians_says_so(make: Any, tmp_path: Path) -> None:
+    """The medians fall by 9.5 %, the typical pair rises by 10.9 %."""
+    spec = {"took": {"regex": r"t (\S+)", "better": "lower"}}
+    paths = []
+    for name, values in (("a", (92.0, 116.0, 117.0)), ("b", (102.0, 105.0, 130.0))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for value in values:
+            maker.add("s", "command", {"command": ["x"], "metrics": spec}, f"t {value:.2f}\n")
+        paths.append(maker.write())
+    found = of_files(*paths)
+
+    assert "+10.9 %" in texts.shift(found.rows[0])
+    for text in (
+        " ".join(texts.table(found).split()), formats.as_markdown(found), formats.as_junit(found), delta(found).lines[0].change,
+    ):  # fmt: skip
+        assert "medians −9.5 %" in text
+    assert "Shift of the typical pair of runs" in texts.table(found)

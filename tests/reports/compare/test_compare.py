@@ -1,0 +1,711 @@
+"""Two sides compared: verdicts where they belong, nothing dropped in silence, and every format whole whatever the names hold."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from junitparser import Failure, JUnitXml, Skipped
+
+from parsers.errors import UserError
+from reports.compare import formats
+from reports.compare import text as texts
+from reports.compare.comparison import Ask, Comparison, Side, compare, levels, side
+from reports.compare.section import delta
+from reports.results import model
+
+HOSTILE = "<script>alert(1)</script>|\x1b[31m\n::error::x,y:%0A`*_[a](b)\x07 ]]> &"
+
+Rate = Callable[[int, str], float]
+
+
+def flat(_threads: int, _place: str) -> float:
+    return 1.0
+
+
+def stream_file(
+    make: Any, path: Path, rate: Rate, *, host: str = "node07", seed: int = 1, repeats: int = 5, noise: float = 0.003,
+    sweep: str = "scaling", **facts: Any,
+) -> Path:  # fmt: skip
+    """STREAM at 1 to 4 threads, local and remote, with noise from run to run; `rate` scales a cell."""
+    rng = random.Random(seed)
+    maker = make.Maker(path, host=host)
+    maker.facts = {**make.FACTS, **facts}
+    for threads in (1, 2, 3, 4):
+        for place in ("local", "remote"):
+            for _ in range(repeats):
+                value = (
+                    5000.0 * threads * (0.7 if place == "remote" else 1.0) * rate(threads, place)
+                ) * rng.gauss(1, noise)
+                text = make.stream_text(value, threads)
+                maker.add(
+                    sweep, "stream", {"threads": threads}, text, axes=("threads", "place"), place=place, relation=place
+                )  # fmt: skip
+    written: Path = maker.write()
+    return written
+
+
+def of(name: str, path: Path) -> Side:
+    return side(name, path.name, model.load([path]))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def before(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return stream_file(make, tmp_path_factory.mktemp("files") / "before.db", flat)
+
+
+@pytest.fixture(scope="module")
+def again(make: Any, before: Path) -> Path:
+    """The same machine, on another day."""
+    return stream_file(make, before.with_name("again.db"), flat, seed=2)
+
+
+@pytest.fixture(scope="module")
+def after(make: Any, before: Path) -> Path:
+    """10 % less at the remote places, with a new kernel."""
+    return stream_file(
+        make,
+        before.with_name("after.db"),
+        lambda _, place: 0.9 if place == "remote" else 1.0,
+        seed=2,
+        kernel="6.1.0-21-amd64",
+    )
+
+
+@pytest.fixture(scope="module")
+def slow_remote(before: Path, after: Path) -> Comparison:
+    return compare(of("A", before), of("B", after))
+
+
+def test_what_is_slower_regressed_and_nothing_else(slow_remote: Comparison) -> None:
+    cells = [row for row in slow_remote.rows if not row.derived]
+
+    assert len(cells) == 4 * 2 * 4
+    assert {row.labels["place"] for row in cells if row.verdict == "regressed"} == {"remote"}
+    assert sum(row.verdict == "regressed" for row in cells) == 16
+    assert not [row for row in cells if row.verdict == "improved"]
+    row = slow_remote.rows[0]
+    assert row.change == pytest.approx(-0.1, abs=0.01)
+    assert row.interval is not None
+    assert row.interval[0] < row.change < row.interval[1]
+
+
+def test_the_worst_comes_first(slow_remote: Comparison) -> None:
+    shifts = [row.decision.shift or 0.0 for row in slow_remote.of("regressed")]
+
+    assert shifts == sorted(shifts, reverse=True)
+    verdicts = [row.verdict for row in slow_remote.rows]
+    assert verdicts == sorted(verdicts, key=["regressed", "inconclusive", "same", "improved"].index)
+
+
+def test_the_level_that_regressed_cells_share_is_named(slow_remote: Comparison) -> None:
+    assert [s.text for s in slow_remote.shared] == [
+        "place remote: 4 of 4 cells regressed; local: 0 of 4 (4 same)"
+    ]
+
+
+def test_the_sentence_counts_what_there_is(slow_remote: Comparison) -> None:
+    counts = slow_remote.counts
+
+    sentence = texts.sentence(slow_remote)
+
+    assert sentence.startswith(
+        f"Provisional, one session a side: {counts['regressed']} of {len(slow_remote.rows)} numbers regressed, 0 improved"
+    )
+    assert sum(counts.values()) == len(slow_remote.rows)
+    assert "Worst: scaling, threads=" in sentence
+
+
+def test_what_differs_is_said_first(slow_remote: Comparison) -> None:
+    (difference,) = slow_remote.fingerprint.differences
+
+    assert (difference.what, difference.a, difference.b) == ("kernel", "6.1.0-18-amd64", "6.1.0-21-amd64")
+    assert "processor" in slow_remote.fingerprint.agreed
+    assert "firmware version" in slow_remote.fingerprint.unknown
+    text = texts.table(slow_remote)
+    assert text.index("6.1.0-18-amd64 → 6.1.0-21-amd64") < text.index("regressed (")
+
+
+def test_derived_numbers_have_a_family_of_their_own(slow_remote: Comparison) -> None:
+    derived = {(r.number.title, r.labels["place"]): r for r in slow_remote.rows if r.derived}
+
+    assert {r.decision.family for r in derived.values()} == {"stream, derived"}
+    assert derived["triad peak bandwidth", "remote"].verdict == "regressed"
+    assert len(derived["triad peak bandwidth", "remote"].a) == 5  # one of each repeat's curve
+
+
+def test_sides_change_places(before: Path, after: Path, slow_remote: Comparison) -> None:
+    """What regressed from A to B has improved from B to A, by the same ratio."""
+    there = {row.name: row for row in slow_remote.rows}
+    back = {row.name: row for row in compare(of("A", after), of("B", before)).rows}
+
+    mirrored = {
+        "regressed": "improved",
+        "improved": "regressed",
+        "same": "same",
+        "inconclusive": "inconclusive",
+    }
+    assert {n: mirrored[r.verdict] for n, r in there.items()} == {n: r.verdict for n, r in back.items()}
+    for name, row in there.items():
+        assert (row.decision.ratio or 0) * (back[name].decision.ratio or 0) == pytest.approx(1)
+
+
+def test_an_unchanged_machine_is_not_accused(before: Path, again: Path) -> None:
+    found = compare(of("A", before), of("B", again))
+
+    assert found.counts["regressed"] + found.counts["improved"] == 0
+    assert found.counts["same"] > 0.8 * len(found.rows)
+    assert not found.shared
+    assert f"0 of {len(found.rows)} numbers regressed, 0 improved" in texts.sentence(found)
+
+
+def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -> None:
+    a = stream_file(make, tmp_path / "a.db", flat, repeats=1)
+    b = stream_file(make, tmp_path / "b.db", lambda n, p: 0.5, repeats=1)
+
+    found = compare(of("A", a), of("B", b))
+
+    assert len(found.once) == len(found.rows)
+    assert sum(found.counts.values()) == 0
+    assert texts.sentence(found) == f"One run on a side: {len(found.rows)} numbers, no verdict."
+    assert not found.fails({"regressed"})
+    assert found.fails({"inconclusive"})  # nothing can be said
+    page = delta(found)
+    assert {line.verdict for line in page.lines} == {"one run"}
+    assert all(line.mark is None for line in page.lines)
+
+
+def test_disturbed_runs_are_left_out_and_counted(
+    make: Any, before: Path, again: Path, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(before, tmp_path / "a.db"))
+    maker = make.Maker(path)
+    for status in ("disturbed", "misplaced"):
+        for _ in range(2):
+            maker.add(
+                "scaling", "stream", {"threads": 8}, make.stream_text(1.0, 8), axes=("threads", "place"), place="local",
+                relation="local", status=status,
+            )  # fmt: skip
+    maker.write()
+
+    found = compare(of("A", path), of("B", again))
+
+    assert len(found.a.left_out) == 4
+    assert "left out: 2 disturbed, 2 misplaced" in texts.side(found.a)
+    assert all(row.labels["threads"] != "8" for row in found.rows if "threads" in row.labels)
+
+
+def test_runs_that_failed_their_own_check_are_left_out_and_counted(make: Any, tmp_path: Path) -> None:
+    """STREAM that did not validate was "improved by 50 %"."""
+    sound = "Solution Validates: avg error less than 1.000000e-13 on all three arrays"
+    sides = []
+    for name, rate in (("A", 20e3), ("B", 30e3)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i, threads in itertools.product(range(3), (1, 2)):
+            text = make.stream_text(rate + i, threads)
+            assert sound in text
+            bad = text.replace(sound, "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.000000e-13)")
+            maker.add("s", "stream", {"threads": threads}, bad if name == "B" and threads == 2 else text, axes=("threads",))  # fmt: skip
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert {row.cell for row in found.rows} == {"threads=1"}
+    assert texts.side(found.b).endswith("; left out: 3 not valid by its own check")
+    assert [(u.side, u.reason) for u in found.unmatched] == [("A", "B: 3 runs left out (not valid by its own check)")]  # fmt: skip
+
+
+def test_cells_without_a_partner_are_listed_everywhere(
+    make: Any, before: Path, again: Path, tmp_path: Path
+) -> None:
+    more = make.Maker(Path(shutil.copy(before, tmp_path / "a.db")))
+    more.add(
+        "scaling", "stream", {"threads": 64}, make.stream_text(9e4, 64), axes=("threads", "place"), place="local",
+        relation="local",
+    )  # fmt: skip
+    found = compare(of("A", more.write()), of("B", again))
+
+    (only,) = found.unmatched
+    assert (only.side, only.cell) == ("A", "threads=64 place=local")
+    assert only.reason == "B has no threads=64; it has 1, 2, 3 and 4"
+    for text in (
+        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_junit(found),
+        " ".join(delta(found).absent),
+    ):  # fmt: skip
+        assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
+    assert "Not compared: 1." in formats.as_github(found)
+
+
+def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, rows in (("A", (0, 100, 500, 900)), ("B", (0, 100, 500, 700))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(2):
+            text = make.mlc_text([(d, 80.0 + 100 / (1 + d), 20e3 / (1 + d / 100)) for d in rows])
+            maker.add("loaded", "mlc", {"mode": "loaded_latency"}, text)
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [(u.side, u.reason) for u in found.unmatched] == [
+        (
+            "A",
+            "B has no loaded latency at traffic read, delay 900 and loaded latency bandwidth at traffic read, delay 900",
+        ),
+        (
+            "B",
+            "A has no loaded latency at traffic read, delay 700 and loaded latency bandwidth at traffic read, delay 700",
+        ),
+    ]
+
+
+# --- programs ----------------------------------------------------------------------------------------------
+
+
+def stand_in(make: Any, path: Path) -> Path:
+    maker = make.Maker(path)
+    maker.programs = {"stream": {"name": "stream", "version": "0.1", "stand_in": True}}
+    for _ in range(3):
+        text = make.stream_text(2e4, 1)
+        maker.add(
+            "scaling", "stream", {"threads": 1}, text, axes=("threads",), place="local", relation="local"
+        )
+    written: Path = maker.write()
+    return written
+
+
+def official(make: Any, path: Path) -> Path:
+    maker = make.Maker(path)
+    for _ in range(3):
+        text = make.stream_text(2e4, 1)
+        maker.add(
+            "scaling", "stream", {"threads": 1}, text, axes=("threads",), place="local", relation="local"
+        )
+    written: Path = maker.write()
+    return written
+
+
+def test_a_stand_in_is_not_compared_with_the_tool_in_silence(make: Any, tmp_path: Path) -> None:
+    a, b = official(make, tmp_path / "a.db"), stand_in(make, tmp_path / "b.db")
+
+    with pytest.raises(
+        UserError, match="not the same program: A is STREAM, B is pinsweep stream, not STREAM"
+    ) as error:
+        compare(of("A", a), of("B", b))
+    assert "--across-programs" in error.value.hint
+
+    found = compare(of("A", a), of("B", b), Ask(across_programs=True))
+    said = "A is STREAM, B is pinsweep stream, not STREAM"
+    for text in (
+        texts.table(found), formats.as_markdown(found), formats.as_json(found), formats.as_github(found),
+        " ".join(delta(found).lead), formats.as_junit(found),
+    ):  # fmt: skip
+        assert said in text
+
+
+# --- what is asked for -------------------------------------------------------------------------------------
+
+
+def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
+    results = model.load([before])
+
+    found = compare(*levels(results, "place", "local,remote"), by="place")
+
+    assert {row.verdict for row in found.rows if not row.derived} == {"regressed"}
+    assert {row.decision.tau for row in found.rows} == {0.0}
+    assert not found.unmatched
+    assert found.rows[0].change == pytest.approx(-0.3, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("axis", "wanted", "hint"),
+    [("plaice", "local,remote", "place"), ("place", "local,remot", "remote"), ("threads", "1,9", "1, 2, 3, 4"), ("threads", "1,2,3", "1, 2, 3, 4")],
+)  # fmt: skip
+def test_a_level_that_is_not_there_has_a_hint(before: Path, axis: str, wanted: str, hint: str) -> None:
+    results = model.load([before])
+
+    with pytest.raises(UserError) as error:
+        levels(results, axis, wanted)
+    assert hint in error.value.hint
+
+
+def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    delays = ((0, 100), (0, 200, 300))
+    for own in delays:
+        maker.add(
+            "s",
+            "mlc",
+            {"delays": own, "mode": "loaded_latency"},
+            make.mlc_text([(0, 250.0, 20e3), (100, 140.0, 18e3)]),
+            axes=("delays", "mode"),
+        )
+    results = model.load([maker.write()])
+
+    a, b = levels(results, "delays", "0,100,0,200,300")
+    with pytest.raises(UserError) as error:
+        levels(results, "delays", "0,100")
+
+    assert [run.options["delays"] for side in (a, b) for run in side.runs] == list(delays)
+    assert error.value.hint == "its levels: 0,100; 0,200,300"
+    assert set(results.tidy("mlc")["delays"]) == {"0,100", "0,200,300"}
+    assert set(results.tidy("mlc")["mode"]) == {"loaded_latency"}  # an axis of one value
+
+
+def test_a_threshold_of_one_metric(before: Path, after: Path) -> None:
+    found = compare(of("A", before), of("B", after), Ask(thresholds={"bandwidth": 0.2}))
+
+    assert {round(row.decision.threshold, 9) for row in found.rows if not row.derived} == {0.2}
+    assert {row.verdict for row in found.rows if not row.derived} == {"same"}
+    with pytest.raises(UserError) as error:
+        compare(of("A", before), of("B", after), Ask(thresholds={"bandwith": 0.2}))
+    assert "bandwidth" in error.value.hint
+
+
+def test_an_option_can_be_ignored_unless_it_tells_cells_apart(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name, size in (("A", 1000), ("B", 2000)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for threads in (1, 2):
+            for _ in range(2):
+                options = {"threads": threads, "array_size": size}
+                maker.add("s", "stream", options, make.stream_text(1e4, threads), axes=("threads",))
+        sides.append(of(name, maker.write()))
+
+    assert [u.reason for u in compare(*sides, Ask(ignore=("array_size",))).unmatched] == []
+    assert "B has no array_size=1000; it has 2000" in compare_fails(sides)
+    with pytest.raises(UserError, match=r"differ in it \(1 and 2\)") as error:
+        compare(*sides, Ask(ignore=("threads",)))
+    assert error.value.hint.startswith("--by threads=1,2")
+
+
+def compare_fails(sides: list[Side]) -> str:
+    return compare(*sides).unmatched[0].reason
+
+
+# --- distributions -----------------------------------------------------------------------------------------
+
+
+def test_a_mode_that_moves_is_told_though_the_median_stands(make: Any, tmp_path: Path) -> None:
+    def samples(hits: float, seed: int) -> list[float]:
+        rng = random.Random(seed)
+        return [rng.gauss(100, 4) if i < hits * 4000 else rng.gauss(5000, 200) for i in range(4000)]
+
+    sides = []
+    for name, hits, seed in (("A", 0.9, 0), ("B", 0.7, 50)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for i in range(4):
+            maker.add(
+                "tails", "poke", {"target": "file"}, make.poke_text(samples(hits, seed + i), target="file")
+            )
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    medians = [row for row in found.rows if row.number.statistic == "p50"]
+    assert all(abs(row.change or 0) < 0.02 for row in medians)
+    assert [(round(m.share_a, 2), round(m.share_b, 2)) for m in found.modes] == [(0.9, 0.7), (0.1, 0.3)]
+    assert "the mode at 100 ns holds 90 % of A and 70 % of B" in texts.mode_shift(found.modes[0])
+    assert not compare(sides[0], side("B", "A again", sides[0].results)).modes
+
+
+# --- formats -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """Hosts, kernels, sweeps and labels that try to break out of each format."""
+    folder = tmp_path_factory.mktemp("hostile")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    sides = []
+    for name, factor in (("A", 1.0), ("B", 0.5)):
+        maker = make.Maker(folder / f"{name}.db", host=HOSTILE + name)
+        maker.facts = {**make.FACTS, "kernel": HOSTILE + name}
+        for level in range(4):
+            for r in range(5):
+                options = {"command": ["x"], "metrics": metrics, "level": f"{HOSTILE}{level}"}
+                text = f"rate {factor * (100 + level + r / 10):.2f}\n"
+                maker.add(HOSTILE, "command", options, text, axes=("level",))
+        maker.add(
+            HOSTILE, "command", {"command": ["x"], "metrics": metrics, "level": f"only {name} {HOSTILE}"}, "rate 3\n",
+            axes=("level",),
+        )  # fmt: skip
+        sides.append(side(name, HOSTILE + name, model.load([maker.write()])))  # type: ignore[arg-type]
+    found = compare(*sides)
+    assert found.counts["regressed"] == 4
+    return found
+
+
+def test_nothing_in_the_table_is_obeyed_by_a_terminal(hostile: Comparison) -> None:
+    text = texts.table(hostile, everything=True)
+
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
+    assert "\n::error" not in text
+
+
+def test_github_gets_one_command_a_line_and_none_from_a_name(hostile: Comparison) -> None:
+    text = formats.as_github(hostile)
+
+    lines = text.splitlines()
+    assert [line.split(" ", 1)[0] for line in lines] == ["::error"] * 4 + ["::warning"]
+    for line in lines:
+        head = line.split("::", 2)[1]
+        title = head.partition("title=")[2]
+        assert "," not in title
+        assert ":" not in title
+    assert "\x1b" not in text
+
+
+def test_markdown_rows_have_as_many_cells_as_the_head(hostile: Comparison) -> None:
+    text = formats.as_markdown(hostile)
+
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 4
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
+    assert "<script" not in text
+    assert "[a](b)" not in text
+
+
+def test_junit_loads_where_ci_loads_it(hostile: Comparison, slow_remote: Comparison, tmp_path: Path) -> None:
+    for found in (hostile, slow_remote):
+        path = tmp_path / "junit.xml"
+        path.write_text(formats.as_junit(found), encoding="utf-8")
+
+        loaded = JUnitXml.fromfile(str(path))
+
+        cases = [case for suite in loaded for case in suite]
+        failed = [case for case in cases if any(isinstance(r, Failure) for r in case.result)]
+        skipped = [case for case in cases if any(isinstance(r, Skipped) for r in case.result)]
+        assert len(cases) == len(found.rows) + len(found.unmatched) == loaded.tests
+        assert len(failed) == found.counts["regressed"] == loaded.failures
+        assert len(skipped) == loaded.skipped
+        assert len(skipped) == found.counts["inconclusive"] + len(found.once) + len(found.unmatched)
+
+
+def test_junit_has_only_what_the_common_schema_knows(slow_remote: Comparison) -> None:
+    root = ElementTree.fromstring(formats.as_junit(slow_remote))
+
+    assert root.tag == "testsuites"
+    for suite in root:
+        assert suite.tag == "testsuite"
+        assert [child.tag for child in suite][:2] == ["properties", "testcase"]
+        assert {"name", "tests", "failures", "errors", "skipped", "time"} <= set(suite.attrib)
+        for case in suite.iter("testcase"):
+            assert {"name", "classname", "time"} == set(case.attrib)
+            assert [child.tag for child in case] in (["failure"], ["skipped"], ["system-out"])
+
+
+def test_json_holds_everything_in_base_units(slow_remote: Comparison) -> None:
+    def refuse(word: str) -> float:
+        raise AssertionError(word)
+
+    found = json.loads(formats.as_json(slow_remote), parse_constant=refuse)
+
+    assert found["counts"]["regressed"] == slow_remote.counts["regressed"]
+    assert len(found["cells"]) == len(slow_remote.rows)
+    assert {type(cell["advice"]) for cell in found["cells"]} == {str}
+    first = found["cells"][0]
+    assert (first["verdict"], first["unit"], first["better"]) == ("regressed", "B/s", "higher")
+    kernel = first["labels"]["kernel"]
+    assert first["name"] == {
+        "metric": "bandwidth", "statistic": None, "unit": "B/s", "better": "higher", "kind": None,
+        "labels": {"kernel": kernel}, "derived": False,
+    }  # fmt: skip
+    assert (first["metric"], first["row"]) == (f"{kernel} bandwidth", "")
+    assert first["ratio"] == pytest.approx(first["b"]["median"] / first["a"]["median"], rel=0.01)
+    assert len(first["a"]["runs"]) == 5
+    assert found["fingerprint"]["differs"] == [
+        {"what": "kernel", "a": "6.1.0-18-amd64", "b": "6.1.0-21-amd64"}
+    ]
+
+
+def test_wild_numbers_are_no_bad_json(make: Any, tmp_path: Path) -> None:
+    """Two runs a side that differ by orders of magnitude: the interval has no upper end."""
+    sides = []
+    metrics = {"t": {"regex": r"t ([\d.e+-]+)", "unit": "s", "better": "lower"}}
+    for name, values in (("A", ("1e-200", "1e200")), ("B", ("1e200", "1e-200"))):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for value in values:
+            maker.add("s", "command", {"command": ["x"], "metrics": metrics}, f"t {value}\n")
+        sides.append(of(name, maker.write()))
+    found = compare(*sides)
+
+    (cell,) = json.loads(formats.as_json(found), parse_constant=lambda w: pytest.fail(w))["cells"]
+    assert cell["high"] is None
+    assert "∞" in texts.table(found)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ({"better": "lower"}, {"better": "lower", "unit": "ms"}, "(A: no unit, lower is better; B: ns, lower is better): took"),
+        ({"better": "lower"}, {"better": "higher"}, "(A: no unit, lower is better; B: no unit, higher is better): took"),
+    ],
+)  # fmt: skip
+def test_numbers_of_other_units_or_directions_are_not_compared(
+    make: Any, tmp_path: Path, a: dict[str, str], b: dict[str, str], said: str
+) -> None:
+    """The program prints the same; the experiment's text has been given a unit since."""
+    sides = []
+    for name, spec in (("A", a), ("B", b)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        metrics = {
+            "took": {"regex": r"took ([\d.]+)", **spec},
+            "rate": {"regex": r"rate ([\d.]+)", "better": "higher"},
+        }
+        for took in ("12.1", "12.2", "12.4"):
+            options = {"command": "x", "metrics": metrics, "n": 1}
+            maker.add("s", "command", options, f"took {took}\nrate 5{took}\n", axes=("n",))
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [row.name for row in found.rows] == ["s, n=1: rate"]
+    assert [(u.side, u.cell) for u in found.unmatched] == [("A", "n=1"), ("B", "n=1")]
+    assert found.unmatched[0].reason == f"not the same unit or direction {said}"
+
+
+def test_a_unit_that_was_mended_is_no_regression(make: Any, tmp_path: Path) -> None:
+    """us, then ms, of a program that prints the same: both are times."""
+    sides = []
+    for name, unit in (("A", "us"), ("B", "ms")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        metrics = {
+            "took": {"regex": r"took ([\d.]+)", "unit": unit, "better": "lower"},
+            "rate": {"regex": r"rate ([\d.]+)", "better": "higher"},
+        }
+        for took in ("12.1", "12.2", "12.4"):
+            maker.add("s", "command", {"command": "x", "metrics": metrics, "n": 1}, f"took {took}\nrate 5{took}\n", axes=("n",))  # fmt: skip
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert [row.name for row in found.rows] == ["s, n=1: rate"]
+    assert [u.reason for u in found.unmatched] == ["not the same unit (A: us; B: ms): took"]
+
+
+def test_two_units_of_one_metric_are_two_families(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name in ("A", "B"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for unit, value in (("MB/s", 12), ("IOPS", 99)):
+            metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": unit, "better": "higher"}}
+            for i in range(3):
+                maker.add(
+                    f"in {unit}", "command", {"command": "x", "metrics": metrics}, f"rate {value}.{i}\n"
+                )
+        sides.append(of(name, maker.write()))
+
+    found = compare(*sides)
+
+    assert {row.decision.family: row.unit for row in found.rows} == {
+        "command rate, B/s": "B/s",
+        "command rate, 1/s": "1/s",
+    }
+
+
+def test_the_table_fits_a_terminal_and_a_flood_is_counted(slow_remote: Comparison) -> None:
+    text = texts.table(slow_remote, top=3)
+
+    assert max(map(len, text.splitlines())) <= 80
+    regressed = slow_remote.counts["regressed"]
+    assert f"regressed ({regressed})" in text
+    assert "bandwidth, GB/s (more is better; 5 + 5 runs)" in text
+    assert f"and {regressed - 3} more (--all lists them)" in text
+    assert len(texts.table(slow_remote, everything=True).splitlines()) > len(slow_remote.rows)
+    assert "inconclusive (" not in texts.table(slow_remote, only_changed=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (-0.133, "−13.3 %"),
+        (0.0004, "0.0 %"),
+        (0.007, "+0.7 %"),
+        (-0.0004, "0.0 %"),
+        (2.4, "+240 %"),
+        (0.05, "+5.0 %"),
+        (None, "–"),
+    ],
+)
+def test_changes_as_people_read_them(value: float | None, said: str) -> None:
+    assert texts.change(value) == said
+
+
+# --- the page ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_draws_better_to_the_right(slow_remote: Comparison) -> None:
+    lines = delta(slow_remote).lines
+
+    worst = lines[0]
+    assert (worst.verdict, worst.sign) == ("regressed", "▼")
+    assert worst.mark is not None
+    dot = float(worst.mark.filled[1][1].removeprefix("M").split(" ")[0])
+    assert dot < 88  # left of the middle
+    figure = next(f for f in delta(slow_remote).curves if "triad" in f.title)
+    assert [key.dashed for key in figure.key] == [False, True]
+    assert "4 of 8 points regressed, 4 the same" in figure.title
+
+
+def test_a_curve_is_named_by_what_tells_it_and_by_nothing_twice(make: Any, tmp_path: Path) -> None:
+    """-W9 is "3:1 nt": one name, not two; of fio's latencies the median is drawn, not also the mean."""
+    sides = []
+    for name in ("A", "B"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(2):
+            for traffic in ("", "9"):
+                text = make.mlc_text(
+                    [(d, 80.0, 2e4 / (1 + d / 100)) for d in (100, 500, 900)], traffic=traffic
+                )
+                maker.add("loaded", "mlc", {"mode": "loaded_latency", "W": traffic or "R"}, text, axes=("W",))
+            for depth in (1, 4, 16):
+                text = make.fio_text({"read": (1e4 * depth, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+                maker.add("disk", "fio", {"iodepth": depth}, text, axes=("iodepth",))
+        sides.append(of(name, maker.write()))
+
+    figures = {figure.title.split(",")[0]: figure for figure in delta(compare(*sides)).curves}
+
+    assert {"loaded: loaded latency", "disk: read IOPS", "disk: read latency p50"} <= set(figures)
+    assert "disk: read latency mean" not in figures
+    (drawn,) = figures["loaded: loaded latency"].panels
+    points = drawn.wide["datasets"]["points"]
+    assert {row["series"] for row in points} == {"3:1 nt, A", "3:1 nt, B", "read, A", "read, B"}
+    colours = dict(
+        zip(*(drawn.wide["encoding"]["color"]["scale"][key] for key in ("domain", "range")), strict=True)
+    )
+    assert colours["read, A"] == colours["read, B"] != colours["3:1 nt, A"]
+    assert {row["series"][-1]: row["dashed"] for row in points} == {"A": False, "B": True}
+
+
+def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Path) -> None:
+    def rate(threads: int, place: str) -> float:
+        return 0.2 if (threads, place) == (1, "local") else 0.9 if place == "remote" else 1.0
+
+    b = stream_file(make, tmp_path / "b.db", rate, repeats=2)
+
+    page = delta(compare(of("A", before), of("B", b)))
+
+    assert [text for _, text in page.axis] == ["−18 %", "+18 %"]
+    assert page.lines[0].mark is not None
+    assert page.lines[0].mark.filled[1][1].startswith("M1 9")  # its tip at the left edge
+
+
+def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, tmp_path: Path) -> None:
+    from reports.page.html import render_report
+
+    files = [path for one in (hostile.a, hostile.b) for path in one.results.paths.values()]
+    html = render_report(files, tmp_path / "p.html", static=True, comparison=delta(hostile)).read_text()
+
+    assert "<script" not in html
+    assert html.index('id="comparison"') < html.index('id="other-programs"') < html.index('id="runs"')
+    assert "4 of 4 numbers regressed" in html
+    assert "only A has" in html

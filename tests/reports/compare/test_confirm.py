@@ -1,0 +1,161 @@
+"""Which cells are asked for, and what a comparison becomes with their fresh runs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.rerun import Rerun
+from reports.compare import text as comparison_text
+from reports.compare.comparison import Ask, Comparison, compare, levels, side
+from reports.compare.confirm import Asked, announce, asked, confirmed
+from reports.results import model
+
+
+def stream(
+    make: Any, path: Path, factor: float, *, threads: tuple[int, ...] = (1, 2, 3, 4), seed: int = 1
+) -> Path:
+    """Five runs at each number of threads; `factor` scales those at two threads."""
+    rng, maker = random.Random(seed), make.Maker(path)
+    for n in threads:
+        for _ in range(5):
+            rate = 5000.0 * n * (factor if n == 2 else 1.0) * rng.gauss(1, 0.003)
+            maker.add("scaling", "stream", {"threads": n}, make.stream_text(rate, n), axes=("threads",))
+    written: Path = maker.write()
+    return written
+
+
+def compared(a: Path, b: Path, ask: Ask | None = None) -> Comparison:
+    return compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])), ask)
+
+
+def rerun(wanted: Asked, *, twins: bool, lost: bool = False) -> Rerun:
+    every = frozenset(range(len(wanted.pairs)))
+    return Rerun(
+        pairs=wanted.pairs, twins=every if twins else frozenset(), lost=dict.fromkeys(every, "gone") if lost else {},
+        alone="" if twins else "the commands of both sides are the same", runs=(), homes={}, scratch=Path(), seed=1,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def first(make: Any, tmp_path: Path) -> Comparison:
+    """B is 10 % slower at two threads."""
+    return compared(stream(make, tmp_path / "a.db", 1.0), stream(make, tmp_path / "b.db", 0.9, seed=2))
+
+
+def test_the_cells_of_changed_numbers_are_asked_for_once(first: Comparison, tmp_path: Path) -> None:
+    wanted = asked(first)
+
+    single = {key for key in wanted.keys if len(first.behind[key]) == 1}
+    assert {first.behind[key][0].a.options["threads"] for key in single} == {2}
+    assert len(single) >= 1  # copy, scale, add, triad: one cell
+    assert {pair.repeats for pair in wanted.pairs} == {5}
+    assert {(p.a.path, p.b.path) for p in wanted.pairs} == {(tmp_path / "a.db", tmp_path / "b.db")}
+    assert len({p.a.point_id for p in wanted.pairs}) == len(wanted.pairs)
+
+
+def test_a_number_of_a_curve_asks_for_all_its_cells(first: Comparison) -> None:
+    curves = [key for key, cells in first.behind.items() if len(cells) > 1]
+
+    assert curves
+    assert all([cell.a.options["threads"] for cell in first.behind[key]] == [1, 2, 3, 4] for key in curves)
+
+
+def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tmp_path: Path) -> None:
+    wanted = asked(first)
+    fresh_a = model.load([stream(make, tmp_path / "fa.db", 1.0, seed=3)])
+    fresh_b = model.load([stream(make, tmp_path / "fb.db", 1.0, seed=4)])  # it was a bad moment
+
+    settled = confirmed(first, wanted, rerun(wanted, twins=True), fresh_a, fresh_b, Ask())
+
+    assert settled.counts["regressed"] == 0
+    assert len(settled.rows) == len(first.rows)
+    for row in settled.rows:
+        before = next(r for r in first.rows if r.decision.key == row.decision.key)
+        assert (row.b != before.b) == (row.decision.key in wanted.keys)
+    assert {s.interleaved for s in settled.samples if s.key in wanted.keys} == {True}
+    assert "Measured again, both sides in turns: of" in comparison_text.sentence(settled)
+
+
+def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Comparison, tmp_path: Path) -> None:
+    wanted = asked(first)
+    fresh_b = model.load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
+
+    settled = confirmed(
+        first, wanted, rerun(wanted, twins=False), None, fresh_b, Ask(thresholds={"bandwidth": 0.05})
+    )
+
+    assert settled.counts["regressed"] >= 1
+    for row in settled.rows:
+        if row.decision.key in wanted.keys and not row.derived:
+            assert row.a == next(r for r in first.rows if r.decision.key == row.decision.key).a
+            assert row.decision.tau > 0
+    assert "B, against A's stored runs" in settled.confirmed
+
+
+def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path: Path) -> None:
+    """One cell of the experiment on two machines of a side: their "disk" is local on one, remote on the other."""
+
+    def written(name: str, rates: dict[str, float]) -> Path:
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for relation, rate in rates.items():
+            for i in range(5):
+                text = make.stream_text(rate + i, 1)
+                maker.add(
+                    "s", "stream", {"ntimes": 3}, text, axes=("place",), place="disk", relation=relation
+                )
+        path: Path = maker.write()
+        return path
+
+    first = compared(
+        written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400})
+    )
+    wanted = asked(first)
+    fresh = model.load([written("f", {"local": 5000})])
+
+    settled = confirmed(
+        first, wanted, rerun(wanted, twins=True), model.load([written("g", {"local": 5000})]), fresh, Ask()
+    )
+
+    assert len({row.name for row in first.rows}) == len(first.rows) / 2
+    verdicts = {(first.behind[row.decision.key][0].a.relation, row.verdict) for row in settled.rows}
+    assert verdicts == {("local", "same"), ("remote", "inconclusive")}
+
+
+def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
+    wanted = asked(first)
+    nothing = rerun(wanted, twins=False, lost=True)
+    other = model.load([stream(make, tmp_path / "fb.db", 0.9, threads=(1,), seed=4)])
+
+    settled = confirmed(first, wanted, nothing, None, other, Ask())
+
+    assert settled.counts["regressed"] == 0
+    assert any("could not be measured again" in str(row.decision.advice) for row in settled.rows)
+    lines = announce(wanted, nothing)
+    assert "no cell of them can be measured again" in lines[0]
+    assert any(
+        line.startswith("cannot be measured again: scaling threads=") and line.endswith(": gone")
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize(("repeats", "turns"), [((3, 3), True), ((3, 2), False)])
+def test_sides_that_shared_their_sessions_took_turns(
+    make: Any, tmp_path: Path, repeats: tuple[int, int], turns: bool
+) -> None:
+    """Two days, both levels on each: the day's offset is in both, unless one level has more runs of one day."""
+    for day in ("mon", "tue"):
+        maker = make.Maker(tmp_path / f"{day}.db")
+        for threads, n in zip((1, 2), repeats if day == "mon" else (3, 3), strict=True):
+            for i in range(n):
+                text = make.stream_text(5000.0 + i, threads)
+                maker.add("scaling", "stream", {"threads": threads}, text, axes=("threads",))
+        maker.write()
+    results = model.load([tmp_path / "mon.db", tmp_path / "tue.db"])
+
+    found = compare(*levels(results, "threads", "1,2"), by="threads")
+
+    assert {sample.interleaved for sample in found.samples} == {turns}

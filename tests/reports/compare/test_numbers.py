@@ -1,0 +1,233 @@
+"""Which numbers of a run are compared, and the last digit behind each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parsers._fio_report import bucket
+from parsers.text import decode
+from reports.numbers import (
+    Name,
+    Number,
+    axis_value,
+    common_step,
+    curve_numbers,
+    histograms,
+    numbers,
+)
+from reports.numbers.fio import bin_width
+from reports.results import model
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+def run_of(
+    make: Any, tmp_path: Path, tool: str, text: str, options: dict[str, Any] | None = None
+) -> model.Run:
+    path = make.Maker(tmp_path / f"{tool}.db").add("s", tool, options or {}, text).write()
+    return model.load([path]).good(tool)[0]
+
+
+def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ...]], Number]:
+    return {(n.name.quantity, n.name.part): n for n in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ({"metric": "bandwidth", "part": {"kernel": "triad"}}, "triad bandwidth"),
+        ({"metric": "latency", "statistic": "p99", "part": {"direction": "read"}}, "read latency p99"),
+        ({"metric": "latency", "kind": "idle latency"}, "idle latency"),
+        ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix at from 0, to 1"),
+        ({"metric": "bandwidth", "kind": "loaded latency", "part": {"traffic": "2:1", "delay": 100}}, "loaded latency bandwidth at traffic 2:1, delay 100"),
+        ({"metric": "time", "kind": "PingPong", "part": {"nprocs": 2, "message_size": 4096}, "unsaid": (("nprocs", 2),)}, "PingPong time at 4 KiB"),
+        ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at nprocs 4, 8 B"),
+        ({"metric": "time_max", "kind": "PingPongMT", "part": {"nprocs": 4}}, "PingPongMT time max at nprocs 4"),
+        ({"metric": "latency", "part": {"message_size": 10444}}, "latency at 10444 B"),
+    ],
+)  # fmt: skip
+def test_a_name_in_words(name: dict[str, Any], said: str) -> None:
+    part = tuple(name.pop("part", {}).items())
+    assert Name(unit="ns", better="lower", part=part, **name).words == said
+
+
+@pytest.mark.parametrize("tool", ["fio", "imb", "likwid_bench", "mlc", "osu", "poke", "stream"])
+def test_words_tell_the_numbers_of_a_run_apart(make: Any, tmp_path: Path, tool: str) -> None:
+    """A number is one of its run by its name, and by what is said of it: those of 2 and of 4 ranks of one text are two."""
+    maker = make.Maker(tmp_path / "a.db")
+    for n, path in enumerate(sorted((FIXTURES / tool).glob("*.out"))):
+        maker.add("s", tool, {"n": n}, decode(path.read_bytes()))
+    runs = model.load([maker.write()]).good(tool)
+    assert runs
+    for run in runs:
+        names = [number.name for number in numbers(run)]
+        assert len({name.words for name in names}) == len(set(names)) == len(names)
+
+
+def test_stream_gives_its_kernels(make: Any, tmp_path: Path) -> None:
+    found = numbers(run_of(make, tmp_path, "stream", make.stream_text(20000.0, 4)))
+
+    assert [(n.name.part, n.name.quantity, n.name.better) for n in found] == [
+        ((("kernel", kernel),), "bandwidth", "higher") for kernel in ("copy", "scale", "add", "triad")
+    ]
+    assert found[-1].resolution == pytest.approx(0.1 / 20000)
+
+
+def test_imb_gets_its_digits_back_from_the_bandwidth(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({0: 0.19, 8: 0.1936, 64: 0.25, 1024: 0.4, 4096: 0.9, 65536: 8.0})
+
+    found = {
+        dict(n.name.part).get("message_size"): n
+        for n in numbers(run_of(make, tmp_path, "imb", text))
+        if not n.name.derived
+    }
+
+    assert found[0].resolution == pytest.approx(10 / 190)  # "0.19", and no bytes: nothing to get digits from
+    assert found[8].value == pytest.approx(193.6, rel=5e-4)  # printed as 0.19, beside 41.32 MB/s
+    assert found[8].resolution < 5e-4
+
+
+def test_a_bandwidth_that_counts_twice_is_left_alone(make: Any, tmp_path: Path) -> None:
+    text = make.imb_text({8: 0.19, 64: 0.25}).replace("42.11", "84.21")
+    found = [
+        n for n in numbers(run_of(make, tmp_path, "imb", text)) if dict(n.name.part)["message_size"] == 8
+    ]
+
+    assert (found[0].value, found[0].resolution) == (190.0, pytest.approx(10 / 190))
+
+
+def test_pingpong_offers_start_up_peak_and_half_size(make: Any, tmp_path: Path) -> None:
+    times = {0: 0.3} | {2**p: 0.3 + 2**p / 10_000 for p in range(23)}  # 0.3 µs, 10 GB/s
+    found = {
+        n.name.quantity: n
+        for n in numbers(run_of(make, tmp_path, "imb", make.imb_text(times)))
+        if n.name.derived
+    }
+
+    assert found["α"].value == pytest.approx(300, rel=0.01)
+    assert found["peak bandwidth"].value == pytest.approx(1e10, rel=0.01)
+    assert found["n½"].name.better == "neither"
+
+
+def test_mlc_gives_rows_and_what_the_curve_offers(make: Any, tmp_path: Path) -> None:
+    rows = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3), (9000, 80.2, 500.0)]
+    found = numbers(run_of(make, tmp_path, "mlc", make.mlc_text(rows)))
+
+    latencies = {
+        dict(n.name.part)["delay"]: n for n in found if n.name.quantity == "latency" and not n.name.derived
+    }
+    assert {delay: n.value for delay, n in latencies.items()} == {d: lat for d, lat, _ in rows}
+    assert latencies[5000].resolution == pytest.approx(0.01 / 80)
+    derived = {n.name.quantity: n.value for n in found if n.name.derived}
+    assert derived["peak bandwidth"] == 20e9
+    assert derived["unloaded latency"] == 80.2  # of two idle rows that of the least load
+    assert 18e9 < derived["bandwidth within 2 × unloaded latency"] < 20e9
+
+
+def test_fio_gives_quantiles_only_where_ten_lie_beyond(make: Any, tmp_path: Path) -> None:
+    few = make.fio_text(
+        {"read": (20.0, 90.0)}, bs="4k", rw="randread", iodepth=1
+    )  # 400 I/Os: 4 of them above p99
+    many = make.fio_text({"read": (20000.0, 90.0)}, bs="4k", rw="randread", iodepth=1)
+
+    names = [
+        {n.name.quantity for n in numbers(run_of(make, tmp_path / word, "fio", text))}
+        for word, text in (("few", few), ("many", many))
+    ]
+
+    assert names[0] == {"IOPS", "latency mean", "latency p50"}
+    assert names[1] == {"IOPS", "latency mean", "latency p50", "latency p99"}
+
+
+@given(st.integers(128, 2**40))
+def test_a_bin_is_as_wide_as_fio_makes_it(value: int) -> None:
+    low, high = bucket(str(value))
+
+    assert bin_width(value) == high - low
+
+
+def test_poke_gives_quantiles_and_its_histogram(make: Any, tmp_path: Path) -> None:
+    run = run_of(make, tmp_path, "poke", make.poke_text(make.sample(20000, 270.0)))
+    found = {n.name.quantity: n for n in numbers(run)}
+
+    assert set(found) == {"latency p50", "latency p95", "latency p99", "latency p99.9"}
+    assert 0 < found["latency p50"].resolution < 0.02
+    ((name, buckets),) = histograms(run)
+    assert name.part == (("target", "memory"), ("op", "read"))
+    assert sum(b.n for b in buckets) == 20000
+
+
+def test_a_program_of_the_user_s_has_the_metrics_with_a_direction(make: Any, tmp_path: Path) -> None:
+    metrics = {
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+        "seed": {"regex": r"seed (\d+)"},
+    }
+    run = run_of(make, tmp_path, "command", "seed 7\nrate 12.5\n", {"command": ["x"], "metrics": metrics})
+
+    assert [(n.name.quantity, n.name.unit, n.value, n.step) for n in numbers(run)] == [
+        ("rate", "B/s", 12.5e6, 1e5)  # the last digit that was printed
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([12.5e6, 12.4e6, 11.9e6, 12.1e6, 13.0e6], 1e5),
+        ([0.19, 0.2, 0.33, 0.48, 7.25], 0.01),
+        ([1, 2, 3, 4, 5.123456], 1e-6),
+        ([100, 200, 300], 0.0),  # too few to tell
+        ([0.1234567890123, 1.1, 2.2, 3.3, 4.4], 0.0),
+    ],
+)
+def test_the_last_digit_of_a_program_that_nobody_knows(values: list[float], step: float) -> None:
+    assert common_step(values) == pytest.approx(step)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=5, unique=True), st.integers(-3, 6))
+def test_values_are_multiples_of_their_step(values: list[int], power: int) -> None:
+    scaled = [value * 10.0**power for value in values]
+
+    step = common_step(scaled)
+
+    assert step >= 10.0**power * 0.999
+    assert all(abs(v / step - round(v / step)) < 1e-5 for v in scaled)
+
+
+def test_a_curve_over_threads_offers_its_peak_and_where_it_is_full(make: Any, tmp_path: Path) -> None:
+    rates = {1: 8000.0, 2: 15000.0, 4: 19500.0, 8: 20000.0}
+    curve = {
+        n: numbers(run_of(make, tmp_path / str(n), "stream", make.stream_text(rate, n)))
+        for n, rate in rates.items()
+    }
+
+    triad = {
+        n.name.quantity: n.value
+        for n in curve_numbers("stream", curve)
+        if n.name.part == (("kernel", "triad"),)
+    }
+
+    assert triad == {"peak bandwidth": 2e10, "threads for 95 % of the peak": 4.0}
+    assert not curve_numbers("stream", {n: curve[n] for n in (1, 2)})
+
+
+def test_a_curve_over_depth_offers_iops_at_a_latency(make: Any, tmp_path: Path) -> None:
+    curve = {}
+    for depth, iops, mean in ((1, 10e3, 50.0), (4, 40e3, 100.0), (16, 60e3, 400.0)):
+        text = make.fio_text({"read": (iops, mean)}, bs="4k", rw="randread", iodepth=depth)
+        run = run_of(make, tmp_path / str(depth), "fio", text, {"iodepth": depth})
+        assert axis_value(run) == depth
+        curve[depth] = numbers(run)
+
+    found = {
+        n.name.quantity: n.value for n in curve_numbers("fio", curve, slo=190e3)
+    }  # p99 is 1.9 × the mean
+
+    assert found["peak IOPS"] == 60e3
+    assert found["IOPS at p99 ≤ 190 µs"] == pytest.approx(40e3, rel=0.01)
+    for slo in (None, 90e3, 800e3):  # not asked for, kept nowhere, kept everywhere: the most is a bound then
+        assert {n.name.quantity for n in curve_numbers("fio", curve, slo=slo)} == {"peak IOPS"}

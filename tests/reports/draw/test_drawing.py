@@ -1,0 +1,268 @@
+"""Axes, labels, templates and the SVG: laws, and every template drawn."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from reports.draw import axes, label_placement, svg, vega
+
+TEMPLATES = Path(vega.__file__).parent / "templates" / "charts"
+NAMES = sorted(path.name.removesuffix(".vl.json") for path in TEMPLATES.glob("*.vl.json"))
+
+values = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=12)
+
+
+@given(values)
+def test_axis_from_zero_holds_its_values_and_ticks(numbers: list[float]) -> None:
+    axis = axes.from_zero(numbers, "x")
+
+    assert axis.low == 0
+    assert axis.high >= max(numbers) * 0.999999
+    assert all(axis.low <= v <= axis.high * 1.000001 for v, _ in axis.ticks)
+    assert 2 <= len(axis.ticks) <= 8
+    assert all(a < b for (a, _), (b, _) in pairwise(axis.ticks))
+
+
+@given(values)
+def test_log_axis_holds_its_values_and_ticks(numbers: list[float]) -> None:
+    axis = axes.decades(numbers, "x")
+
+    assert axis.low <= min(numbers)
+    assert axis.high >= max(numbers)
+    assert all(axis.low * 0.998 <= v <= axis.high * 1.002 for v, _ in axis.ticks)
+    assert 1 <= len(axis.ticks) <= 8
+    assert 0 <= axis.share(numbers[0]) <= 1
+
+
+@given(st.lists(st.integers(1, 256), min_size=1, max_size=40))
+def test_integer_axis_has_few_whole_ticks(numbers: list[int]) -> None:
+    axis = axes.integers(numbers, "threads")
+
+    assert len(axis.ticks) <= 14
+    assert axis.low < min(numbers)
+    assert axis.high >= max(numbers)
+    assert {v for v, _ in axis.ticks} <= set(range(min(numbers), max(numbers) + 1))
+
+
+@given(st.lists(st.integers(0, 2**31), min_size=1, max_size=30), st.sampled_from([5, 7]))
+def test_size_axis_ticks_are_powers_of_two(sizes: list[int], most: int) -> None:
+    axis = axes.powers_of_two(sizes, "bytes", most=most)
+
+    assert len(axis.ticks) <= most
+    assert all(
+        v == 2 ** round(v.bit_length() - 1 if isinstance(v, int) else __import__("math").log2(v))
+        for v, _ in axis.ticks
+    )
+
+
+def test_tested_values_are_the_ticks_and_crowded_ones_lose_their_text() -> None:
+    axis = axes.at_tested([1, 2, 4, 8, 32, 128, 130], "iodepth (log)")
+
+    assert [v for v, _ in axis.ticks] == [1, 2, 4, 8, 32, 128, 130]
+    assert dict(axis.ticks)[128] == ""
+    assert dict(axis.ticks)[130] == "130"
+
+
+@given(st.lists(st.floats(-50, 350), min_size=1, max_size=25), st.floats(5, 20))
+def test_labels_of_a_column_keep_order_distance_and_bounds(heights: list[float], gap: float) -> None:
+    places = label_placement.column(heights, gap=gap, low=0, high=260)
+
+    assert all(-1e-6 <= p <= 260 + 1e-6 for p in places)
+    ranked = [p for _, p in sorted(zip(heights, places, strict=True))]
+    if len(heights) * gap <= 260:
+        assert all(b - a >= gap - 1e-6 for a, b in pairwise(sorted(places)))
+    assert ranked == sorted(ranked)
+
+
+def test_labels_that_do_not_clash_stay_where_they_wish() -> None:
+    assert label_placement.column([10, 100, 200], gap=15, low=0, high=260) == [10, 100, 200]
+
+
+@given(st.lists(st.tuples(st.floats(40, 400), st.floats(20, 240)), min_size=2, max_size=5))
+def test_near_labels_avoid_one_another_and_the_edge(points: list[tuple[float, float]]) -> None:
+    anchors = [(p, f"series {i}") for i, p in enumerate(points)]
+
+    placed = label_placement.near(anchors, [], (), (0, 0, 480, 260))
+
+    boxes = [
+        (x + p.dx, y + p.dy - 9.6, x + p.dx + label_placement.text_width(text), y + p.dy + 3)
+        for p, ((x, y), text) in zip(placed, anchors, strict=True)
+    ]
+    assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 480 and b[3] <= 260 for b in boxes)
+    clashes = sum(
+        min(a[2], b[2]) > max(a[0], b[0]) + 0.1 and min(a[3], b[3]) > max(a[1], b[1]) + 0.1
+        for i, a in enumerate(boxes)
+        for b in boxes[i + 1 :]
+    )
+    assert clashes == 0
+
+
+curve_points = st.lists(st.tuples(st.floats(10, 420), st.floats(10, 230)), min_size=2, max_size=12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(curve_points, min_size=2, max_size=4), st.floats(0, 240))
+@example([[(13.0, 107.0), (156.0, 10.0)], [(62.0, 20.0), (10.0, 20.0)]], 0.0)
+def test_names_along_curves_stay_apart_and_inside_and_near_or_led(
+    curves: list[list[tuple[float, float]]], prefer: float
+) -> None:
+    named = [(points, f"series {i}") for i, points in enumerate(curves)]
+
+    placed = label_placement.along(named, (), (0, 0, 480, 260), prefer=prefer)
+
+    boxes = [label_placement.box_of(p.x, p.y, text) for p, (_, text) in zip(placed, named, strict=True)]
+    assert all(b[0] >= -0.1 and b[1] >= -0.1 and b[2] <= 480.1 and b[3] <= 260.1 for b in boxes)
+    assert not any(label_placement.touch(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+    for box, name, (points, _) in zip(boxes, placed, named, strict=True):
+        if name.lead is None:
+            assert distance(box, points) < 12
+        else:
+            assert distance((*name.lead[0], *name.lead[0]), points) < 0.5  # of 401 points a stroke
+
+
+def distance(box: tuple[float, float, float, float], points: list[tuple[float, float]]) -> float:
+    """From a box to a line, over points of it 1 px apart."""
+    dots = [
+        (a[0] + (b[0] - a[0]) * k / 400, a[1] + (b[1] - a[1]) * k / 400)
+        for a, b in pairwise(points)
+        for k in range(401)
+    ]
+    return min(math.hypot(max(box[0] - x, 0, x - box[2]), max(box[1] - y, 0, y - box[3])) for x, y in dots)
+
+
+def test_a_name_is_nearer_to_its_own_curve_than_to_the_next() -> None:
+    # as in a tail chart: one curve falls at the very left, two come down beside it and run on together
+    left = [(8.0, 0.0), (10.0, 120.0), (12.0, 250.0), (200.0, 250.0)]
+    middle = [(70.0, 0.0), (80.0, 90.0), (130.0, 170.0), (420.0, 220.0)]
+    right = [(100.0, 0.0), (140.0, 120.0), (300.0, 125.0), (420.0, 210.0)]
+    named = [(left, "empty access"), (middle, "file, 1 MB"), (right, "file, 256 MB")]
+
+    placed = label_placement.along(named, (), (2, 0, 440, 258), prefer=110)
+
+    for i, (name, (points, text)) in enumerate(zip(placed, named, strict=True)):
+        box = label_placement.box_of(name.x, name.y, text)
+        others = [other for j, (other, _) in enumerate(named) if j != i]
+        assert name.lead is None
+        assert distance(box, points) < min(distance(box, other) for other in others)
+
+
+def test_no_chart_is_without_a_template() -> None:
+    assert len(NAMES) >= 10
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_template_opens_as_it_is(name: str) -> None:
+    spec = json.loads((TEMPLATES / f"{name}.vl.json").read_text(encoding="utf-8"))
+
+    assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/v5")
+    assert spec["description"]
+    used = {layer["data"]["name"] for layer in spec["layer"]}
+    assert used == set(spec["datasets"])
+    drawn = vega.draw(spec, name, "what it shows")
+    root = ET.fromstring(drawn)
+    colours = set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawn))
+    assert colours & set(vega.SERIES)
+    assert "NaN" not in drawn
+    assert root.attrib["role"] == "img"
+    assert len(drawn) < 6000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_colour_of_the_charts_has_a_dark_twin(name: str) -> None:
+    css = (TEMPLATES.parent / "report.css").read_text(encoding="utf-8")
+    drawn = vega.draw(json.loads((TEMPLATES / f"{name}.vl.json").read_text(encoding="utf-8")), name, "")
+
+    for kind, colour in set(re.findall(r'(fill|stroke)="(#\w+)"', drawn)):
+        assert f'svg [{kind}="{colour}"]' in css
+
+
+def test_all_palette_colours_are_in_the_style_sheet() -> None:
+    css = (TEMPLATES.parent / "report.css").read_text(encoding="utf-8")
+
+    for colour in (*vega.SERIES, *vega.ORDERED, vega.GREY):
+        assert f'svg [fill="{colour}"]' in css
+        assert f'svg [stroke="{colour}"]' in css
+
+
+def test_a_zero_in_the_slot_moves_no_other_point() -> None:
+    spec = vega.template("pingpong-time")
+    with_slot = vega.draw(spec, "a", "")
+    spec["datasets"]["zero"], spec["datasets"]["slot"] = [], []
+    without = vega.draw(spec, "a", "")
+
+    line = re.compile(r'<path d="M[^"]*" stroke="#2B7BBF" stroke-width="2"')
+    assert line.findall(with_slot) == line.findall(without) != []
+
+
+def test_a_curve_that_folds_back_is_drawn_in_its_order() -> None:
+    spec = vega.template("loaded-latency")
+    points = [(10, 60), (25, 110), (17, 200)]
+    spec["datasets"]["points"] = [
+        {"series": "read only", "x": x, "y": y, "order": i, "segment": 0} for i, (x, y) in enumerate(points)
+    ]
+    spec["datasets"]["past"] = []
+
+    drawn = vega.draw(spec, "a", "")
+
+    path = re.search(r'<path d="M([\d.,L]+)" stroke="#2B7BBF" stroke-width="2"', drawn)
+    assert path
+    xs = [float(p.split(",")[0]) for p in path[1].split("L")]
+    assert xs[0] < xs[2] < xs[1]
+
+
+def test_tidy_keeps_text_and_makes_ids_unique() -> None:
+    source = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><defs><clipPath id="c1"><path d="M0,0h1v1Z"/></clipPath></defs>'
+        '<g clip-path="url(#c1)"><text font-size="12px" transform="translate(1.23456,2)">&lt;b&gt; &amp;</text></g></svg>'
+    )
+
+    out = svg.tidy(source, "fig-1", 'says "<script>"')
+
+    assert 'id="fig-1-c1"' in out
+    assert 'clip-path="url(#fig-1-c1)"' in out
+    assert "&lt;b&gt; &amp;" in out
+    assert 'x="1.2"' in out
+    assert "&lt;script&gt;" in out
+
+
+def test_names_that_xml_cannot_hold_are_drawn_all_the_same() -> None:
+    spec = vega.template("curves")
+    spec["datasets"]["names"][0]["text"] = "a\x00b\x1b[31m\ud800<&"
+
+    drawn = vega.draw(spec, "a", "")
+
+    assert "a\ufffdb\ufffd[31m\ufffd&lt;&amp;" in drawn
+
+
+def test_unknown_data_is_a_bug() -> None:
+    axis = axes.from_zero([1], "")
+    with pytest.raises(ValueError, match="no data set speed"):
+        vega.fill(
+            "curves",
+            frame=vega.Frame(width=100, height=100, left=10),
+            x=axis,
+            y=axis,
+            series=[],
+            data={"speed": []},
+        )
+
+
+def test_without_vl_convert_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from parsers.errors import UserError
+
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+
+    with pytest.raises(UserError) as caught:
+        vega.draw(vega.template("curves"), "a", "")
+    assert "pinsweep[report]" in caught.value.hint

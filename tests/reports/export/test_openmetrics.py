@@ -1,0 +1,295 @@
+"""OpenMetrics: read back by Prometheus' own client, with both of its parsers."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families as prometheus_families
+
+from reports.export import openmetrics
+from reports.export.tables import export
+from reports.results import model
+
+Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def read(text: str, parse: Any = openmetrics_families) -> Samples:
+    """Return name → labels → value; fails where a sample is there twice."""
+    out: Samples = {}
+    for family in parse(text):
+        for sample in family.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            assert labels not in out.setdefault(sample.name, {}), (sample.name, labels)
+            out[sample.name][labels] = sample.value
+    return out
+
+
+def found(samples: Samples, name: str, **labels: str) -> float:
+    (value,) = [v for own, v in samples[name].items() if labels.items() <= dict(own).items()]
+    return value
+
+
+@pytest.fixture(scope="module")
+def text(full_result: Path) -> str:
+    return openmetrics.text(model.load([full_result]))
+
+
+def test_both_readers_agree_on_every_sample(text: str) -> None:
+    assert read(text) == read(text, prometheus_families)
+    assert text.endswith("\n# EOF\n")
+
+
+def test_values_are_medians_in_seconds_and_bytes(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for triad in (20000.0, 26000.0, 21000.0):
+        maker.add(
+            "scaling", "stream", {"threads": 4}, make.stream_text(triad, 4), axes=("place", "threads"),
+            place="local", relation="local",
+        )  # fmt: skip
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5, 2**20: 99.0}))
+    got = read(openmetrics.text(model.load([maker.write()])))
+
+    name = "pinsweep_stream_bandwidth_bytes_per_second"
+    assert found(
+        got, name, kernel="triad", host="node07", sweep="scaling", place="local", threads="4"
+    ) == pytest.approx(21e9)
+    assert found(got, "pinsweep_stream_repeats", threads="4") == 3
+    assert found(got, "pinsweep_imb_time_seconds", message_size="0") == pytest.approx(0.5e-6)
+    assert found(got, "pinsweep_runs", host="node07", status="ok") == 4
+    assert found(got, "pinsweep_runs", host="node07", status="failed") == 0
+    # 2026-11-21T09:15:03Z, by `date -d … +%s`
+    assert found(got, "pinsweep_last_run_timestamp_seconds", host="node07") == 1795252503
+
+
+def test_what_the_textfile_collector_refuses_is_not_there(text: str) -> None:
+    """Types that Prometheus' older format lacks, timestamps, names whose unit is no suffix."""
+    types = re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE)
+    assert {kind for _, kind in types} == {"gauge"}
+    assert len(types) == len({name for name, _ in types})
+    assert not re.search(r"^[^#].*} \S+ \S", text, re.MULTILINE)
+    lines = [line.split()[2] if line[0] == "#" else line.split("{")[0] for line in text.splitlines()[:-1]]
+    assert len([name for name, _ in itertools.groupby(lines)]) == len(
+        types
+    )  # a family's lines stand together
+    units = re.findall(r"^# UNIT (\S+) (\S+)$", text, re.MULTILINE)
+    assert units
+    assert all(name.endswith(f"_{unit}") for name, unit in units)
+
+
+def test_help_is_the_same_whatever_the_file(make: Any, tmp_path: Path) -> None:
+    """node_exporter joins families over files and complains where their HELP differs."""
+
+    def helps(threads: int) -> set[str]:
+        maker = make.Maker(tmp_path / f"{threads}.db", host=f"n{threads}")
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(2e4, threads), axes=("threads",))
+        return set(
+            re.findall(
+                r"^# HELP pinsweep_stream.*", openmetrics.text(model.load([maker.write()])), re.MULTILINE
+            )
+        )
+
+    assert helps(1) == helps(2) != set()
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "a\\nb", "host{x=1} 2", "ü-µ", "\x1b[2J", "x\udc80"])
+def test_any_name_comes_back(make: Any, tmp_path: Path, name: str) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(name.replace("\udc80", ""), "stream", {"threads": 1}, make.stream_text(2e4, 1))
+    results = model.load([maker.write()])
+    text = openmetrics.text(results)
+    sweeps = {dict(labels)["sweep"] for labels in read(text)["pinsweep_stream_bandwidth_bytes_per_second"]}
+    assert sweeps == {name.replace("\udc80", "")}
+    assert openmetrics._escaped("x\udc80") == "x?"
+
+
+def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {
+        "rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"},
+        "a.b": {"regex": r"rate ([\d.]+)", "unit": "ms", "better": "lower"},
+        "a-b": {"regex": r"rate ([\d.]+)", "unit": "ms", "better": "lower"},
+    }
+    for job, level in (("x", 1), ("y", 1)):
+        options = {"command": "zip", "metrics": metrics, "job": job, "1st": level, "host": "h"}
+        maker.add("zip", "command", options, "rate 7 MB/s\n", axes=("job", "1st", "host"))
+    got = read(openmetrics.text(model.load([maker.write()])))
+
+    value = found(
+        got, "pinsweep_command_rate_bytes_per_second", tool_job="x", _1st="1", host="node07", host_="h"
+    )
+    assert value == 7e6
+    assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a.b") == 7e-3
+    assert found(got, "pinsweep_command_a_b_seconds", tool_job="y", metric="a-b") == 7e-3
+
+
+def test_a_users_number_bears_no_name_of_ours(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    names = ("repeats", "Repeats", "latency", "latency_seconds")
+    metrics = {
+        name: {"regex": r"took (\d+)", "better": "lower", **({"unit": "s"} if "latency" in name else {})}
+        for name in names
+    }
+    metrics["rest"] = {"regex": r"took (\d+)", "unit": "repeats", "better": "lower"}
+    for _ in range(3):
+        maker.add("s", "command", {"command": "x", "metrics": metrics}, "took 7\n")
+    text = openmetrics.text(model.load([maker.write()]))
+    got = read(text)
+
+    assert found(got, "pinsweep_command_repeats") == 3
+    assert found(got, "pinsweep_command_value_repeats", metric="repeats") == 7
+    assert found(got, "pinsweep_command_value_repeats", metric="Repeats") == 7
+    assert found(got, "pinsweep_command_rest_repeats") == 7
+    assert found(got, "pinsweep_command_latency_seconds", metric="latency_seconds") == 7
+    assert len(got["pinsweep_command_latency_seconds"]) == 2
+
+
+def test_a_number_of_two_ranks_and_one_of_four_are_two_samples(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    two = make.imb_text({0: 0.5, 8: 0.5})
+    maker.add("p", "imb", {}, two + two.replace("#processes = 2", "#processes = 4").replace("0.50", "0.80"))
+    got = read(openmetrics.text(model.load([maker.write()])))
+
+    for nprocs, value in (("2", 0.5e-6), ("4", 0.8e-6)):
+        assert found(
+            got, "pinsweep_imb_time_seconds", nprocs=nprocs, message_size="0", kind="PingPong"
+        ) == pytest.approx(value)
+
+
+def test_of_two_files_of_a_host_the_later_one_counts(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for name, triad in (("new", 25000.0), ("old", 20000.0)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        paths.append(maker.write())
+    import sqlite3
+
+    with sqlite3.connect(paths[1]) as db:
+        db.execute("UPDATE run SET started_utc = '2025-01-01T00:00:00+00:00'")
+    got = read(openmetrics.text(model.load(paths)))
+    name = "pinsweep_stream_bandwidth_bytes_per_second"
+    assert found(got, name, kernel="triad") == pytest.approx(25e9)
+
+
+def strict(text: str) -> Samples:
+    """Read a text by the letter of OpenMetrics 1.0: one block a family, TYPE and UNIT once, whole label sets, EOF at the end."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    name = r"[a-zA-Z_][a-zA-Z0-9_]*"
+    label = rf'{name}="(?:[^"\\\n]|\\[\\n"])*"'
+    out: Samples = {}
+    families: list[str] = []
+    for line in lines[:-2]:
+        if head := re.fullmatch(rf"# (HELP|TYPE|UNIT) ({name}) (.+)", line):
+            kind, family, told = head.groups()
+            if kind == "HELP":
+                assert family not in families
+                families.append(family)
+            assert family == families[-1]
+            assert kind != "TYPE" or told == "gauge"
+            assert kind != "UNIT" or family.endswith(f"_{told}")
+            continue
+        sample = re.fullmatch(rf"({name})\{{((?:{label})(?:,{label})*)\}} (\S+)", line)
+        assert sample, line
+        assert sample[1] == families[-1]
+        pairs = re.findall(rf'({name})="((?:[^"\\\n]|\\[\\n"])*)"', sample[2])
+        assert len({key for key, _ in pairs}) == len(pairs)
+        labels = tuple(sorted(pairs))
+        assert labels not in out.setdefault(sample[1], {})
+        out[sample[1]][labels] = float(sample[3])
+    return out
+
+
+def test_the_letter_of_the_format_is_kept(text: str) -> None:
+    assert strict(text).keys() == read(text).keys()
+
+
+WORD = st.one_of(
+    st.from_regex(r"[A-Za-z_][\w.-]{0,8}", fullmatch=True),
+    st.sampled_from(["repeats", "value_repeats", "a_seconds", "a", "a_b", "b_c", "runs", "a_ratio", "iops", "le", "A", "a.b", "a-b"]),
+)  # fmt: skip
+UNIT = st.sampled_from(["", "s", "ms", "1", "1/s", "B/s", "seconds", "repeats", "c", "b_c", "°C", "%"])
+AXES = ("host", "sweep", "cell", "metric", "kind", "statistic", "program", "point_id", "index", "job", "__x")
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(
+    metrics=st.dictionaries(WORD, st.tuples(UNIT, st.sampled_from(["higher", "lower", "neither"])), min_size=1, max_size=7),
+    axes=st.sets(st.sampled_from(AXES), max_size=3),
+)  # fmt: skip
+def test_whatever_a_user_calls_his_numbers(
+    make: Any, tmp_path_factory: pytest.TempPathFactory, metrics: dict[str, tuple[str, str]], axes: set[str]
+) -> None:
+    """No family twice, no sample twice, no number lost or scaled by another one's unit."""
+    names = [name for name in metrics if name not in ("index", "metric", "unit", "value")]
+    specs = {
+        name: {"regex": rf"<{i}> (\d+)", "unit": metrics[name][0], "better": metrics[name][1]}
+        for i, name in enumerate(names)
+    }
+    if not specs:
+        return
+    printed = "".join(f"<{i}> {i + 2}\n" for i in range(len(names)))
+    maker = make.Maker(tmp_path_factory.mktemp("user") / "a.db")
+    for level in ("p", "q"):
+        options = {"command": "x", "metrics": specs, **dict.fromkeys(axes, level)}
+        maker.add("s", "command", options, printed, axes=tuple(sorted(axes)))
+        if not axes:
+            break
+    path = maker.write()
+    text = openmetrics.text(model.load([path]))
+
+    samples = strict(text)
+    assert samples.keys() == read(text).keys()
+    values = Counter(
+        f"{value:.6g}"
+        for name, found in samples.items()
+        if name.startswith("pinsweep_command") and name != "pinsweep_command_repeats"
+        for value in found.values()
+    )
+    base = {"s": 1, "ms": 1e-3}
+    expected = Counter(
+        f"{(i + 2) * base.get(metrics[name][0], 1.0):.6g}"
+        for i, name in enumerate(names)
+        for _ in range(2 if axes else 1)
+        if metrics[name][1] != "neither"  # a number that cannot be better is a fact of its run
+    )
+    assert values == expected
+
+    wide = export([path], "csv", "wide")
+    columns = str(wide).split("\n", 1)[0].split(",")
+    assert len(set(columns)) == len(columns)
+    assert sum(" [" in column for column in columns) == len(names)
+
+
+def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tmp_path: Path) -> None:
+    """The first session of the boot began five hours ahead, before the clock was set."""
+    paths = []
+    for name, triad, hour, up in (("first", 20000.0, 15, 600.0), ("last", 25000.0, 11, 4200.0)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.started, maker.ended = f"2026-11-21T{hour}:00:00+00:00", f"2026-11-21T{hour}:10:00+00:00"
+        maker.facts = {**make.FACTS, "boot_id": "x", "uptime_s": up}
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        paths.append(maker.write())
+    for order in (paths, paths[::-1]):
+        got = read(openmetrics.text(model.load(order)))
+        assert found(got, "pinsweep_stream_bandwidth_bytes_per_second", kernel="triad") == pytest.approx(25e9)
+
+
+def test_the_alert_of_the_document_compares_a_node_with_the_others_of_its_cell(text: str) -> None:
+    """Whatever the axes are called: what tells nodes apart, and no label more, is left out on both sides."""
+    page = (Path(__file__).parents[3] / "docs" / "openmetrics.md").read_text()
+    alert = re.findall(r"```\n(.*?)```", page, re.DOTALL)[-1]
+    form = r"(\w+)(\{.*?\})\s+< ignoring (\(.*?\)) group_left \(\)\s+0\.9 \* quantile without \3 \(0\.5, \1\2\)\s+"
+
+    assert (same := re.fullmatch(form, alert)), "a ratio to each other node, or no PromQL"
+    assert f"# TYPE {same[1]} gauge" in text
+    assert same[3] == "(host, instance)"

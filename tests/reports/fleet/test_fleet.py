@@ -1,0 +1,733 @@
+"""Fleets from result files: who is slow and in what, groups of hardware, rules, the commands that confirm, the page."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.model import Group
+from orchestrator.store import Session
+from orchestrator.yaml_nodes import ExperimentError
+from parsers.errors import UserError
+from reports.fleet import outliers
+from reports.fleet import page as fleet_page
+from reports.fleet import text as fleet_text
+from reports.fleet.limits import parse
+from reports.numbers import series
+from reports.page import html
+from reports.results import hardware, model
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+
+
+class Fleet:
+    """Result files of nodes whose STREAM and MLC figures are near each other, by 0.5 % of noise.
+
+    `good`: files of good nodes by host; they are copied, with what was parsed in them, where such a node is asked for.
+    """
+
+    def __init__(self, make: Any, folder: Path, good: Mapping[str, Path] | None = None) -> None:
+        self.make, self.folder, self.good = make, folder, good or {}
+        self.chance, self.files = random.Random(1), list[Path]()
+
+    def add(
+        self, host: str, slower: float = 0.0, *, facts: Mapping[str, Any] | None = None, sessions: int = 1, mlc: bool = True,
+        latency: float = 0.0, file: str = "",
+    ) -> Fleet:  # fmt: skip
+        for _ in range(sessions):
+            path = self.folder / (file or f"{len(self.files):04}.db")
+            maker = self.make.Maker(path, host=host)
+            maker.facts = {**self.make.FACTS, **(facts or {})}
+            for threads, base in ((1, 10e3), (4, 20e3)):
+                rate = base * (1 + self.chance.gauss(0, 0.005)) / (1 + slower)
+                text = self.make.stream_text(rate, threads)
+                maker.add(
+                    "scaling",
+                    "stream",
+                    {"threads": threads},
+                    text,
+                    axes=("threads",),
+                    repeat=self.repeat(path),
+                )
+            if mlc:
+                idle = 80 * (1 + self.chance.gauss(0, 0.005)) * (1 + latency)
+                text = self.make.matrix_text([[idle, idle * 1.7], [idle * 1.7, idle]])
+                maker.add("matrix", "mlc", {"mode": "latency_matrix"}, text, axes=("mode",))
+            maker.write()
+            if path not in self.files:
+                self.files.append(path)
+        return self
+
+    @staticmethod
+    def repeat(path: Path) -> int:
+        """Return the repeat that a further session in a file begins with."""
+        if not path.exists():
+            return 1
+        with sqlite3.connect(path) as db:
+            return 1 + int(db.execute("SELECT count(*) FROM session").fetchone()[0])
+
+    def nodes(self, numbers: Sequence[int], *, sessions: int = 1, **more: Any) -> Fleet:
+        for number in numbers:
+            host = f"node{number:03}"
+            if host in self.good and not more:
+                for _ in range(sessions):
+                    copy = shutil.copy(self.good[host], self.folder / f"{len(self.files):04}.db")
+                    self.files.append(Path(copy))
+            else:
+                self.add(host, sessions=sessions, **more)
+        return self
+
+    def report(self, **more: Any) -> outliers.Report:
+        return outliers.build(model.load(self.files), **more)
+
+
+@pytest.fixture(scope="module")
+def good(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    made = Fleet(make, tmp_path_factory.mktemp("good")).nodes(range(1, 13)).files
+    return {machine.host: path for machine, path in zip(model.load(made).machines, made, strict=True)}
+
+
+@pytest.fixture
+def past(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
+    (tmp_path / "past").mkdir()
+    return Fleet(make, tmp_path / "past", good)
+
+
+@pytest.fixture
+def some(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
+    return Fleet(make, tmp_path, good)
+
+
+def test_who_is_accused_is_not_to_be_measured_again(some: Fleet) -> None:
+    """node013 is broken in the bandwidths, and the sessions of its latency disagree."""
+    some.nodes(range(1, 13), sessions=3).add("node014", 0.08)
+    for latency in (0.2, 0.2, 0.0):
+        some.add("node013", 0.2, latency=latency)
+    report = some.report()
+    assert {o.found.status for o in report.odd if o.node == "node013"} == {"broken", "suspicious"}
+    page = fleet_page.build(report, title="t", links={})
+    assert list(report.rerun) == report.by_status()["suspicious"] == ["node014"]
+    assert [n.value for n in page.key_numbers if n.name == "To measure again"] == ["1"]
+    assert page.sentence.endswith("; node014 looked slow and should be measured again.")
+
+
+def test_the_best_number_of_a_fast_node_is_not_called_its_worst(some: Fleet) -> None:
+    some.nodes(range(1, 13)).add("node013", -0.1)
+    page = html.html(fleet_page.build(some.report(), title="t", links={}))
+    assert "Worst number" not in page
+    assert "of a fast node the best" in page
+
+
+def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> None:
+    some.nodes(range(1, 13)).add("node013", 0.08).add("node014", 0.2).add("node015", -0.1)
+    first = some.report()
+    assert first.by_status()["suspicious"] == ["node013", "node014"]
+    assert first.by_status()["fast"] == ["node015"]
+    assert first.accused == ()
+    assert set(first.rerun) == {"node013", "node014"}
+    assert first.rerun["node013"] == ("scaling",)
+
+    some.add("node013", 0.08, sessions=2).add("node014", 0.2, sessions=2)
+    second = some.report()
+    assert second.statuses["node013"] == "slow"
+    assert second.statuses["node014"] == "broken"
+    assert second.accused == ("node013", "node014")
+    assert second.odd[0].node == "node014"
+    assert second.odd[0].change == pytest.approx(-1 / 6, abs=0.02)
+    assert not second.rerun
+
+
+def test_a_lone_odd_latency_is_found_in_its_own_numbers(some: Fleet) -> None:
+    report = some.nodes(range(1, 13)).add("node013", latency=0.12, sessions=3).report()
+
+    own = {o.series.key.tool for o in report.odd if o.node == "node013"}
+    assert own == {"mlc"}
+    assert report.odd[0].change == pytest.approx(0.12, abs=0.02)
+    assert report.odd[0].found.worse == pytest.approx(0.12, abs=0.02)
+
+
+def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
+    some.nodes(range(1, 10))
+    half = {"memory_bytes": 8 * 2**30 - 300_000_000}
+    report = some.nodes(range(10, 12), facts=half, slower=0.3).report()
+
+    big, small = report.groups
+    assert big.apart == ""
+    assert small.apart == "memory 7.72 GiB, not 16 GiB"
+    assert not small.judged
+    assert report.by_status()["unknown"] == ["node010", "node011"]
+    assert "fewer than 8 such nodes" in fleet_text.as_text(report)
+
+
+def test_a_page_of_few_nodes_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
+    page = fleet_page.build(some.nodes(range(1, 4)).report(), title="t", links={})
+    assert "has given a number" not in html.html(page)
+    (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
+    assert (numbers.value, numbers.context) == ("12", "on all nodes, none of them compared")
+
+
+def test_two_machines_of_one_name_are_two_nodes(some: Fleet) -> None:
+    some.nodes(range(1, 9)).add("node001", facts={"cpu_model": "another"})
+    report = some.report()
+
+    assert len(report.statuses) == 9
+    (warning,) = report.warnings
+    assert "several machines are called node001" in warning
+    assert "processor another, not " in warning
+
+
+def test_few_nodes_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
+    past.nodes(range(1, 7))
+    some.add("node001", sessions=3).add("node002", 0.09, sessions=3)
+    report = some.report(baseline=model.load(past.files))
+    assert report.statuses == {"node001": "ok", "node002": "slow"}
+    assert report.groups[0].baseline == 6
+
+
+def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
+    past.add("old", facts={"cpu_model": "an old one"})
+    report = some.add("node001").report(baseline=model.load(past.files))
+    assert report.statuses == {"node001": "unknown"}
+    assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
+
+
+def test_an_accused_node_that_lost_memory_later_is_accused_all_the_same(some: Fleet) -> None:
+    """Its sessions lie in one file: the group of one that it is in with half of its memory must not speak for it."""
+    for number in range(1, 12):
+        some.add(f"node{number:03}", sessions=4, mlc=False, file=f"node{number:03}.db")
+    some.add("node012", 0.25, sessions=3, mlc=False, file="node012.db")
+    half = {"memory_bytes": some.make.FACTS["memory_bytes"] // 2}
+    some.add("node012", 0.25, facts=half, mlc=False, file="node012.db")
+    for files in (some.files, some.files[::-1]):
+        report = outliers.build(model.load(files))
+        assert report.accused == ("node012 (memory 16 GiB)",)
+        assert report.statuses["node012 (memory 16 GiB)"] == "broken"
+        assert report.statuses["node012 (memory 8 GiB)"] == "unknown"
+        assert set(json.loads(fleet_text.as_json(report))["nodes"]["broken"]) == set(report.accused)
+        assert "12 nodes" not in fleet_text.summary(report)  # twelve hosts, thirteen machines to judge
+    commands = fleet_text.confirm(some.report(threshold=0.5), ["pinsweep"], via="ssh", folder="/h")
+    assert "(" not in commands
+
+
+def test_several_files_of_a_machine_whose_name_another_has_are_one_node(some: Fleet) -> None:
+    other = {"cpu_model": "another"}
+    some.nodes(range(1, 9)).nodes([1], sessions=2).add("node001", facts=other)
+    report = some.report()
+    assert {n for n in report.statuses if n.startswith("node001")} == {
+        f"node001 (processor {some.make.FACTS['cpu_model']})",
+        "node001 (processor another)",
+    }
+    assert [len(report.sessions[n]) for n in report.statuses if n.startswith("node001")] == [3, 1]
+
+
+@pytest.mark.parametrize("how", ["option", "counted", "placed", "allowed"])
+def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
+    make: Any, tmp_path: Path, how: str
+) -> None:
+    """Half of the bandwidth on half of the threads accuses nobody."""
+    files = []
+    for number in range(1, 15):
+        few = number in (3, 4, 9)
+        path = tmp_path / f"{number}.db"
+        for repeat in (1, 2, 3):
+            maker = make.Maker(path, host=f"n{number:02}")
+            options: dict[str, Any] = {"array_size": 1000}
+            if how == "option":
+                options["threads"] = 32 if few else 64
+            if how == "placed":
+                maker.groups = {"here": (Group(cpus=tuple(range(32 if few else 64)), membind=(0,)),)}
+            if how == "allowed":
+                maker.facts = {**make.FACTS, "cpus_allowed": "0-31" if few else "0-63"}
+            threads = (32 if few else 64) if how == "counted" else 16
+            place = "here" if how == "placed" else ""
+            rate = (10e3 if few else 20e3) * (1 + number % 5 * 1e-3)
+            maker.add("s", "stream", options, make.stream_text(rate, threads), place=place, repeat=repeat)
+            maker.write()
+        files.append(path)
+    report = outliers.build(model.load(files))
+    assert report.accused == ()
+    assert set(report.by_status()["ok"]) == {f"n{i:02}" for i in range(1, 15) if i not in (3, 4, 9)}
+    (one,) = report.unmatched
+    assert (one.what, one.nodes) == (
+        f"s, {one.reason.split(', not')[0].replace(' and ', ', ')}",
+        ("n03", "n04", "n09"),
+    )
+    said = {"option": "threads=32, not threads=64", "counted": "threads=32, not threads=64", "placed": "PUs=0-31, not PUs=0-63", "allowed": "PUs=0-31, not PUs=0-63"}[how]  # fmt: skip
+    assert one.reason == f"{said} as on 11 nodes"
+    assert report.missing == ()
+    text = fleet_text.as_text(report)
+    assert f"not compared with the other nodes\n  {one.what} of n[03-04,09]: {one.reason}" in text
+    assert json.loads(fleet_text.as_json(report))["unmatched"][0]["reason"] == one.reason
+    assert one.reason in html.html(fleet_page.build(report, title="t", links={}))
+
+
+def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_path: Path) -> None:
+    files = []
+    for number in range(1, 21):
+        unit = "MB/s" if number <= 11 else "1/s"
+        metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": unit, "better": "higher"}}
+        maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number:02}")
+        maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {100 + number % 3}\n")
+        files.append(maker.write())
+    report = outliers.build(model.load(files))
+    assert set(report.statuses.values()) == {"ok"}
+    names = [one.name for one, _ in report.groups[0].strips]
+    assert names == [
+        "zip, metrics.rate.unit=MB/s, unit=B/s: rate",
+        "zip, metrics.rate.unit=1/s, unit=1/s: rate",
+    ]
+    (one,) = report.unmatched
+    assert one.nodes == tuple(f"n{i}" for i in range(12, 21))
+    assert (
+        one.reason
+        == "metrics.rate.unit=1/s and unit=1/s, not metrics.rate.unit=MB/s and unit=B/s as on 11 nodes"
+    )
+
+
+def test_three_sessions_of_one_hour_are_one_and_no_verdict(some: Fleet) -> None:
+    """A run that was stopped twice and continued."""
+    some.nodes(range(1, 13))
+    boot = {"boot_id": "b1"}
+    some.add("node013", 0.2, sessions=3, facts=boot)
+    assert some.report().by_status()["suspicious"] == ["node013"]
+    some.add("node013", 0.2, facts={"boot_id": "b2"}).add("node013", 0.2, facts={"boot_id": "b3"})
+    assert some.report().by_status()["broken"] == ["node013"]
+
+
+def test_a_baseline_of_one_hour_is_one_session(some: Fleet, past: Fleet) -> None:
+    past.add("old", sessions=3, facts={"boot_id": "b1"})
+    report = some.add("node001").report(baseline=model.load(past.files))
+    assert report.groups[0].baseline == 1
+
+
+def test_a_session_whose_clock_stepped_is_named(some: Fleet) -> None:
+    some.nodes(range(1, 9))
+    some.add("node009", facts={"boot_id": "b", "uptime_s": 90.0}).add("node009", facts={"boot_id": "b", "uptime_s": 9000.0})  # fmt: skip
+    (warning,) = some.report().warnings
+    assert warning.startswith("node009, the session of 2026-11-21 09:15 (")
+    assert warning.endswith("its clock was 2 h 28 min ahead of that of other sessions of the same boot")
+
+
+def test_a_node_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fleet) -> None:
+    some.nodes(range(1, 13), sessions=3).add("node013", 0.018, sessions=3, latency=0.018)
+    report = some.report()
+    assert [e.name for e in report.everywhere] == ["node013"]
+    assert report.accused == ("node013",)
+    assert json.loads(fleet_text.as_json(report))["nodes"]["slow"] == ["node013"]
+    text = fleet_text.as_text(report)
+    assert text.startswith("13 nodes: 1 slow, 12 ok\n")
+    assert (
+        f"node013: slightly slow everywhere, {fmt.percent(report.everywhere[0].worse)} worse on average"
+        in text
+    )
+    page = fleet_page.build(report, title="t", links={})
+    assert page.sentence == "node013 of 13 nodes is slow."
+    (suspect,) = page.sections[0].blocks[0].suspects
+    assert (suspect.verdict, suspect.bad) == ("slow", True)
+    assert suspect.number.endswith("worse on average over 12 numbers")
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.title == "One of 13 nodes is slow"
+    assert {row["text"] for row in figure.panels[0].wide["datasets"]["names"]} == {"node013"}
+
+
+def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> None:
+    """node001 is slow in 40 numbers, by more than node002 is in its only one."""
+    chance, files = random.Random(8), []
+    for number in range(1, 13):
+        for session in range(3):
+            maker = make.Maker(tmp_path / f"{number}-{session}.db", host=f"node{number:03}")
+            for cell in range(10):
+                rate = (
+                    20e3
+                    * chance.gauss(1, 0.004)
+                    * (0.7 if number == 1 else 0.92 if (number, cell) == (2, 3) else 1)
+                )
+                maker.add("s", "stream", {"threads": cell}, make.stream_text(rate, 4), axes=("threads",))
+            files.append(maker.write())
+    report = outliers.build(model.load(files))
+    assert report.accused == ("node001", "node002")
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+    assert figure.title == "Two of 12 nodes are slow"
+    for spec in (figure.panels[0].wide, figure.panels[0].narrow):
+        data = spec["datasets"]
+        assert len(data["rows"]) == 24
+        named = " ".join(row["text"] for row in data["names"])
+        assert "node001" in named
+        assert "node002" in named or "node[001-002]" in named
+        rows = {row["y"] for row in data["odd"]}
+        assert rows == {row["y"] for row in data["names"]}  # whoever is orange is named
+
+
+def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(some: Fleet) -> None:
+    """A time that rose by half is +50 % in the table and in the figure; it lies on the worse side, as a triangle."""
+    some.nodes(range(1, 13), sessions=3).add("node013", latency=0.5, sessions=3).add(
+        "node014", 1.0, sessions=3
+    )
+    report = some.report()
+    changes = {(o.node, fmt.change(o.change)) for o in report.odd}
+    (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
+    data = figure.panels[0].wide["datasets"]
+    beyond = [row for row in data["odd"] if abs(row["x"]) == 20]
+    assert {row["shape"] for row in beyond} == {"triangle-left"}
+    named = {tuple(row["text"].split(" ", 1)) for row in data["names"]}
+    assert named <= changes
+    assert {name: text[0] for name, text in named} == {"node013": "+", "node014": "−"}
+    marked = {one for row in figure.numbers[0].rows for one in row[-1].split(", ")}
+    assert {" ".join(one) for one in named} <= marked
+    axis = figure.panels[0].wide["encoding"]["x"]["axis"]["labelExpr"]
+    assert "+" not in axis.split("[", 1)[0]
+    assert "triangle at the edge" in figure.sub
+
+
+def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> None:
+    some.nodes(range(1, 10), sessions=3)
+    half = {"memory_bytes": 8 * 2**30}
+    some.nodes(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
+    figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    assert [f.title for f in figures] == [
+        "None among 9 nodes with memory 16 GiB is slow",
+        "One among 9 nodes with memory 8 GiB is slow",
+    ]
+
+
+def test_the_page_counts_pieces_of_evidence_and_tells_sound_times(some: Fleet) -> None:
+    some.nodes(range(1, 9))
+    boot = [{"boot_id": "b", "uptime_s": up} for up in (10.0, 20.0, 86400.0)]
+    for facts in boot:
+        some.add("node009", 0.2, facts=facts)
+    with sqlite3.connect(some.files[-3]) as db:
+        db.execute("UPDATE session SET started_utc = '2015-01-01T00:00:00+00:00'")
+    report = some.report()
+    page = fleet_page.build(report, title="t", links={})
+    assert len(report.sessions["node009"]) == max(o.found.runs for o in report.odd) == 2
+    assert dict(page.provenance)["Sessions"] == "10 in 11 result files"
+    assert "2015" not in dict(page.provenance)["Measured"]
+
+
+def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: Any) -> None:
+    some.nodes(range(1, 10))
+    maker = make.Maker(some.folder / "dead.db", host="node010")
+    maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
+    some.files.append(maker.write())
+    (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
+    assert figure.title == "None of 9 nodes that could be judged is slow"
+
+
+def test_what_is_special_about_a_slow_node(some: Fleet) -> None:
+    report = some.nodes(range(1, 10)).add("node010", 0.1, sessions=3, facts={"microcode": "0xd0"}).report()
+
+    assert report.differing == {"node010": ("microcode 0xd0, not 0xf0",)}
+    assert "microcode 0xd0, not 0xf0" in fleet_text.as_text(report)
+
+
+def test_numbers_that_some_nodes_lack_are_named(some: Fleet) -> None:
+    report = some.nodes(range(1, 10)).nodes((10, 12), mlc=False).report()
+
+    assert report.missing == (("matrix, mode=latency_matrix", ("node010", "node012")),)
+    assert "matrix, mode=latency_matrix: node[010,012]" in fleet_text.as_text(report)
+
+
+def test_a_node_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
+    some.nodes(range(1, 10))
+    maker = make.Maker(some.folder / "dead.db", host="node010")
+    maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
+    some.files.append(maker.write())
+
+    text = fleet_text.as_text(some.report())
+    assert text.startswith("10 nodes: 9 ok, 1 not judged\n")
+    assert "  not judged  node010\n" in text
+    with pytest.raises(UserError, match="no run gave a number") as caught:
+        outliers.build(model.load(some.files[-1:]))
+    assert caught.value.place == "dead.db"
+
+
+def test_the_last_digit_of_a_program_that_nobody_knows_counts(make: Any, tmp_path: Path) -> None:
+    """Its figures are tens: 100 and 110 may be the same."""
+    files = []
+    for number, rate in enumerate((100, 110, 120, 90, 80, 70, 110, 100, 90)):
+        maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number}")
+        metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "1/s", "better": "higher"}}
+        maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {rate}\n")
+        files.append(maker.write())
+
+    (one,) = series.collect(model.load(files))
+    assert {value.number.step for value in one.values} == {10.0}
+    assert one.resolution == pytest.approx(0.1)
+
+
+# --- rules -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [("bandwidth", 4), ("triad bandwidth", 1), ("*bandwidth", 4), ("triad*", 1), ("p99", 1), ("latency p99", 1),
+     ("latency", 0), ("read latency p*", 2), ("read IOPS", 1)],
+)  # fmt: skip
+def test_a_rule_names_a_number_as_the_table_does(make: Any, tmp_path: Path, pattern: str, fits: int) -> None:
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {"threads": 4}, make.stream_text(2e4, 4))
+    text = make.fio_text(
+        {"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1, samples={"read": (90.0, 0.2)}
+    )
+    maker.add("disk", "fio", {"rw": "randread"}, text)
+    (rule,) = parse(f"rules:\n  - {{metric: '{pattern}', tolerance: 8 %}}\n", "r.yaml")
+
+    assert sum(map(rule.fits, series.collect(model.load([maker.write()])))) == fits
+
+
+def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
+    some.nodes(range(1, 10), sessions=3)
+    rules = parse(
+        "rules:\n"
+        "  - {metric: bandwidth, where: {kernel: triad, threads: 4}, floor: 25 GB/s}\n"
+        "  - {metric: nothing, floor: 1 ns}\n",
+        "r.yaml",
+    )
+    report = some.report(rules=rules)
+
+    assert set(report.by_status()["broken"] + report.by_status()["slow"]) == set(report.statuses)
+    assert {o.found.reason for o in report.odd} == {"beyond the floor"}
+    assert {o.series.name for o in report.odd} == {"scaling, threads=4: triad bandwidth"}
+    assert report.warnings == ("r.yaml:3:5: this rule fits no number of these files",)
+
+    once = some.folder / "once"
+    once.mkdir()
+    many = Fleet(some.make, once, some.good).nodes(range(1, 13))
+    below = many.report(rules=rules[:1])
+    assert len(below.rerun) == 12
+    assert below.warnings == ()  # a floor that all are below is no scatter of the runs
+    for number in range(20, 30):
+        many.add(f"node{number:03}", 0.1)
+    assert "the runs scatter" in many.report().warnings[-1]
+
+    tight = parse("rules: [{tool: stream, tolerance: 0.1 %}]", "r.yaml")
+    assert {o.found.reason for o in some.report(rules=tight).odd} == {"beyond the tolerance"}
+
+
+def test_every_mistake_in_the_rules_at_once() -> None:
+    text = "rules:\n - {metrics: x, floor: fast}\n - {tolerance: 120 %}\n - {sweep: on, floor: 1 GB/s}\n - {metric: x}\nfoo: 1\n"
+    with pytest.raises(ExperimentError) as caught:
+        parse(text, "r.yaml")
+    assert [(m.mark.line, m.key) for m in caught.value.mistakes] == [
+        (2, "rules[1].metrics"), (2, "rules[1].floor"), (3, "rules[2].tolerance"), (4, "rules[3].sweep"),
+        (5, "rules[4]"), (6, "foo"),
+    ]  # fmt: skip
+    assert caught.value.exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("rules: [{floor: 1e999 GB/s}]", "worse than any number"),
+        ("rules: [{floor: 0 ns}]", "worse than any number"),
+        ("rules: [{floor: [1]}]", "a list where one value belongs"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant(text: str, said: str) -> None:
+    with pytest.raises(ExperimentError, match=said) as caught:
+        parse(text, "r.yaml")
+    assert "init" not in caught.value.hint  # it is no experiment that is to be written
+
+
+def test_a_floor_in_another_unit_is_a_mistake_of_that_rule(some: Fleet) -> None:
+    some.nodes(range(1, 9))
+    with pytest.raises(ExperimentError, match="is in ns, but scaling, threads=1: copy bandwidth is in B/s"):
+        some.report(rules=parse("rules:\n  - {metric: bandwidth, floor: 90 ns}\n", "r.yaml"))
+    with pytest.raises(ExperimentError, match="floor: has no unit, but scaling"):
+        some.report(rules=parse("rules:\n  - {metric: bandwidth, floor: 90}\n", "r.yaml"))
+
+
+# --- confirming --------------------------------------------------------------------------------------------
+
+
+def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
+    for path in files:
+        with sqlite3.connect(path) as db:
+            db.execute("UPDATE session SET argv = ?", (json.dumps(list(argv)),))
+
+
+def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
+    some.nodes(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
+    sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
+    text = fleet_text.confirm(
+        some.report(), ["pinsweep", "fleet", "res ults/"], via="clush", folder="/cluster/a b"
+    )
+
+    _, clush, _, again = text.splitlines()
+    program, b, w, nodes, remote = shlex.split(clush)
+    assert (program, b, w, nodes) == ("clush", "-b", "-w", "node[010-011]")
+    assert shlex.split(remote) == [
+        "cd", "/cluster/a b", "&&", "pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
+    ]  # fmt: skip
+    assert shlex.split(again) == ["pinsweep", "fleet", "res ults/"]
+
+    slurm = fleet_text.confirm(
+        some.report(), ["pinsweep", "fleet", "r"], via="slurm", folder="/h"
+    ).splitlines()[1:3]
+    assert [shlex.split(line)[:4] for line in slurm] == [["sbatch", "-w", n, "-N1"] for n in ("node010", "node011")]  # fmt: skip
+    ssh = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="ssh", folder="/h").splitlines()[
+        1
+    ]
+    assert shlex.split(ssh)[:3] == ["ssh", "--", "node010"]
+
+
+@given(
+    st.lists(
+        st.sampled_from(["-o", "--output", "--seed", "--only", "--retry-failed", "--strict", "a.yaml", "x"])
+    )
+)
+def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> None:
+    again = fleet_text.again(["run", *words], ["s"])
+    assert again[:2] == ("pinsweep", "run")
+    assert again[-2:] == ("--only", "s")
+    assert not {"-o", "--output", "--seed", "--retry-failed"} & set(again)
+    assert fleet_text.again(["parse", *words], ["s"]) == ()
+
+
+def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
+    some.nodes(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
+    for argv in (["run", "e.yaml"], ["parse", "x.txt"]):
+        sessions_ran(some.files, argv)
+        for via in fleet_text.VIAS:
+            text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via=via, folder="/h")
+            assert {line.split()[0] for line in text.splitlines()} <= {
+                "#",
+                "clush",
+                "ssh",
+                "sbatch",
+                "pinsweep",
+            }
+
+
+def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
+    some.nodes(range(1, 10)).add("node010", 0.09)
+    sessions_ran(some.files, ["parse", "stream", "x.txt"])
+    text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="clush", folder="/h")
+    assert "of captured output there is no command" in text
+    assert "clush" not in text
+
+
+# --- names, texts, pages -----------------------------------------------------------------------------------
+
+
+def test_nodes_are_folded_and_come_back() -> None:
+    assert folded(["node017", "node003"]) == "node[003,017]"
+    assert folded(["a b", "n1", "x[1", "n2", "@g"]) == "n[1-2],@g,a b,x[1"
+    assert folded([]) == ""
+
+
+@given(st.sets(st.integers(0, 999), min_size=1, max_size=40))
+def test_a_folded_list_holds_the_same_nodes(numbers: set[int]) -> None:
+    from ClusterShell.NodeSet import NodeSet
+
+    names = {f"node{n:03}" for n in numbers}
+    assert set(NodeSet(folded(names))) == names
+
+
+def test_equal_machines_tell_sizes_that_differ_by_less_than_a_module() -> None:
+    gib = 2**30
+    assert hardware.sizes([251.5 * gib, 251.0 * gib, 235.2 * gib, None, 0]) == [
+        "251 GiB",
+        "251 GiB",
+        "235 GiB",
+        "",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("modules", [6, 8, 12, 16, 18, 24, 32])
+@pytest.mark.parametrize("gib", [8, 16, 32, 64])
+def test_a_lost_module_is_other_hardware_and_a_crash_kernel_is_none(
+    some: Fleet, modules: int, gib: int
+) -> None:
+    """Firmware and kernel keep 1.6 % and 2 GiB; a crash kernel takes what each host was told to give it."""
+
+    def left(n: int, crash: float = 0.0) -> int:
+        return round((n * gib * (1 - 0.016) - 2 - crash) * 2**30)
+
+    facts = [{"memory_bytes": left(modules, crash)} for crash in (0, 0.25, 0.5, 0.75, 1.0, 0, 0.5, 0.25)]
+    lost = {"memory_bytes": left(modules - 1)}
+    whole = [session_of(some.make, {**own, "dimms": None}) for own in (*facts, lost)]
+    kinds = hardware.kinds(whole)
+    assert len(set(kinds[:-1])) == 1
+    assert kinds[-1] != kinds[0]
+    assert kinds[-1].differences(kinds[0]).startswith("memory ")
+
+    def listed(n: int) -> list[dict[str, Any]]:
+        return [
+            {"size_bytes": gib * 2**30, "type": "DDR5", "rate_mts": 4800, "slot": str(i)} for i in range(n)
+        ]
+
+    root = [session_of(some.make, {**own, "dimms": listed(modules)}) for own in facts]
+    with_list = hardware.kinds([*root, session_of(some.make, {**lost, "dimms": listed(modules - 1)})])
+    assert len(set(with_list[:-1])) == 1
+    assert f"memory modules {modules - 1} × {gib} GiB" in with_list[-1].differences(with_list[0])
+
+
+def session_of(make: Any, facts: Mapping[str, Any]) -> Session:
+    return Session(
+        session=1, started_utc="2026-11-21T09:15:02+00:00", ended_utc=None, pinsweep_version="0.1", argv=("run",), seed=1,
+        host="n", facts={**make.FACTS, **facts}, topology_text="", programs={},
+    )  # fmt: skip
+
+
+def test_the_documents_hold_everything_that_is_odd(some: Fleet) -> None:
+    report = some.nodes(range(1, 13)).add("node013", 0.08, sessions=3).report()
+    document = json.loads(fleet_text.as_json(report))
+
+    assert document["nodes"]["slow"] == ["node013"]
+    assert document["folded"]["ok"] == "node[001-012]"
+    assert len(document["odd"]) == len(report.odd) == 8
+    assert {o["unit"] for o in document["odd"]} == {"B/s"}
+    assert "node013  slow" in fleet_text.as_text(report)
+
+
+def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    some.nodes(range(1, 13)).add(evil, 0.15, sessions=3)
+    some.files[-1].with_suffix(".html").write_text("its own report")
+    report = some.report()
+    links = fleet_page.beside(some.files, tmp_path / "fleet.html")
+    page = html.html(fleet_page.build(report, title=evil, links=links))
+
+    assert evil not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert f'<a href="{some.files[-1].stem}.html">' in page
+    assert page.count("Figure 1") == 1
+    assert 'href="#runs"' not in page
+    one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
+    assert one.title == "One of 13 nodes is slow"
+    strict = fleet_page.build(some.report(threshold=0.05), title="t", links={})
+    assert "Slow: z above 3 and 5 % worse" in " ".join(strict.methods)
+
+
+def test_a_thousand_nodes_fit_a_page(some: Fleet) -> None:
+    """Dots that fall on one pixel are one dot: the picture does not grow with the fleet."""
+    from reports.fleet import strip
+    from reports.verdicts.fleet import Metric, judge_fleet
+
+    report = some.nodes(range(1, 13)).report()
+    one = report.groups[0].strips[0][0]
+    chance = random.Random(2)
+    values = {f"n{i}": [chance.gauss(20e9, 0.1e9)] for i in range(1000)}
+    strips = judge_fleet([Metric(key=one.key, group="", better="higher", values=values)]).strips
+    group = outliers.Group(
+        hardware=report.groups[0].hardware,
+        nodes=tuple(values),
+        strips=((one, strips[0]),),
+        apart="",
+        baseline=0,
+    )
+    figure = strip.figure(group, report, 1, several=False)
+    assert figure is not None
+    assert len(figure.panels[0].wide["datasets"]["dots"]) < 250

@@ -1,0 +1,333 @@
+"""Histories from result files: sessions in time, the step, and what the machine recorded differently at it."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.model import Group
+from parsers.errors import UserError
+from reports.fleet import outliers
+from reports.history import changes as history
+from reports.history import page as history_page
+from reports.history import text as history_text
+from reports.page import html
+from reports.results import model
+from reports.verdicts.history import changes
+
+
+def night(i: int, hour: str = "03:00") -> str:
+    return f"2026-{1 + i // 28:02}-{1 + i % 28:02}T{hour}:00+00:00"
+
+
+OLD, NEW = {"kernel": "6.1.0"}, {"kernel": "6.8.0", "microcode": "0xf4"}
+
+
+class Nightly:
+    """One session a night of a STREAM cell, with 0.5 % of noise; written in no order of time."""
+
+    def __init__(self, make: Any, folder: Path) -> None:
+        self.make, self.folder, self.files = make, folder, list[Path]()
+        self.chance = random.Random(4)
+
+    def add(
+        self,
+        rates: Sequence[float],
+        facts: Sequence[Mapping[str, Any]],
+        host: str = "node07",
+        started: Sequence[str] = (),
+        sweeps: Sequence[str] = (),
+        cpus: Sequence[int] = (),
+    ) -> Nightly:
+        order = list(range(len(rates)))
+        self.chance.shuffle(order)
+        for i in order:
+            path = self.folder / f"{host}-{self.chance.randrange(10**6)}.db"
+            maker = self.make.Maker(path, host=host)
+            maker.facts = {**self.make.FACTS, **facts[i]}
+            if cpus:
+                maker.groups = {"here": (Group(cpus=tuple(range(cpus[i]))),)}
+            for _ in range(2):
+                rate = rates[i] * (1 + self.chance.gauss(0, 0.005))
+                text = self.make.stream_text(rate, 4)
+                maker.add(
+                    sweeps[i] if sweeps else "s", "stream", {"threads": 4}, text, place="here" if cpus else ""
+                )
+            self.files.append(maker.write())
+            with sqlite3.connect(path) as db:
+                db.execute("UPDATE session SET started_utc = ?", (started[i] if started else night(i),))
+        return self
+
+    def report(self, **more: Any) -> history.Report:
+        return history.build(model.load(self.files), **more)
+
+
+@pytest.fixture
+def nightly(make: Any, tmp_path: Path) -> Nightly:
+    return Nightly(make, tmp_path)
+
+
+def test_a_step_is_found_where_the_kernel_changed(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 7 + [18.6e3] * 7, [OLD] * 7 + [NEW] * 7).report()
+
+    (step,) = report.steps
+    assert step.moment.date == "2026-01-08"
+    assert (step.regressed, step.improved, step.off_by) == (4, 0, 0)
+    assert {(d.what, d.a, d.b) for d in step.differences} == {
+        ("kernel", "6.1.0", "6.8.0"),
+        ("microcode", "0xf0", "0xf4"),
+    }
+    assert step.changed[0][1].ratio == pytest.approx(0.93, abs=0.01)
+    assert len(report.regressed) == 4
+    assert report.histories[0].medians[0] == pytest.approx(
+        20e9 * 0.93, rel=0.02
+    )  # copy, the first of the table
+    text = history_text.as_text(report)
+    assert "2026-01-08 03:00  4 regressed\n  microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0" in text
+
+
+def test_what_came_back_is_no_regression_any_more(nightly: Nightly) -> None:
+    rates = [20e3] * 6 + [18e3] * 6 + [20e3] * 6
+    report = nightly.add(rates, [OLD] * 18).report()
+
+    assert [(s.moment.date, s.regressed, s.improved) for s in report.steps] == [
+        ("2026-01-07", 4, 0),
+        ("2026-01-13", 0, 4),
+    ]
+    assert report.regressed == ()
+    assert "nothing that was recorded changed then" in history_text.as_text(report)
+
+
+def test_a_change_of_the_machine_right_beside_the_step_is_named_as_such(nightly: Nightly) -> None:
+    facts = [OLD] * 6 + [NEW] * 8
+    (step,) = nightly.add([20e3] * 7 + [18e3] * 7, facts).report().steps
+
+    assert step.off_by == -1
+    assert history_text.difference_text(step).startswith("one session earlier: ")
+
+
+def test_an_odd_day_and_small_steps_are_no_news(nightly: Nightly) -> None:
+    rates = [20e3] * 6 + [16e3] + [20e3] * 6
+    assert nightly.add(rates, [OLD] * 13).report().steps == ()
+    assert history_text.as_text(nightly.report()).endswith("4 numbers: no change")
+
+
+def test_the_threshold_decides_what_is_news(nightly: Nightly) -> None:
+    nightly.add([20e3] * 8 + [19.6e3] * 8, [OLD] * 16)
+    assert nightly.report().steps == ()
+    assert nightly.report(threshold=0.01).steps[0].regressed >= 3
+
+
+def test_a_number_that_came_back_in_part_is_still_down(nightly: Nightly) -> None:
+    """Down by 10 %, up by 4 %: its last change is an improvement, and it is 6 % worse than before."""
+    report = nightly.add([20e3] * 8 + [18e3] * 8 + [18.75e3] * 8, [OLD] * 24).report()
+    assert [(s.regressed, s.improved) for s in report.steps] == [(4, 0), (0, 4)]
+    assert len(report.regressed) == 4
+    assert all(row["regressed"] for row in json.loads(history_text.as_json(report))["series"])
+    (still,) = (n for n in history_page.build(report, title="t").key_numbers if n.name == "Regressed")
+    assert (still.value, still.context) == ("4", "and still worse than before")
+
+
+def test_a_step_below_the_threshold_is_no_news_and_not_told_as_no_change(nightly: Nightly) -> None:
+    """−2.95 % is less than 3 %; a step all the same."""
+    report = nightly.add([20e3] * 12 + [20e3 * 0.985] * 12, [OLD] * 24).report()
+    assert report.steps == ()
+    assert any(h.changes for h in report.histories)
+    assert history_text.as_text(report).endswith("4 numbers: no change of 3 % or more")
+    assert history_page.sentence(report) == "No change of 3 % or more in 4 numbers."
+    assert changes([100.0] * 12 + [97.05] * 12, "higher")[0].word == "changed"
+    assert changes([100.0] * 12 + [97.0] * 12, "higher")[0].word == "regressed"
+
+
+def test_what_changed_is_asked_between_the_sessions_that_have_the_number(nightly: Nightly) -> None:
+    """Two sweeps in turns: the kernel changed before a session of the other one."""
+    sweeps = ["s", "t"] * 12
+    rates = [20e3 if i < 12 or sweeps[i] == "t" else 18e3 for i in range(24)]
+    report = nightly.add(rates, [OLD] * 11 + [NEW] * 13, sweeps=sweeps).report()
+    (step,) = report.steps
+    assert (step.before.date, step.moment.date, step.off_by) == ("2026-01-11", "2026-01-13", 0)
+    assert {d.what for d in step.differences} == {"kernel", "microcode"}
+
+
+def test_other_pus_are_something_that_changed(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 6 + [10e3] * 6, [OLD] * 12, cpus=[8] * 6 + [4] * 6).report()
+    assert history_text.difference_text(report.steps[0]) == "PUs of s 0-7 → 0-3"
+
+
+def test_what_only_one_session_recorded_is_not_said_to_be_the_same(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 6 + [18e3] * 6, [OLD] * 6 + [{**OLD, "libc": "glibc 2.36"}] * 6).report()
+    text = history_text.difference_text(report.steps[0])
+    assert text == "nothing that both sessions recorded changed then; only one recorded C library"
+
+
+def test_few_sessions_of_a_number_are_no_verdict_anywhere(nightly: Nightly) -> None:
+    """Eight sessions of each sweep: text, JSON, page and what --fail-on looks at say the same."""
+    sweeps = ["s", "t"] * 8
+    report = nightly.add([20e3] * 8 + [15e3] * 8, [OLD] * 16, sweeps=sweeps).report()
+    assert report.steps == report.regressed == ()
+    assert history_text.as_text(report).endswith(": 8 numbers in fewer than 10 sessions, too few to tell")
+    assert history_page.sentence(report).startswith("Too few sessions")
+    assert not any(row["judged"] for row in json.loads(history_text.as_json(report))["series"])
+
+
+def test_what_one_boot_did_within_an_hour_is_one_session(nightly: Nightly) -> None:
+    started = [night(0, f"03:{i:02}") for i in range(12)]
+    report = nightly.add([20e3] * 6 + [15e3] * 6, [{"boot_id": "b"}] * 12, started=started).report()
+    assert [len(own) for own in report.moments.values()] == [1]
+    assert report.steps == ()
+    assert "1 session; it takes 10" in history_text.as_text(report)
+
+
+def test_a_session_with_a_wrong_clock_is_named_and_stands_in_its_place(nightly: Nightly) -> None:
+    """It began before the clock was set, on the tenth day of the year before: among the first by its own clock."""
+    day = 86400.0
+    boots = [{**OLD, "boot_id": "a", "uptime_s": 600 + i * day} for i in range(12)]
+    boots += [{**NEW, "boot_id": "b", "uptime_s": 60 + i * day} for i in range(12)]
+    started = [night(i) for i in range(24)]
+    started[12] = "2025-01-10T03:00:00+00:00"
+    report = nightly.add([20e3] * 12 + [18e3] * 12, boots, started=started).report()
+    (step,) = report.steps
+    assert (step.moment.date, step.off_by) == ("2026-01-13", 0)
+    (warning,) = report.warnings
+    assert warning.startswith("node07, the session of 2025-01-10 03:00 (")
+    assert f"warning: {warning}" in history_text.as_text(report)
+    assert warning in html.html(history_page.build(report, title="t"))
+    document = json.loads(history_text.as_json(report))
+    assert [bool(s["clock"]) for s in document["hosts"][0]["sessions"]] == [i == 12 for i in range(24)]
+
+
+def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
+    report = nightly.add([20e3, 18e3, 16e3], [OLD] * 3).report()
+    assert report.steps == ()
+    assert "3 sessions; it takes 10" in history_text.as_text(report)
+    assert "Too few sessions" in history_page.sentence(report)
+
+
+def test_a_page_without_a_change_does_not_say_that_there_are_no_numbers(nightly: Nightly) -> None:
+    page = history_page.build(nightly.add([20e3] * 3, [OLD] * 3).report(), title="t")
+    assert [n.value for n in page.key_numbers if n.name == "Numbers"] == ["4"]
+    assert "has given a number" not in html.html(page)
+
+
+def test_no_number_is_no_history(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {"threads": 4}, "", status="failed")
+    with pytest.raises(UserError, match="no run gave a number"):
+        history.build(model.load([maker.write()]))
+
+
+def test_hosts_have_histories_of_their_own(nightly: Nightly) -> None:
+    nightly.add([20e3] * 5 + [15e3] * 5, [OLD] * 10).add([15e3] * 10, [OLD] * 10, host="node08")
+    report = nightly.report()
+    assert [step.host for step in report.steps] == ["node07"]
+    assert "node08: 10 sessions" in history_text.as_text(report)
+
+
+def test_two_machines_of_one_name_have_histories_of_their_own(nightly: Nightly) -> None:
+    """By turns on two processors: a step that one of them made, and none between them."""
+    first, second = {"cpu_model": "X"}, {"cpu_model": "Y"}
+    report = nightly.add([20e3, 10e3] * 6 + [17e3, 10e3] * 6, [first, second] * 12).report()
+
+    names = ["node07 (processor X)", "node07 (processor Y)"]
+    assert list(report.moments) == names
+    assert [(step.host, step.moment.date) for step in report.steps] == [(names[0], "2026-01-13")]
+    (warning,) = report.warnings
+    assert warning == f"several machines are called node07, or its hardware changed: processor Y, not X; they count as {names[0]} and {names[1]}"  # fmt: skip
+    assert f"{names[1]}: 12 sessions" in history_text.as_text(report)
+
+
+def test_two_boots_at_once_are_two_machines(nightly: Nightly, make: Any, tmp_path: Path) -> None:
+    """Equal machines of one name: nothing tells their sessions apart, but a machine has one boot at a time."""
+    day = 86400.0
+    turns = [{"boot_id": "ab"[i % 2], "uptime_s": (i + 5 + i % 2) * day} for i in range(4)]
+    one = Nightly(make, tmp_path / "one")
+    one.folder.mkdir()
+    after = [{"boot_id": "ab"[i // 2], "uptime_s": (i % 2 + 0.5) * day} for i in range(4)]
+
+    (warning,) = nightly.add([20e3] * 4, turns).report().warnings
+    assert warning == "node07 was booted at 2025-12-27 03:00, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"  # fmt: skip
+    assert [w for w in outliers.build(model.load(nightly.files)).warnings if "booted" in w] == [warning]
+    assert one.add([20e3] * 4, after).report().warnings == ()
+
+
+@pytest.mark.parametrize(("pattern", "machines"), [("mlml", 2), ("mmll", 1), ("mmllmm", 1)])
+def test_memory_by_turns_is_two_machines_and_memory_that_was_lost_is_one(
+    nightly: Nightly, pattern: str, machines: int
+) -> None:
+    facts = [{"memory_bytes": {"m": 64, "l": 48}[letter] * 2**30} for letter in pattern]
+    report = nightly.add([20e3] * len(facts), facts).report()
+
+    assert len(report.moments) == machines
+    if machines == 1:
+        (moments,) = report.moments.values()
+        assert {d.what for d in history.between(moments[1], moments[2]).differences} == {"memory"}
+
+
+def test_json_has_every_session_and_every_step(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 5 + [NEW] * 5).report()
+    document = json.loads(history_text.as_json(report))
+
+    assert len(document["series"]) == 4
+    assert [s["started_utc"][:10] for s in document["series"][0]["sessions"]] == [f"2026-01-{i:02}" for i in range(1, 11)]  # fmt: skip
+    (change,) = document["series"][0]["changes"]
+    assert (change["session"], change["word"]) == (5, "regressed")
+    assert {"what": "kernel", "before": "6.1.0", "after": "6.8.0"} in document["steps"][0]["differences"]
+
+
+def test_the_page_draws_what_changed(nightly: Nightly) -> None:
+    evil = {"kernel": "<b>6.8</b>"}
+    report = nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 5 + [evil] * 5).report()
+    page = html.html(history_page.build(report, title="t"))
+
+    assert "<b>6.8</b>" not in page
+    assert "&lt;b&gt;6.8" in page
+    assert "1 change; the last on 2026-01-06, 4 regressed: kernel 6.1.0 → " in page
+    (figure,) = history_page.build(report, title="t").sections[0].blocks[0].figures
+    assert figure.title == "node07: 4 regressed of 4 numbers on 2026-01-06"
+    assert len(figure.panels) == 4
+    spec = figure.panels[0].wide
+    assert [row["x"] for row in spec["datasets"]["changes"]] == [5.5]
+    assert len(spec["datasets"]["points"]) == 10
+
+
+def test_without_ruptures_it_says_what_to_install(nightly: Nightly, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ruptures", None)  # importing it fails, as where it is not installed
+    with pytest.raises(UserError, match="need the package ruptures") as caught:
+        nightly.add([20e3] * 5 + [18e3] * 5, [OLD] * 10).report()
+    assert "pinsweep[history]" in caught.value.hint
+
+
+def test_captured_texts_have_no_history_and_are_of_no_known_host(make: Any, nightly: Nightly) -> None:
+    """They were taken in in the same minute, and may come from as many machines."""
+    captured = taken(
+        nightly.folder / "texts.db",
+        {f"{i}.txt": make.stream_text(2e4 - 500 * i, 4) for i in range(12)},
+        nightly.folder,
+    )
+    for build in (history.build, outliers.build):
+        with pytest.raises(UserError, match="12 texts taken in, their hosts unknown: nothing to compare"):
+            build(model.load([captured]))
+    nightly.add([20e3] * 10, [OLD] * 10)
+    report = history.build(model.load([captured, *nightly.files]))
+    assert report.warnings == ("12 texts taken in, their hosts unknown: left out",)
+    assert list(report.moments) == ["node07"]
+    assert list(outliers.build(model.load([captured, *nightly.files])).statuses) == ["node07"]
+
+
+def taken(path: Path, texts: Mapping[str, str], folder: Path) -> Path:
+    """Keep captured STREAM outputs in a result file, as `pinsweep parse -o` does."""
+    wishes = wishes_from("stream", (), (), "", "")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    items = read([str(folder / name) for name in texts], wishes)
+    store([item for item in items if isinstance(item, Captured)], path, wishes, version="test")
+    return path

@@ -1,0 +1,674 @@
+"""The lab report: three texts of one model, text that stays text, a folder that respects who edits it."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from parsers.errors import UserError
+from pinsweep.cli import cli
+from reports.draw.label_placement import text_width
+from reports.export import tables as export
+from reports.lab import columns, document, escape, figures, folder, report, texts, words
+from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
+from reports.report import build
+from reports.results import model
+from reports.text import format as fmt
+
+HOSTILE = (
+    r"\input{/etc/passwd} $x$ #let a=1 @ref *b* _c_ `d` <img src=x> [l](u) 50 % & ~ ^ {e} | \\ // /* -- ... 'q' \"r\" "
+    "≥ → σ × µ ½ 10⁹ 1\u2009230 − – é ł 中 \u202e \x07 https://example.org www.example.org a@example.org"
+)
+SAMPLES = (
+    HOSTILE, "= heading", "- item", "+ item", "1. item", "12) item", "/ term: x", "> quote", "# title #", "---", "***", "```", "    code",
+    "a -- b --- c", "{{ jinja }} {% x %} ((( y )))", "%comment", r"\end{document}", "#panic()", "$ sum $", "@missing", "<label>", "==",
+    "!`?`,,<<>>''``", "[x]: y", "![i](j)", "~~s~~", "&amp; &#35;", "a|b", "*", "[", "_lone", "snake_case_name", "\\", "^[note]", "a\nb\tc",
+)  # fmt: skip
+
+
+# --- text stays text ---------------------------------------------------------------------------------------
+
+
+def shown(tokens: Iterable[Token]) -> str:
+    """What a reader of parsed Markdown sees; anything but plain text is named."""
+    out = []
+    for token in tokens:
+        if token.children:
+            out.append(shown(token.children))
+        elif token.type == "text":
+            out.append(token.content)
+        elif token.type not in ("paragraph_open", "paragraph_close", "inline"):
+            out.append(f"⟦{token.type}⟧")
+    return "".join(out)
+
+
+any_text = st.text(
+    st.characters(exclude_categories=("Cs",)) | st.sampled_from("\\`*_{}[]()<>#+-.!|~$&@=^%/\"' 1"),
+    max_size=40,
+)
+"""Any characters, those with a meaning more often than chance would have it."""
+
+
+@given(any_text)
+@settings(max_examples=50)
+@example(HOSTILE)
+def test_markdown_shows_the_text_itself(text: str) -> None:
+    parser = MarkdownIt("gfm-like", {"linkify": False})
+
+    seen = shown(parser.parse(escape.markdown(text)))
+
+    assert seen == escape.line(text).strip()
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_markdown_shows_what_would_mean_something(text: str) -> None:
+    assert (
+        shown(MarkdownIt("gfm-like", {"linkify": False}).parse(escape.markdown(text)))
+        == escape.line(text).strip()
+    )
+
+
+@given(any_text.filter(lambda t: escape.line(t).strip() != ""))
+@settings(max_examples=60)
+@example("a `b` ``c``")
+@example(" 0 ")
+def test_markdown_code_shows_the_text_itself(text: str) -> None:
+    inline = MarkdownIt("gfm-like", {"linkify": False}).parse("x" + escape.markdown_code(text))[1]
+
+    assert inline.children
+    assert [t.content for t in inline.children if t.type == "code_inline"] == [escape.line(text, blanks=True)]
+
+
+def flat(content: Any) -> str:
+    """The text of Typst's content as `query` gives it; anything but plain text is named."""
+    kind = content.get("func")
+    if kind == "sequence":
+        return "".join(flat(c) for c in content["children"])
+    if kind == "text":
+        return str(content["text"])
+    if kind == "symbol":
+        return str(content["text"])
+    return " " if kind == "space" else f"⟦{kind}⟧"
+
+
+def test_typst_shows_the_text_itself(tmp_path: Path) -> None:
+    typst = pytest.importorskip("typst")
+    texts = [
+        *SAMPLES,
+        *(chr(c) * n for c in range(0x20, 0x7F) for n in (1, 2, 3)),
+        *(f"1{chr(c)} x" for c in range(0x21, 0x7F)),
+    ]
+    source = "\n".join(f"#metadata[{escape.typst(t)}] <t>\n{escape.typst(t)}\n" for t in texts)
+    path = tmp_path / "t.typ"
+    path.write_text(source, "utf-8")
+
+    seen = json.loads(typst.query(path, "<t>", field="value"))
+
+    assert [flat(c).strip() for c in seen] == [
+        re.sub(" +", " ", escape.line(t)).strip().replace("\u2009", "\u202f") for t in texts
+    ]
+
+
+def test_typst_strings_hold_the_text_itself(tmp_path: Path) -> None:
+    typst = pytest.importorskip("typst")
+    path = tmp_path / "t.typ"
+    path.write_text("\n".join(f"#metadata({escape.typst_string(t)}) <t>" for t in SAMPLES), "utf-8")
+
+    assert json.loads(typst.query(path, "<t>", field="value")) == [
+        escape.line(t, blanks=True) for t in SAMPLES
+    ]
+
+
+@given(any_text)
+@example(HOSTILE)
+@example("′″")
+def test_latex_has_no_command_that_is_not_ours(text: str) -> None:
+    """Without the commands that escaping writes, nothing is left that means something to TeX."""
+    known = {c for value in escape._LATEX.values() for c in re.findall(r"\\[a-zA-Z]+", value)} | {
+        r"\pinsweepsign"
+    }
+    escaped = escape.latex(text)
+
+    assert set(re.findall(r"\\[a-zA-Z]+", escaped)) <= known
+    rest = re.sub(r"\\[a-zA-Z]+|\\[{}$&#%_,]", "", escaped)
+    assert not set(rest) & set("\\$&#%_^\"'`<>|"), rest
+    assert len(re.findall(r"(?<!\\)\{", escaped)) == len(re.findall(r"(?<!\\)\}", escaped))
+
+
+# --- tables ------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(-1e12, 1e12, allow_subnormal=False), st.integers(1, 6))
+def test_a_number_is_read_back_as_it_was_written(value: float, digits: int) -> None:
+    cell = fmt.number(value, digits)
+
+    assert isinstance(cell, fmt.Shown)
+    assert cell.plain == cell.replace(fmt.THIN, "").replace(fmt.MINUS, "-")
+    assert (cell.low, cell.high, cell.after) == ("", "", "")
+    ranged = cell.within(fmt.number(1.0), fmt.number(-2000.0))
+    assert ranged == f"{cell} (1.00–−2\u2009000)"
+    assert (ranged.plain, ranged.low, ranged.high) == (cell.plain, "1.00", "-2000")
+
+
+cells = st.lists(st.text("abc 0123456789", max_size=60), min_size=6, max_size=6)
+
+
+@given(st.lists(cells, min_size=1, max_size=5), st.frozensets(st.integers(0, 5)))
+def test_a_table_that_fits_is_not_wider_than_its_page(rows: list[list[str]], numeric: frozenset[int]) -> None:
+    shape = columns.shape([f"column {i}" for i in range(6)], rows, numeric)
+
+    if shape.fits:
+        wide = TURNED_WIDTH_MM if shape.turned else TEXT_WIDTH_MM
+        points = {"normal": 10, "small": 9, "smaller": 8, "smallest": 7}[shape.size]
+        used = sum(
+            c.share * wide
+            if c.share
+            else max(text_width(t, points) for t in (*c.heading, *(r[i] for r in rows))) * 25.4 / 72
+            for i, c in enumerate(shape.columns)
+        )
+        assert used <= wide
+        assert all(c.align == "left" for c in shape.columns if c.share)
+
+
+def test_columns_of_numbers_say_how_many_digits_they_need() -> None:
+    ranged = fmt.number(1234.5, 5).within(fmt.number(1200.0), fmt.number(1300.0))
+    rows = [
+        ("a", ranged, fmt.number(-3.0, 1)),
+        ("b", fmt.NOTHING, fmt.number(0.25, 2)),
+        ("c", fmt.whole(7), fmt.whole(12)),
+    ]
+
+    shape = columns.shape(("Name", "GB/s", "Change"), rows, frozenset({1, 2}))
+
+    _, rate, change = shape.columns
+    assert (rate.align, rate.integers, rate.decimals, rate.signed) == ("number", 4, 1, False)
+    assert rate.after == "(1\u2009200–1\u2009300)"
+    assert (change.integers, change.decimals, change.signed) == (2, 2, True)
+
+
+# --- the three texts ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results(full_result: Path) -> model.Results:
+    return model.load([full_result])
+
+
+@pytest.fixture(scope="module")
+def made(results: model.Results) -> Document:
+    return document.build(results, build.build(results))
+
+
+@pytest.fixture(scope="module")
+def files(results: model.Results, made: Document) -> dict[str, bytes]:
+    return report.make(results, made)
+
+
+def test_all_files_are_there(files: dict[str, bytes], made: Document) -> None:
+    assert {f"report.{s}" for s in ("md", "tex", "typ")} | {"data.csv", "plot.py", "latexmkrc"} <= set(files)
+    assert {f"figures/{f.label}.{s}" for f in made.figures for s in ("svg", "pdf", "png")} <= set(files)
+    assert {f"tables/{t.label}.{s}" for t in made.tables for s in ("tex", "md", "csv")} <= set(files)
+    assert len({f.label for f in made.figures}) == len(made.figures)
+    assert len({t.label for t in (*made.tables, *made.filed)}) == len(made.tables) + len(made.filed)
+
+
+def test_the_three_texts_have_the_same_figures_tables_and_gaps(
+    files: dict[str, bytes], made: Document
+) -> None:
+    md, tex, typ = (files[f"report.{s}"].decode() for s in ("md", "tex", "typ"))
+
+    labels = [f.label for f in made.figures]
+    assert re.findall(r"\]\(figures/(.*?)\.png\)", md) == labels
+    assert re.findall(r"\\includegraphics\[.*?\]\{figures/(.*?)\.pdf\}", tex) == labels
+    assert re.findall(r'image\("figures/(.*?)\.svg"', typ) == labels
+    tables = [t.label for t in made.tables]
+    assert re.findall(r"^\*\*Table (\d+)\.\*\*", md, re.MULTILINE) == [
+        str(n) for n in range(1, len(tables) + 1)
+    ]
+    assert re.findall(r"\\input\{tables/(.*?)\}", tex) == tables
+    assert re.findall(r"<tab-(.*?)>", typ) == tables
+    assert [t.number for t in made.tables] == list(range(1, len(tables) + 1))
+    gaps = 4 + len(made.sections)
+    assert md.count(f"{words.GAP}:") == gaps
+    assert tex.count(r"\yours{") == gaps
+    assert typ.count("#yours[") == gaps
+
+
+def test_neighbours_that_are_turned_share_a_page(made: Document) -> None:
+    wide = [replace(made.numbers[0], label=f"wide-{i}", number=90 + i, turned=True) for i in range(3)]
+    upright = replace(made.numbers[0], label="upright", number=99, turned=False)
+    turned = replace(made, numbers=(wide[0], wide[1], upright, wide[2]))
+    text = {kind: one.report(turned).decode() for kind, one in texts.languages().items()}
+
+    for mark in ("#page(flipped: true)[", "\\begin{landscape}", "\\end{landscape}"):
+        assert (text["typ"] + text["tex"]).count(mark) == 2
+    assert re.search(r"flipped.*wide-0.*wide-1.*\n\]\n.*upright.*flipped.*wide-2", text["typ"], re.DOTALL)
+
+
+def test_what_it_was_made_with_stands_before_the_appendix(files: dict[str, bytes]) -> None:
+    """Behind it, these two lines had the last page to themselves."""
+    for name in ("report.md", "report.tex", "report.typ"):
+        text = files[name].decode()
+        assert text.index("Made with pinsweep") < text.index(words.HEADINGS["numbers"])
+
+
+def test_each_finding_is_a_sentence_in_all_three(files: dict[str, bytes], made: Document) -> None:
+    assert made.findings
+    for finding in made.findings:
+        assert f"- {escape.markdown(finding.text)}" in files["report.md"].decode()
+        assert rf"\item {escape.latex(finding.text)}" in files["report.tex"].decode()
+        assert f"- {escape.typst(finding.text)}" in files["report.typ"].decode()
+
+
+def test_every_command_line_is_in_the_markdown_as_it_was_started(
+    files: dict[str, bytes], results: model.Results
+) -> None:
+    text = files["report.md"].decode()
+
+    for row in build.build(results).runs:
+        assert f"\n{row.environment} {row.command}\n" in text
+
+
+def test_the_report_says_what_limits_it(files: dict[str, bytes], made: Document) -> None:
+    text = files["report.md"].decode()
+
+    assert "still running after 60 s" in text
+    assert "cannot allocate memory" not in text  # what failed runs printed is in the page
+    for check in made.checks:
+        assert escape.markdown(check.subject) in text
+    assert escape.markdown(made.not_recorded) in text
+
+
+def test_captions_say_nothing_of_shades_that_are_not_there(files: dict[str, bytes]) -> None:
+    text = files["report.md"].decode()
+
+    assert "from node; columns: to memory of node." in text.replace("Rows: ", "")
+    assert "shade" not in text.lower()
+    assert "outlined" not in text.lower()
+
+
+def test_latex_tables_are_booktabs_with_columns_of_numbers(files: dict[str, bytes], made: Document) -> None:
+    label = next(t.label for t in made.tables if t.label.startswith("scaling"))
+    text = files[f"tables/{label}.tex"].decode()
+
+    assert r"\toprule" in text
+    assert re.search(r"S\[table-format=\d+\.\d+", text)
+    assert r"\hline" not in text
+
+
+def test_the_same_results_give_the_same_bytes(make: Any, tmp_path: Path) -> None:
+    pytest.importorskip("typst")  # without it, vl-convert makes the figures' PDF, in another order each time
+    result = (
+        make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()
+    )
+
+    folders = [report.render_lab([result], tmp_path / name).folder for name in ("one", "two")]
+
+    one, two = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*.*")} for f in folders)
+    assert one == two
+    assert Path("report.pdf") in one
+
+
+def test_data_csv_is_what_export_gives(files: dict[str, bytes], full_result: Path) -> None:
+    assert files["data.csv"].decode() == export.export([full_result], "csv")
+
+
+def test_tables_as_csv_hold_plain_numbers(files: dict[str, bytes], made: Document) -> None:
+    table = next(t for t in made.tables if any("–" in c.after for c in t.columns))
+
+    rows = list(csv.DictReader(io.StringIO(files[f"tables/{table.label}.csv"].decode())))
+
+    assert len(rows) == len(table.rows)
+    name = next(c.name for c in table.columns if "–" in c.after)
+    for row in rows:
+        if row[f"{name}, lowest"]:
+            assert float(row[f"{name}, lowest"]) <= float(row[name]) <= float(row[f"{name}, highest"])
+
+
+def test_the_script_draws_the_data(files: dict[str, bytes], tmp_path: Path) -> None:
+    text = files["plot.py"].decode()
+    ast.parse(text)
+    assert len([line for line in text.splitlines() if line.strip()]) <= 20
+
+    pytest.importorskip("matplotlib")
+    (tmp_path / "plot.py").write_text(text)
+    (tmp_path / "data.csv").write_bytes(files["data.csv"])
+    subprocess.run(
+        [sys.executable, "plot.py"], cwd=tmp_path, check=True, env=os.environ | {"MPLBACKEND": "Agg"}
+    )
+    assert (tmp_path / "plot.pdf").stat().st_size > 1000
+
+
+@given(st.lists(st.sampled_from(["a", "a-1", "A 1", "a-numbers", "", "é", "a-1-2", "-"]), max_size=12))
+def test_names_of_files_come_only_once(ids: list[str]) -> None:
+    labels = document._Labels()
+
+    made = [labels.of(name) for name in ids]
+
+    assert len(set(made)) == len(made)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in made)
+
+
+# --- figures that leave the report -------------------------------------------------------------------------
+
+
+def chunks(image: bytes) -> list[tuple[bytes, bytes]]:
+    """The chunks of a PNG, their checksums verified."""
+    at, out = 8, []
+    while at < len(image):
+        (size,) = struct.unpack(">I", image[at : at + 4])
+        kind, data = image[at + 4 : at + 8], image[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", image[at + 8 + size : at + 12 + size])[0] == zlib.crc32(kind + data)
+        out.append((kind, data))
+        at += 12 + size
+    return out
+
+
+def test_a_figure_says_where_it_comes_from(
+    files: dict[str, bytes], made: Document, results: model.Results
+) -> None:
+    figure = next(f for f in made.figures if f.label.startswith("scaling"))
+
+    svg = ET.fromstring(files[f"figures/{figure.label}.svg"])
+    said = svg.findtext("{http://www.w3.org/2000/svg}metadata") or ""
+    texts = [
+        data.split(b"\0", 1) for kind, data in chunks(files[f"figures/{figure.label}.png"]) if kind == b"iTXt"
+    ]
+
+    runs = sorted(r.record.run_id for r in results.good("stream"))
+    assert results.experiments[0].sha256 in said
+    assert "pinsweep 0.1.0" in said
+    assert f": {fmt_runs(runs)}" in said
+    assert {name.decode() for name, _ in texts} == {"Software", "Experiment", "Runs"}
+    assert any(fmt_runs(runs) in text.decode() for _, text in texts)
+
+
+def fmt_runs(runs: list[int]) -> str:
+    from orchestrator.cpulist import format_cpulist
+
+    return format_cpulist(tuple(runs))
+
+
+def test_figures_are_light_opaque_and_stand_on_their_own(files: dict[str, bytes], made: Document) -> None:
+    for figure in made.figures:
+        svg = ET.fromstring(files[f"figures/{figure.label}.svg"])
+        background = next(iter(svg.iter("{http://www.w3.org/2000/svg}rect")))
+
+        assert (background.get("fill"), background.get("width")) == ("#FFFFFF", "100%")
+        assert figure.width_mm <= TEXT_WIDTH_MM
+        assert files[f"figures/{figure.label}.pdf"].startswith(b"%PDF")
+        width, height = struct.unpack(">II", chunks(files[f"figures/{figure.label}.png"])[0][1][:8])
+        assert width == pytest.approx(figure.width_mm / 25.4 * figures.PNG_PPI, abs=2)
+        assert height / width == pytest.approx(figure.height_mm / figure.width_mm, rel=0.02)
+
+
+# --- the folder --------------------------------------------------------------------------------------------
+
+
+def test_what_was_edited_is_kept(tmp_path: Path) -> None:
+    folder.write(tmp_path, {"report.md": b"one", "data.csv": b"one"})
+    (tmp_path / "report.md").write_bytes(b"one, and my analysis")
+
+    second = folder.write(tmp_path, {"report.md": b"two", "data.csv": b"two"})
+
+    assert (tmp_path / "report.md").read_bytes() == b"one, and my analysis"
+    assert (tmp_path / "report.new.md").read_bytes() == b"two"
+    assert (tmp_path / "data.csv").read_bytes() == b"two"
+    assert second.kept == {"report.md": "report.new.md"}
+    assert second.renewed == ["data.csv"]
+
+    third = folder.write(
+        tmp_path, {"report.md": b"three", "data.csv": b"two"}
+    )  # report.new.md is ours: renewed
+    assert (tmp_path / "report.new.md").read_bytes() == b"three"
+    assert third.same == ["data.csv"]
+
+    (tmp_path / "report.new.md").write_bytes(b"mine, too")
+    fourth = folder.write(tmp_path, {"report.md": b"four"})
+    assert (tmp_path / "report.new.md").read_bytes() == b"mine, too"
+    assert fourth.kept == {"report.md": "report.new2.md"}
+
+
+def test_an_edited_file_with_nothing_new_gets_no_second_one(tmp_path: Path) -> None:
+    folder.write(tmp_path, {"report.md": b"one"})
+    (tmp_path / "report.md").write_bytes(b"mine")
+
+    again = folder.write(tmp_path, {"report.md": b"one"})
+
+    assert again.kept == {"report.md": ""}
+    assert sorted(p.name for p in tmp_path.iterdir()) == [folder.MANIFEST, "report.md"]
+
+
+def test_what_others_put_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_bytes(b"somebody's")
+    (tmp_path / "notes.txt").write_bytes(b"somebody's")
+
+    written = folder.write(tmp_path, {"report.md": b"ours"})
+
+    assert (tmp_path / "report.md").read_bytes() == b"somebody's"
+    assert (tmp_path / "notes.txt").read_bytes() == b"somebody's"
+    assert written.kept == {"report.md": "report.new.md"}
+
+
+def test_a_damaged_manifest_counts_as_none(tmp_path: Path) -> None:
+    folder.write(tmp_path, {"report.md": b"one"})
+    (tmp_path / folder.MANIFEST).write_text('{"files": [1]}')
+
+    assert folder.write(tmp_path, {"report.md": b"two"}).kept == {"report.md": "report.new.md"}
+
+
+def test_stopped_half_way_all_is_ours_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(tmp_path, dict.fromkeys("abc", b"one"))
+    real, calls = folder.write_whole, []
+
+    def dies(path: Path, data: str | bytes) -> None:
+        calls.append(path)
+        if len(calls) == 3:  # the manifest, a, then b
+            raise KeyboardInterrupt
+        real(path, data)
+
+    monkeypatch.setattr(folder, "write_whole", dies)
+    with pytest.raises(KeyboardInterrupt):
+        folder.write(tmp_path, dict.fromkeys("abc", b"two"))
+    monkeypatch.undo()
+
+    after = folder.write(tmp_path, dict.fromkeys("abc", b"three"))
+
+    assert after.kept == {}
+    assert [(tmp_path / n).read_bytes() for n in "abc"] == [b"three"] * 3
+
+
+def test_files_of_an_earlier_report_are_named_and_stay(tmp_path: Path) -> None:
+    folder.write(tmp_path, {"figures/a.svg": b"a", "report.md": b"one"})
+
+    assert folder.write(tmp_path, {"report.md": b"one"}).old == ["figures/a.svg"]
+    assert (tmp_path / "figures" / "a.svg").exists()
+
+
+def test_places_where_no_folder_can_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UserError, match="is a file, not a folder"):
+        folder.write(tmp_path / "file", {"report.md": b"x"})
+    (tmp_path / "figures").write_text("x")
+    with pytest.raises(UserError, match="is a file, not a folder"):
+        folder.write(tmp_path, {"figures/a.svg": b"x"})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["figures", "file"]
+    with pytest.raises(UserError, match="cannot be written") as caught:
+        folder.write(Path("/proc/none"), {"report.md": b"x"})
+    assert "--lab" in caught.value.hint
+
+
+# --- the command, and documents that compile ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile_result(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result whose title, host, sweeps, places, programs and complaints are all hostile."""
+    maker = make.Maker(tmp_path_factory.mktemp("h") / "h.db", host=HOSTILE, title=HOSTILE)
+    maker.facts = {"cpu_model": HOSTILE, "kernel": "\\"}
+    for threads in (1, 2, 4):
+        maker.add(
+            HOSTILE, "stream", {"threads": threads}, make.stream_text(9e3 * threads, threads),
+            axes=("threads",), place=HOSTILE, sweep_title=HOSTILE,
+        )  # fmt: skip
+    for text in SAMPLES:
+        maker.add(
+            "failed", "stream", {"threads": 1, "note": text}, "", axes=("note",), status="failed", reason=text
+        )
+        maker.skip("skipped", text, note=text)
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for text in SAMPLES[::5]:
+        options = {"command": text, "metrics": metrics, "what": text}
+        maker.add(text, "command", options, "rate 1\n", axes=("what",), program=text)
+    result: Path = maker.write()
+    return result
+
+
+def test_hostile_texts_compile(hostile_result: Path, tmp_path: Path) -> None:
+    pytest.importorskip("typst")
+
+    done = CliRunner().invoke(cli, ["report", str(hostile_result), "--lab", str(tmp_path / "lab")])
+
+    assert done.exception is None, done.exception
+    assert (tmp_path / "lab" / "report.pdf").read_bytes().startswith(b"%PDF")
+    text = (tmp_path / "lab" / "report.md").read_text("utf-8")
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(text)
+    assert "<a " not in html
+    assert set(re.findall(r"<img src=\"(.*?)\"", html)) <= {
+        f"figures/{p.name}" for p in (tmp_path / "lab" / "figures").iterdir()
+    }
+
+
+def latexmk(where: Path) -> str:
+    """Compile with plain latexmk; return what TeX said. Skips where TeX or a package is not installed."""
+    if not shutil.which("latexmk"):
+        pytest.skip("no latexmk here")
+    for name in ("siunitx.sty", "booktabs.sty", "placeins.sty", "microtype.sty", "lmodern.sty"):
+        if subprocess.run(["kpsewhich", name], capture_output=True, check=False).returncode:
+            pytest.skip(f"no {name} here")
+    done = subprocess.run(
+        ["latexmk", "-interaction=nonstopmode"], cwd=where, capture_output=True, timeout=120, check=False
+    )
+    log = (where / "report.log").read_text("utf-8", "replace")
+    assert done.returncode == 0, "\n".join(line for line in log.splitlines() if line.startswith(("!", "l.")))
+    return log
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["full_result", "hostile_result"])
+def test_latex_compiles_with_plain_latexmk(
+    which: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    CliRunner().invoke(cli, ["report", str(request.getfixturevalue(which)), "--lab", str(tmp_path)])
+    (tmp_path / "report.pdf").unlink(missing_ok=True)
+
+    log = latexmk(tmp_path)
+
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert "undefined references" not in log
+    assert "multiply defined" not in log
+    if which == "full_result":
+        assert [float(w) for w in re.findall(r"Overfull \\hbox \(([\d.]+)pt", log) if float(w) > 10] == []
+
+
+def test_without_typst_all_else_is_written(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = (
+        make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()
+    )
+    monkeypatch.setitem(sys.modules, "typst", None)
+
+    done = CliRunner().invoke(cli, ["report", str(result), "--lab", str(tmp_path / "lab")])
+
+    assert done.exception is None
+    assert "typst is not installed: pip install 'pinsweep[pdf]'; all else is written" in done.output
+    assert not (tmp_path / "lab" / "report.pdf").exists()
+    assert (tmp_path / "lab" / "report.typ").exists()
+
+
+def test_the_command_says_what_it_wrote_and_kept(make: Any, tmp_path: Path) -> None:
+    result = (
+        make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1)).write()
+    )
+    lab = tmp_path / "lab"
+    arguments = ["report", str(result), "--lab", str(lab)]
+
+    first = CliRunner().invoke(cli, arguments)
+    (lab / "report.md").write_text("mine")
+    second = CliRunner().invoke(cli, arguments)
+
+    assert re.match(r"lab +\S+/: report\.md, .*1 figure, \d+ tables", first.output)
+    assert "kept    report.md: you edited it; nothing is new" in second.output
+    assert not (tmp_path / "r.html").exists()
+    assert CliRunner().invoke(cli, [*arguments[:-1], ""]).exit_code == 2  # not the current folder
+    assert CliRunner().invoke(cli, ["report", str(tmp_path), "--lab", str(lab)]).exit_code == 0
+    assert isinstance(
+        CliRunner().invoke(cli, ["report", str(result), "--lab", str(result)]).exception, UserError
+    )
+
+
+def test_no_numbers_is_still_a_report(make: Any, tmp_path: Path) -> None:
+    failed = make.Maker(tmp_path / "f.db").add("s", "stream", {"threads": 1}, "Segmentation fault\n").write()
+
+    report.render_lab([failed], tmp_path / "lab")
+
+    text = (tmp_path / "lab" / "report.md").read_text("utf-8")
+    assert words.SAYINGS["no_numbers"] in text
+    assert "could not be read" in text
+    assert not (tmp_path / "lab" / "figures").exists()
+
+
+def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for n in range(8):
+        maker.add("s", "stream", {"threads": n}, "Segmentation fault\n", axes=("threads",))
+    results = model.load([maker.write()])
+
+    told = document.build(results, build.build(results)).checks
+
+    (failed,) = [check for check in told if check.items]
+    assert (failed.id, failed.items[-1]) == ("", "and more, on the page")
+
+
+SEEDS = Path(__file__).resolve().parents[3] / "docs" / "seeds"
+
+
+def test_the_redone_reports_refer_to_what_is_there() -> None:
+    for text in (path.read_text("utf-8") for path in SEEDS.glob("*/report.md")):
+        assert "/root" not in text
+        assert "/home" not in text
+    for path in SEEDS.glob("*/report.md"):
+        named = set(re.findall(r"\]\((figures/.*?)\)", path.read_text("utf-8")))
+        assert named == {f"figures/{p.name}" for p in (path.parent / "figures").iterdir()}
+
+
+def test_what_redid_them_can_be_run_again() -> None:
+    done = CliRunner().invoke(
+        cli, ["plan", str(SEEDS / "004.yaml"), "--topology", "pack:1 numa:1 core:4 pu:1", "--format", "json"]
+    )
+
+    assert done.exception is None
+    cells = {json.dumps(run["point"], sort_keys=True) for run in json.loads(done.stdout)["runs"]}
+    assert len(cells) == 10 + 30  # ten tables of MLC, thirty rows of fio

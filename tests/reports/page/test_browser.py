@@ -1,0 +1,458 @@
+"""The page in a real Chromium: what a reader does with it, and that it does nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import math
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from reports.page.html import render_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
+PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],  # root, chroot, no display
+        )
+        yield started
+        started.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Page]:
+    """Open a page from its file. When it is left, it must have said nothing in the console and asked for nothing."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    yield page
+    context.close()
+    assert said == []
+    assert asked == [path.as_uri()]
+
+
+@pytest.fixture(scope="module")
+def scaling(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of one figure with two panels: bandwidth of two places over threads, at two sizes. The rates are plain
+    numbers: GB/s = 10 × threads, remote half of it, and as much again for the second size."""
+    folder = tmp_path_factory.mktemp("scaling")
+    maker = make.Maker(folder / "s.db")
+    for size in (1, 2):
+        for threads in range(1, 9):
+            for place, rate in (("local", 10e3), ("remote", 5e3)):
+                maker.add(
+                    "s", "stream", {"threads": threads, "array_size": size}, make.stream_text(rate * threads * size, threads),
+                    axes=("array_size", "threads", "place"), place=place,
+                )  # fmt: skip
+    return render_report([maker.write()], folder / "s.html")
+
+
+@pytest.fixture(scope="module")
+def full(open_page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("full") / "full.html"
+    path.write_text(open_page, encoding="utf-8")
+    return path
+
+
+def chart(page: Page, index: int = 0) -> Locator:
+    return page.locator(".panel > :is(.w, .nv):visible").nth(index)
+
+
+def awake(host: Locator) -> Locator:
+    """Come near a chart, as the pointer does, and wait until it answers."""
+    host.hover(position={"x": 2, "y": 2})
+    expect(host).to_have_class(re.compile(r"\bon\b"))
+    return host
+
+
+def marked(host: Locator) -> tuple[float, float]:
+    """Where the marked point is, in the window's px."""
+    box = host.locator(".hit").bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def ticks(host: Locator) -> list[str]:
+    """The texts of the axes of a chart that is awake, sorted."""
+    return sorted(host.locator(".vg .role-axis-label text").all_text_contents())
+
+
+def drawn(host: Locator) -> set[str]:
+    """The colours of the lines of a chart that is awake."""
+    return set(
+        host.locator(".vg .mark-line path").evaluate_all("them => them.map(e => e.getAttribute('stroke'))")
+    )
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+
+
+LOCAL, REMOTE = "#2B7BBF", "#D4620F"
+
+
+def test_the_pointer_is_told_the_exact_value_of_the_nearest_point(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        host, tip = awake(chart(page)), page.locator("#tip")
+        host.focus()
+        for _ in range(3):
+            host.press("ArrowRight")
+        x, y = marked(host)
+        host.press("Escape")
+        expect(tip).to_be_hidden()
+
+        page.mouse.move(x + 9, y - 7)
+        expect(tip).to_have_text("local3 threads · 30.00 GB/s")
+        page.mouse.move(x - 1, y - 45)
+        expect(tip).to_be_hidden()
+
+
+def test_a_finger_is_told_too(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling, viewport={"width": 400, "height": 800}, has_touch=True) as page:
+        host, tip = chart(page), page.locator("#tip")
+        host.focus()
+        expect(host).to_have_class(re.compile(r"\bon\b"))
+        host.press("End")
+        x, y = marked(host)
+        host.press("Escape")
+
+        page.touchscreen.tap(x - 5, y + 5)
+        expect(tip).to_have_text("remote8 threads · 40.00 GB/s")
+
+
+def test_arrow_keys_go_through_points_and_series_and_are_spoken(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        host, live = chart(page), page.locator("[aria-live]")
+        host.focus()
+        expect(host).to_have_class(re.compile(r"\bon\b"))
+        said = []
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "End", "Home", "ArrowUp"):
+            host.press(key)
+            said.append(live.text_content())
+
+        assert said == [
+            "local, 1 thread · 10.00 GB/s", "local, 2 threads · 20.00 GB/s", "remote, 1 thread · 5.000 GB/s",
+            "remote, 8 threads · 40.00 GB/s", "local, 1 thread · 10.00 GB/s", "remote, 1 thread · 5.000 GB/s",
+        ]  # fmt: skip
+        assert host.get_attribute("role") == "application"
+        name = page.locator(f"#{host.get_attribute('aria-labelledby')}")
+        assert "bandwidth by thread count" in (name.text_content() or "")
+
+
+def test_a_drag_zooms_and_three_ways_lead_back(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        host = awake(chart(page))
+        before = ticks(host)
+        host.focus()
+        host.press("Home")
+        first = marked(host)
+        for _ in range(3):
+            host.press("ArrowRight")
+        fourth = marked(host)
+        host.press("Escape")
+        back = [
+            lambda: host.get_by_role("button", name="Show all").click(),
+            lambda: host.dblclick(position={"x": 200, "y": 150}),
+            lambda: (host.focus(), host.press("Escape")),
+            lambda: (host.focus(), host.press("0")),
+        ]
+
+        for way in back:
+            drag(page, (first[0] - 4, first[1] + 12), (fourth[0] + 4, fourth[1] - 12))
+            seen = ticks(host)
+            assert [t for t in seen if t in {"1", "2", "3", "4"}] == ["1", "2", "3", "4"]
+            assert not set(seen) & {"5", "6", "7", "8"}
+            assert max(float(t) for t in seen) < 50  # GB/s, of 80
+            host.focus()
+            host.press("End")
+            told = page.locator("[aria-live]").text_content() or ""
+            host.press("Escape")
+            assert told.startswith("remote, 4 threads")
+            way()
+            assert ticks(host) == before
+        assert ticks(awake(chart(page, 1))) == before
+
+
+def test_the_wheel_scrolls_the_page_and_zooms_only_with_control(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling, viewport={"width": 1280, "height": 500}) as page:
+        host = awake(chart(page))
+        before, top = ticks(host), page.evaluate("scrollY")
+        page.mouse.wheel(0, 120)
+        page.wait_for_function("top => scrollY > top", arg=top)
+        assert ticks(host) == before
+
+        host.hover(position={"x": 200, "y": 100})
+        top = page.evaluate("scrollY")
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -120)
+        page.keyboard.up("Control")
+        expect(host.get_by_role("button", name="Show all")).to_be_visible()
+        assert page.evaluate("scrollY") == top
+        host.focus()
+        for _ in range(4):
+            host.press("-")
+        assert ticks(host) == before
+
+
+IN_ALL_CHARTS = """async look => {
+    const out = [], soon = () => new Promise(done => requestAnimationFrame(done));
+    const hosts = [...document.querySelectorAll(".panel > :is(.w, .nv)")].filter(host => host.offsetParent);
+    for (const host of hosts) out.push(await look(host, async () => {
+        host.focus();
+        while (!host.classList.contains("on")) await soon();
+    }));
+    return out;
+}"""
+
+
+def in_all_charts(page: Page, look: str) -> list[Any]:
+    """Call a function of JavaScript with each chart that is seen and a function that wakes it: one trip for all."""
+    found: list[Any] = page.evaluate(f"({IN_ALL_CHARTS})({look})")
+    return found
+
+
+def test_plus_never_leaves_an_axis_without_ticks(browser: Browser, full: Path) -> None:
+    look = """async (host, wake) => {
+        await wake();
+        const key = key => host.dispatchEvent(new KeyboardEvent("keydown", {key})), seen = [];
+        key("ArrowRight");
+        for (const times of [1, 2, 4, 8]) {
+            for (let i = 0; i < times; i++) key("+");
+            for (const axis of host.querySelectorAll(".vg .role-axis:has(.role-axis-label text)"))
+                seen.push([...axis.querySelectorAll(".role-axis-label text")].map(text => text.textContent));
+        }
+        return seen;
+    }"""
+    with opened(browser, full) as page:
+        axes = [texts for seen in in_all_charts(page, look) for texts in seen]
+
+    assert len(axes) > 100
+    for texts in axes:
+        assert len(texts) >= 2
+        assert all(texts), texts
+        assert len(set(texts)) == len(texts)
+
+
+def test_buttons_of_the_legend_show_and_hide_a_series_in_all_panels(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        local, remote = (
+            page.locator(".key").get_by_role("button", name=name) for name in ("local", "remote")
+        )
+        expect(remote).to_have_attribute("aria-pressed", "true")
+
+        remote.click()
+
+        for i in (0, 1):
+            expect(chart(page, i)).to_have_class(re.compile(r"\bon\b"))
+            assert drawn(chart(page, i)) == {LOCAL}
+        expect(remote).to_have_attribute("aria-pressed", "false")
+        expect(local).to_have_attribute("aria-pressed", "true")
+        chart(page).focus()
+        chart(page).press("End")
+        assert (page.locator("[aria-live]").text_content() or "").startswith("local, 8 threads")
+
+        remote.press("Space")
+        expect(remote).to_have_attribute("aria-pressed", "true")
+        assert drawn(chart(page)) == {LOCAL, REMOTE}
+        remote.dblclick()
+        expect(local).to_have_attribute("aria-pressed", "false")
+        assert drawn(chart(page, 1)) == {REMOTE}
+        remote.dblclick()
+        expect(local).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_chart_that_answers_looks_as_the_one_that_stood_there(
+    browser: Browser, full: Path, width: int
+) -> None:
+    """Same texts, in the same places and colours."""
+    look = """async (host, wake) => {
+        const texts = svg => {
+            const box = svg.getBoundingClientRect(), all = [...svg.querySelectorAll("text")].filter(t => t.textContent.trim());
+            return [[box.width, box.height], all.map(t => {
+                const r = t.getBoundingClientRect();
+                return [t.textContent, r.left - box.left, r.top - box.top, r.width, getComputedStyle(t).fill];
+            }).sort()];
+        };
+        const still = texts(host.querySelector("svg.ch"));
+        await wake();
+        return [still, texts(host.querySelector(".vg svg"))];
+    }"""
+    with opened(browser, full, viewport={"width": width, "height": 900}, color_scheme="dark") as page:
+        charts = in_all_charts(page, look)
+
+    assert len(charts) > 12
+    for (size, still), (again, live) in charts:
+        assert again == size
+        assert [(t[0], t[4]) for t in live] == [(t[0], t[4]) for t in still]
+        for a, b in zip(still, live, strict=True):
+            assert all(math.isclose(p, q, abs_tol=0.6) for p, q in zip(a[1:4], b[1:4], strict=True)), (a, b)
+
+
+def test_the_theme_switch_recolours_a_chart_that_answers(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling, color_scheme="light") as page:
+        host = awake(chart(page))
+        line, ink = host.locator(".vg .mark-line path").first, "e => getComputedStyle(e).stroke"
+        assert line.evaluate(ink) == "rgb(43, 123, 191)"
+
+        page.get_by_role("button", name="Dark").click()
+
+        assert line.evaluate(ink) == "rgb(121, 180, 247)"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+        page.get_by_role("button", name="Light").click()
+        assert line.evaluate(ink) == "rgb(43, 123, 191)"
+
+
+def test_print_has_the_whole_picture(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        host = awake(chart(page))
+        host.focus()
+        host.press("+")
+        page.locator(".key").get_by_role("button", name="remote").click()
+
+        page.emulate_media(media="print")
+
+        for still, live in ((host.locator("> svg.ch"), host.locator(".vg")),):
+            expect(live).to_be_hidden()
+            expect(still).to_be_visible()
+            assert still.locator(f'[stroke="{REMOTE}"]').count()
+        assert page.get_by_role("button", name="Show all").count() == 0
+
+
+def test_tables_are_copied_as_three_kinds_of_text(browser: Browser, scaling: Path) -> None:
+    with opened(browser, scaling) as page:
+        page.evaluate(
+            "() => { document.execCommand = () => { window.copied = document.activeElement.value; return true; }; }"
+        )
+        page.get_by_text("Numbers", exact=True).first.click()
+        texts = []
+        for name in ("TSV", "Markdown", "LaTeX"):
+            page.get_by_role("button", name=name).first.click()
+            texts.append(page.evaluate("window.copied"))
+
+        tsv, markdown, latex = texts
+        assert tsv.splitlines()[0].startswith("Kernel\t")
+        assert re.search(r"\|:---\|:?---:?\|", markdown.splitlines()[1])
+        assert latex.startswith("\\begin{tabular}{l")
+        assert latex.count("\\\\") == len(tsv.splitlines())
+        expect(page.locator("[aria-live]")).to_have_text("Copied")
+
+
+def test_hostile_texts_stay_texts_when_charts_answer(browser: Browser, make: Any, tmp_path: Path) -> None:
+    hostile = PAYLOAD + "\x00\x1b[31m"
+    maker = make.Maker(tmp_path / "h.db", host=hostile, title=hostile)
+    for place, rate in ((hostile, 12e3), ("local", 10e3)):
+        for threads in (1, 2):
+            maker.add(
+                hostile, "stream", {"threads": threads}, make.stream_text(rate, threads), place=place,
+                axes=("place", "threads"), stderr=hostile,
+            )  # fmt: skip
+    maker.add(hostile, "stream", {"threads": 4}, hostile, status="failed", reason=hostile, axes=("threads",))
+
+    with opened(browser, render_report([maker.write()], tmp_path / "h.html")) as page:
+        host = awake(chart(page))
+        host.focus()
+        host.press("ArrowDown")
+        expect(page.locator("#tip")).to_contain_text("GB/s")
+        for button in page.locator(".key button").all():
+            button.click()
+        assert page.locator("img").count() == 0
+        assert page.locator("script").count() == 3
+        assert "OWNED" not in page.title().replace('"OWNED"', "").replace("'OWNED'", "")
+
+
+def test_the_static_page_has_no_script_and_reads(browser: Browser, full_page: str, tmp_path: Path) -> None:
+    path = tmp_path / "static.html"
+    path.write_text(full_page, encoding="utf-8")
+
+    with opened(browser, path, java_script_enabled=False) as page:
+        assert page.locator("script, button, [tabindex]").count() == 0
+        assert page.locator(".panel > .w > svg").count() == page.locator(".panel").count()
+        expect(chart(page).locator("svg")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["static", "open"])
+def test_the_page_reads_where_a_viewer_forbids_scripts_and_styles(
+    browser: Browser, full_page: str, open_page: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.html").write_text(full_page if name == "static" else open_page, encoding="utf-8")
+
+    class Strict(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            self.send_header("Content-Security-Policy", JENKINS)
+            super().end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Strict, directory=tmp_path)
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/r.html")
+        sizes = page.locator("svg.ch").evaluate_all(
+            "them => them.map(e => [e.getAttribute('width'), e.getBoundingClientRect().width, e.getBoundingClientRect().height])"
+        )
+        assert page.evaluate("document.querySelectorAll('button').length") == 0
+        assert page.evaluate("getComputedStyle(document.body).maxWidth") == "none"  # no style sheet either
+        context.close()
+        server.shutdown()
+
+    wide, narrow = ([s for s in sizes if s[0] == width] for width in ("544", "368"))
+    assert len(wide) == len(narrow) > 10
+    assert all(w == 544 and h > 150 for _, w, h in wide)
+    assert all(w == 0 for _, w, _ in narrow)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("PINSWEEP_AXE"), reason="PINSWEEP_AXE names no axe.min.js")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_axe_finds_nothing(browser: Browser, full: Path, theme: str, width: int) -> None:
+    axe = Path(os.environ["PINSWEEP_AXE"]).read_text(encoding="utf-8")
+
+    with opened(
+        browser, full, viewport={"width": width, "height": 900}, color_scheme=theme, bypass_csp=True
+    ) as page:
+        host = awake(chart(page, 2))  # one that answers, one that is zoomed, a series hidden; the rest still
+        host.focus()
+        host.press("ArrowRight")
+        awake(chart(page, 3)).focus()
+        chart(page, 3).press("+")
+        page.locator(".key button").last.click()
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        page.evaluate(axe)
+        found = page.evaluate(
+            "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.target.join(' '))]))"
+        )
+
+    assert found == []

@@ -1,0 +1,106 @@
+"""Where it ran: the picture of a machine's nodes, cores and PUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.model import Group, Place
+from orchestrator.topology import topology_from_text
+from reports.page.html import render_report
+from reports.report import placement
+from reports.results import model
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
+
+
+def result(make: Any, path: Path, topology: str, groups: dict[str, tuple[Group, ...]]) -> Path:
+    maker = make.Maker(path)
+    maker.topology = topology
+    maker.groups = groups
+    for place in groups:
+        maker.add(
+            "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place=place, axes=("place", "threads")
+        )
+    done: Path = maker.write()
+    return done
+
+
+@pytest.mark.parametrize("name", ["two-socket-interleaved", "memory-only-node"])
+def test_a_square_for_every_pu_and_a_bar_where_memory_is_bound(name: str, make: Any, tmp_path: Path) -> None:
+    text = (FIXTURES / f"{name}.xml").read_text()
+    topology = topology_from_text(text)
+    first, last = topology.numa_nodes[0], topology.numa_nodes[-1]
+    cpu = topology.cores[0].cpus[0]
+    groups = {
+        "here": (Group(cpus=first.cpus, membind=(first.os_index,)),),
+        "there": (Group(cpus=(cpu,), membind=(last.os_index,)),),
+    }
+
+    host = placement.of_hosts(model.load([result(make, tmp_path / "r.db", text, groups)]))[0]
+
+    here, there = host.places
+    for placed, used, node in ((here, len(first.cpus), first), (there, 1, last)):
+        blocks = [block for package in placed.packages for block in package]
+        squares = {
+            colour: sum(d.count("M") for block in blocks for c, d in block.squares if c == colour)
+            for colour in (placement.UNUSED, "#2B7BBF")
+        }
+        assert squares == {placement.UNUSED: len(topology.pus) - used, "#2B7BBF": used}
+        assert [block.name for block in blocks if block.memory] == [f"node {node.os_index}"]
+    assert f"{len(first.cpus)} of " in here.packages[0][0].said
+
+
+def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
+    make: Any, tmp_path: Path
+) -> None:
+    topology = "pack:2 [numa] core:4 pu:2"
+    pair = (Group(cpus=(0, 1)), Group(cpus=(8,)))
+    path = result(make, tmp_path / "r.db", topology, {"other package": pair, "other node": pair})
+
+    host = placement.of_hosts(model.load([path]))[0]
+
+    assert host.machine == "2 packages, 2 NUMA nodes, 8 cores and 16 PUs"
+    assert [(p.name, p.programs) for p in host.places] == [("other package, other node", "stream")]
+    (near,), (far,) = host.places[0].packages
+    assert near.said == "node 0: 2 of 8 PUs"
+    assert dict(near.squares)["#2B7BBF"] == "M0 0h8v8h-8zM0 10h8v8h-8z"
+    assert "#D4620F" in dict(far.squares)
+    page = render_report([path], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'aria-label="node 0: 2 of 8 PUs"' in page
+    assert 'href="#placement"' in page
+
+
+def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:
+    groups = {"local": (Group(cpus=(0,)),)}
+
+    assert placement.of_hosts(model.load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
+
+
+def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> None:
+    group = (Group(cpus=(0,), membind=(0,)),)
+    paths = []
+    for i in range(6):
+        maker = make.Maker(tmp_path / f"n{i}.db", host=f"n{i}")
+        maker.topology = f"pack:{2 if i == 5 else 1} [numa] core:4 pu:1"
+        maker.groups = {"local": group}
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+        paths.append(maker.write())
+
+    assert [host.host for host in placement.of_hosts(model.load(paths))] == ["n0 and 4 more", "n5"]
+
+
+def test_places_that_exchanged_their_names_are_left_as_they_are(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for kind, order in (("pu", "ab"), ("core", "ba")):
+        for n, name in enumerate(order):
+            maker.places[name] = Place(name=name, cpus=f"{kind} {n}")
+            maker.groups[name] = (Group(cpus=(n,)),)
+            maker.add("s", "stream", {"threads": 1}, make.stream_text(20e3, 1), axes=("place",), place=name)
+
+    results = model.load([maker.write()])
+
+    assert len({run.record.point_id for run in results.good("stream")}) == 4
+    assert not results.aliases

@@ -1,0 +1,524 @@
+"""Result files as frames, as tables for other programs, and as lines in a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from parsers import get_parser
+from parsers.errors import UserError
+from reports import numbers, show
+from reports.export.tables import export
+from reports.results import model
+from reports.results.write import write_whole
+
+
+def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
+    results = model.load([full_result])
+
+    frame = results.tidy("stream")
+
+    assert {
+        "file",
+        "host",
+        "sweep",
+        "point_id",
+        "run_id",
+        "repeat",
+        "place",
+        "relation",
+        "program",
+        "threads",
+        "kernel",
+        "metric",
+        "unit",
+        "value",
+    } <= set(frame.columns)
+    triad = frame[
+        (frame.kernel == "triad")
+        & (frame.metric == "bandwidth")
+        & (frame.place == "local")
+        & (frame.threads == 10)
+    ]
+    assert list(triad.repeat) == [1, 2]
+    assert set(triad.unit) == {"B/s"}
+    assert triad.value.between(22e9, 24e9).all()
+    assert not frame.value.isna().any()
+
+
+def test_only_options_that_vary_are_columns(full_result: Path) -> None:
+    columns = model.load([full_result]).tidy("fio").columns
+
+    assert {"rw", "bs", "iodepth"} <= set(columns)
+    assert not {"ioengine", "direct", "rwmixread"} & set(columns)
+
+
+def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add(
+        "s", "stream", {"threads": 1}, "", axes=("threads",), status="failed", reason="exit 1", repeat=1
+    )
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeat=2, repeats=3)
+
+    results = model.load([maker.write()])
+
+    assert [run.record.repeat for run in results.good("stream")] == [2]
+    assert [run.record.repeat for run in results.failed] == [1]
+    assert [(point.options["threads"], repeat) for _, point, repeat in results.missing] == [(1, 1), (1, 3)]
+    assert results.planned == 3
+
+
+def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, "Killed\n")
+
+    results = model.load([maker.write()])
+
+    assert results.tools == ()
+    assert [run.unreadable for run in results.failed] != [""]
+
+
+def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:
+    results = model.load([full_result])
+
+    wide = results.wide("mlc")
+
+    long = results.tidy("mlc")
+    assert int(wide[["latency", "bandwidth"]].notna().to_numpy().sum()) == len(
+        long[long.metric.isin(["latency", "bandwidth"])]
+    )
+    assert wide.attrs["units"]["bandwidth"] == "B/s"
+    loaded = wide[wide.section == "loaded_latency"]
+    assert loaded[["latency", "bandwidth"]].notna().all(axis=None)
+
+
+def test_wide_has_one_unit_a_column(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for sweep, unit, value in (("s1", "MB/s", 12), ("s2", "IOPS", 99)):
+        metrics = {
+            "rate": {"regex": r"rate (\d+)", "unit": unit},
+            "took": {"regex": r"took (\d+)", "unit": "s"},
+        }
+        maker.add(sweep, "command", {"command": "x", "metrics": metrics}, f"rate {value}\ntook 2\n")
+    path = maker.write()
+
+    wide = model.load([path]).wide("command")
+    exported = export([path], "csv", "wide")
+
+    assert wide[["rate [B/s]", "rate [1/s]", "took"]].max().tolist() == [12e6, 99, 2e9]
+    assert wide[["rate [B/s]", "rate [1/s]"]].count().tolist() == [1, 1]
+    assert isinstance(exported, str)
+    assert sorted(exported.splitlines()[0].split(",")[-3:]) == ["rate [1/s]", "rate [B/s]", "took [ns]"]
+
+
+def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
+    text = make.stream_text(9e3, 1) + "".join(f"line {i}\n" for i in range(2000)) + "the end\n"
+    maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, text)
+
+    (run,) = model.load([maker.write()], excerpts=1000).runs
+
+    assert len(run.stdout) < 1100
+    assert run.stdout.startswith("-----")
+    assert run.stdout.endswith("the end\n")
+    assert "lines left out" in run.stdout
+
+
+def test_no_files_is_a_mistake() -> None:
+    with pytest.raises(UserError, match="no result file"):
+        model.load([])
+
+
+def test_gathered_files_of_one_name_are_kept_apart(make: Any, tmp_path: Path) -> None:
+    """As `scp` leaves them, one folder a host; the same cell and repeat in each."""
+    paths = [tmp_path / host / "r.db" for host in ("n001", "n002")] + [tmp_path / "other.db"]
+    for rate, path in enumerate(paths, 9):
+        maker = make.Maker(path, host="localhost")
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(rate * 1e3, 1), axes=("threads",)).write()
+
+    results = model.load(paths)
+    text = export(paths, "csv", "wide", "stream")
+
+    assert [run.file for run in results.good("stream")] == ["n001/r.db", "n002/r.db", "other.db"]
+    assert len({run.where for run in results.good("stream")}) == 3
+    assert [machine.file for machine in results.machines] == ["n001/r.db", "n002/r.db", "other.db"]
+    assert isinstance(text, str)
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["kernel"] == "triad"]
+    assert [(row["file"], float(row["bandwidth [B/s]"])) for row in rows] == [
+        ("n001/r.db", 9e9),
+        ("n002/r.db", 10e9),
+        ("other.db", 11e9),
+    ]
+
+
+def test_a_file_given_twice_counts_once(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = make.Maker(tmp_path / "a.db").add("s", "stream", {}, make.stream_text(9e3, 1)).write()
+    monkeypatch.chdir(tmp_path)
+
+    results = model.load([path, Path("a.db")])
+
+    assert results.planned == 1
+    assert [run.file for run in results.runs] == ["a.db"]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "r.db"]), min_size=1, max_size=4).map(lambda p: Path("/", *p)),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_a_files_name_is_the_shortest_end_of_its_path_that_no_other_has(paths: list[Path]) -> None:
+    names = model.short_names(paths)
+
+    assert len(set(names)) == len(paths)
+    for path, name in zip(paths, names, strict=True):
+        shorter = name.partition("/")[2] if not name.startswith("/") else name[1:]
+        assert str(path).endswith(name)
+        assert not shorter or any(f"{other}".endswith(f"/{shorter}") for other in paths if other != path)
+
+
+def threads(make: Any, path: Path, text: str, counts: dict[int, str]) -> None:
+    """One session: the sweep `s` from a text that asks for these numbers of threads; each run's status, "" if none."""
+    maker = make.Maker(path)
+    maker.text = text
+    for n, status in counts.items():
+        maker.add("s", "stream", {"threads": n}, make.stream_text(9e3, n), axes=("threads",), status=status)
+    maker.write()
+
+
+def test_cells_taken_out_of_an_experiment_are_no_longer_planned(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    threads(make, path, "n: [1, 2, 3]", {1: "ok", 2: "", 3: ""})
+    before = model.load([path])
+    threads(make, path, "n: [7]", {7: "ok"})
+    after = model.load([path])
+
+    assert (before.planned, len(before.missing)) == (3, 2)
+    assert (after.planned, after.missing) == (2, ())
+    assert "2 of 2 runs gave numbers" in show.show_result(path)
+    assert "lack" not in show.show_result(path)
+
+    with sqlite3.connect(path) as db:  # back to the first text: its session, not its first appearance, counts
+        db.execute("DELETE FROM run")
+        db.execute("DELETE FROM output")
+    threads(make, path, "n: [1, 2, 3]", {1: "", 2: "", 3: ""})
+
+    assert {point.options["threads"] for _, point, _ in model.load([path]).missing} == {1, 2, 3}
+
+
+def test_a_cell_taken_out_keeps_what_was_run_of_it(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    maker = make.Maker(path)
+    maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeats=3).write()
+    threads(make, path, "n: [7]", {7: "ok"})
+
+    results = model.load([path])
+
+    assert (results.planned, results.missing) == (2, ())
+    assert [run.options["threads"] for run in results.good("stream")] == [1, 7]
+
+
+def test_fewer_repeats_than_were_run_are_all_of_them(make: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    for text, repeat in (("repeats: 3", 3), ("repeats: 1", 1)):
+        maker = make.Maker(path)
+        maker.text = text
+        maker.add("s", "stream", {}, make.stream_text(9e3, 1), repeat=repeat).write()
+
+    assert model.load([path]).planned == 2
+
+
+@pytest.mark.parametrize("status", ["misplaced", "disturbed"])
+def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_missing(
+    make: Any, tmp_path: Path, status: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {}, make.stream_text(9e3, 1))
+    maker.add(
+        "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, asked for 0"
+    )
+
+    results = model.load([maker.write()])
+    text = show.show_result(maker.path)
+
+    assert (results.planned, results.missing) == (2, ())
+    assert [run.record.status for run in (*results.failed, *results.disturbed)] == [status]
+    assert [run.record.repeat for run in results.good("stream")] == [1]
+    assert f"2 {status}  s (one cell): it ran on PU 3, asked for 0" in text
+    assert "1 of 2 runs gave numbers" in text
+    assert "lack" not in text
+
+
+def program(path: str, digest: str, *, name: str = "fio", stand_in: bool = False) -> dict[str, Any]:
+    return {"name": name, "path": path, "version": "", "sha256": digest * 64, "stand_in": stand_in}
+
+
+def in_sessions(make: Any, path: Path, tool: str, runs: Sequence[tuple[dict[str, Any], str]]) -> None:
+    """One cell; each repeat in a session of its own, with its program and its output."""
+    for repeat, (of, text) in enumerate(runs, 1):
+        maker = make.Maker(path)
+        maker.programs = {tool: of}
+        maker.add("s", tool, {"numjobs": 1}, text, program=of["name"], repeat=repeat).write()
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (program("/opt/fio/bin/fio", "b"), ("fio 3.33 (/usr/bin/fio)", "fio 3.33 (/opt/fio/bin/fio)")),
+        (program("/usr/bin/fio", "b"), ("fio 3.33 (sha256 aaaaaaaa)", "fio 3.33 (sha256 bbbbbbbb)")),
+        (program("/home/me/fio", "a"), ("fio 3.33",)),  # a copy
+    ],
+)
+def test_every_program_that_contributed_is_named(
+    make: Any, tmp_path: Path, second: dict[str, Any], said: tuple[str, ...]
+) -> None:
+    text = make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    path = tmp_path / "a.db"
+    in_sessions(make, path, "fio", [(program("/usr/bin/fio", "a"), text), (second, text)])
+
+    shown = " ".join(show.show_result(path).split())
+    rows = json.loads(export([path], "json"))
+
+    assert f"{' and '.join(said)}, 2 runs a cell" in shown
+    assert {(row["repeat"], row["program_version"], row["program_sha256"]) for row in rows} == {
+        (1, "3.33", "a" * 64),
+        (2, "3.33", second["sha256"]),
+    }
+
+
+def test_versions_that_the_outputs_say_are_all_named(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (9e3, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    newer = text.replace("fio-3.33", "fio-3.36")
+    path = tmp_path / "a.db"
+    in_sessions(
+        make, path, "fio", [(program("/usr/bin/fio", "a"), text), (program("/usr/bin/fio", "b"), newer)]
+    )
+
+    assert "fio 3.33 and fio 3.36, 2 runs a cell" in show.show_result(path)
+    assert {row["program_version"] for row in json.loads(export([path], "json"))} == {"3.33", "3.36"}
+
+
+def test_a_stand_ins_runs_are_no_repeats_of_the_tools_own(make: Any, tmp_path: Path) -> None:
+    text = make.matrix_text([[81.0, 139.0], [140.0, 82.0]])
+    path = tmp_path / "a.db"
+    stand_in, own = (
+        program("/cache/memlat", "a", name="memlat", stand_in=True),
+        program("/opt/mlc", "b", name="mlc"),
+    )
+    banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
+    memlat = text.replace("81.0", "95.0").replace(text.splitlines()[0], banner)
+    in_sessions(make, path, "mlc", [(stand_in, memlat), (own, text), (own, text)])
+
+    shown = show.show_result(path)
+
+    assert "pinsweep memlat, not Intel MLC, 1 run a cell" in shown
+    assert "Intel MLC 3.9, 2 runs a cell" in shown
+    assert "own memory 81.0 to 82.0 ns, others’ 139 to 140 ns  ±0.0 %" in shown
+    assert {(r["repeat"], r["program"]) for r in json.loads(export([path], "json"))} == {
+        (1, "memlat"),
+        (2, "mlc"),
+        (3, "mlc"),
+    }
+
+
+# --- export ------------------------------------------------------------------------------------------------
+
+
+def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
+    results = model.load([full_result])
+
+    text = export([full_result], "csv")
+
+    assert isinstance(text, str)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == sum(len(results.tidy(tool)) for tool in results.tools)
+    assert next(iter(rows[0])) == "tool"
+    assert list(rows[0])[-3:] == ["metric", "unit", "value"]
+    first = results.tidy("mlc").iloc[0]
+    assert float(next(r for r in rows if r["tool"] == "mlc")["value"]) == first["value"]
+
+
+def test_json_and_parquet_say_the_same(full_result: Path, tmp_path: Path) -> None:
+    as_json = json.loads(export([full_result], "json", "long", "stream"))
+    data = export([full_result], "parquet", "long", "stream")
+
+    assert isinstance(data, bytes)
+    frame = pd.read_parquet(io.BytesIO(data))
+    assert list(frame.value) == pytest.approx([row["value"] for row in as_json])
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_parquet_takes_all_tools_at_once(full_result: Path, shape: str) -> None:
+    data = export([full_result], "parquet", shape)
+
+    assert isinstance(data, bytes)
+    assert set(pd.read_parquet(io.BytesIO(data)).tool) == {"mlc", "stream", "imb", "fio", "poke", "command"}
+
+
+def test_whole_numbers_stay_whole_where_some_are_missing(full_result: Path) -> None:
+    text = export([full_result], "csv", "long")
+
+    assert isinstance(text, str)
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["tool"] == "fio"]
+    assert {row["iodepth"] for row in rows} == {"1", "4", "8", "32", "128"}
+    assert {row["job"] for row in rows} <= {"0", ""}
+
+
+def test_wide_names_units(full_result: Path) -> None:
+    text = export([full_result], "csv", "wide", "stream")
+
+    assert isinstance(text, str)
+    assert "bandwidth [B/s]" in text.splitlines()[0]
+
+
+def test_parquet_without_pyarrow_names_the_extra(full_result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(UserError) as caught:
+        export([full_result], "parquet", "long", "stream")
+    assert "pinsweep[parquet]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "tool"), [("xml", "long", None), ("csv", "tall", None), ("csv", "long", "doom")]
+)
+def test_wishes_that_cannot_be_met(full_result: Path, form: str, shape: str, tool: str | None) -> None:
+    with pytest.raises(UserError):
+        export([full_result], form, shape, tool)
+
+
+# --- terminal ----------------------------------------------------------------------------------------------
+
+
+def test_show_fits_80_columns_and_is_plain(full_result: Path) -> None:
+    text = show.show_result(full_result)
+
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "\x1b" not in text
+    assert "118 of 121 runs gave numbers" in text
+    for said in (
+        "triad 23.0 GB/s",
+        "  place   threads",
+        "smt siblings",
+        "2 planned runs still lack numbers",
+    ):
+        assert said in text, said
+
+
+def test_run_list_has_every_run(full_result: Path) -> None:
+    lines = show.show_runs(full_result).splitlines()
+
+    assert len(lines) == 1 + len(model.load([full_result]).runs)
+    assert lines[0].split() == ["run", "status", "time", "cell"]
+
+
+def test_one_run_in_detail(full_result: Path) -> None:
+    text = show.show_run(full_result, 1)
+
+    assert "status     ok" in text
+    assert "numactl --physcpubind=0-3" in text
+    assert "Intel MLC 3.9" in text
+    assert "--- output ---" in text
+
+    with pytest.raises(UserError, match="no run 999"):
+        show.show_run(full_result, 999)
+
+
+@pytest.mark.parametrize(
+    ("tool", "fixture", "said"),
+    [
+        ("stream", "stream_omp2", "triad "),
+        ("imb", "pingpong_default", "0 B in "),
+        ("fio", "jsonplus_randrw", "IOPS"),
+        ("poke", "memory_1GB_write_fence", "median 604 ns"),
+        ("mlc", "memlat_0.1_six_runs", "idle "),
+    ],
+)
+def test_headlines_of_real_outputs(tool: str, fixture: str, said: str) -> None:
+    path = Path(__file__).parents[2] / "fixtures" / tool / f"{fixture}.out"
+
+    parsed = get_parser(tool).parse(path.read_text(), {})
+
+    assert said in numbers.headline(tool, parsed)
+    assert numbers.headline(tool, None) == "no numbers"
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.txt"
+    write_whole(path, "one")
+    write_whole(path, b"two")
+
+    assert path.read_bytes() == b"two"
+    assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
+    assert path.stat().st_mode & 0o444
+
+
+def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
+    make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for threads, place in ((16, "remote"), (2, "remote"), (2, "local"), (16, "local")):
+        maker.add(
+            "s",
+            "stream",
+            {"threads": threads},
+            make.stream_text(9e3, threads),
+            axes=("place", "threads"),
+            place=place,
+        )
+
+    runs = model.load([maker.write()]).good("stream")
+
+    assert [(r.place, r.options["threads"]) for r in runs] == [
+        ("local", 2),
+        ("local", 16),
+        ("remote", 2),
+        ("remote", 16),
+    ]
+    assert sorted(["32k", "4k", 128, "all", 8], key=model.natural) == [8, 128, "4k", "32k", "all"]
+
+
+def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path: Path) -> None:
+    def written(name: str, *sweeps: str) -> Path:
+        maker = make.Maker(tmp_path / name)
+        maker.text = "# name: b, then name: a, is not how they stand below\n"
+        for sweep in sweeps:
+            maker.add(sweep, "stream", {"threads": 1}, make.stream_text(9e3, 1))
+        done: Path = maker.write()
+        return done
+
+    def order(*paths: Path) -> list[tuple[str, str]]:
+        return [(run.file, run.point.sweep) for run in model.load(paths).good("stream")]
+
+    one, other = written("1.db", "c", "a", "b"), written("2.db", "d", "b", "a")
+
+    assert order(one) == [("1.db", "c"), ("1.db", "a"), ("1.db", "b")]
+    assert order(one, other)[3:] == [("2.db", "a"), ("2.db", "b"), ("2.db", "d")]
+    assert order(other, one)[:3] == [("2.db", "d"), ("2.db", "b"), ("2.db", "a")]
+
+
+@given(st.text() | st.from_regex(r"[-+]?[0-9.]{1,5}(e[0-9]{1,4})?[kmgtp]?i?b?", fullmatch=True))
+@example("inf")
+@example("-infinity")
+@example("nan")
+@example("1e400")
+@example("1e308p")
+def test_any_text_has_its_place_among_the_values_of_an_axis(text: str) -> None:
+    values: list[object] = [text, 0.5, 2, "10", "4k", "all"]
+
+    ordered = sorted(values, key=model.natural)
+
+    assert [value for value in ordered if value is not text] == [0.5, 2, "10", "4k", "all"]

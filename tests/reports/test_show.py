@@ -1,0 +1,169 @@
+"""`show` and the last lines of `run`: which cell is named, and by which number it was chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers import get_parser
+from reports import numbers, show
+from reports.results import model
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def lines(path: Path) -> list[str]:
+    return show.summary(model.load([path]))
+
+
+@pytest.mark.parametrize(
+    ("better", "said"),
+    [
+        ("lower", "demo  lowest lat of 3: lat 2.00 µs at threads=1"),
+        ("higher", "demo  highest lat of 3: lat 20.0 µs at threads=16"),
+        ("neither", "demo  highest lat of 3: lat 20.0 µs at threads=16"),
+    ],
+)
+def test_the_best_cell_is_the_best_by_its_own_direction(
+    better: str, said: str, make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": better}}
+    for threads, value in ((1, 2.0), (4, 8.0), (16, 20.0)):
+        options = {"command": "demo", "metrics": metrics, "threads": threads}
+        maker.add("demo", "command", options, f"lat {value}\n", axes=("threads",))
+
+    assert lines(maker.write()) == [said]
+
+
+def test_cells_of_an_edited_direction_have_no_best(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for better, value in (("lower", 2.0), ("higher", 8.0)):
+        metrics = {"lat": {"regex": r"lat ([\d.]+)", "unit": "us", "better": better}}
+        maker.add("demo", "command", {"command": "demo", "metrics": metrics, "n": value}, f"lat {value}\n", axes=("n",))  # fmt: skip
+
+    (said,) = lines(maker.write())
+    assert said.startswith("demo  first of 2: lat 2.00 µs at n=2.0")
+
+
+def test_the_best_is_that_of_the_medians(make: Any, tmp_path: Path) -> None:
+    """One lucky run of three does not make a cell the best."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads, rates in ((1, (9e3, 9.1e3, 30e3)), (2, (20e3, 20.1e3, 20.2e3))):
+        for rate in rates:
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
+
+    assert lines(maker.write()) == ["s  highest bandwidth of 2: triad 20.1 GB/s at threads=2"]
+
+
+def test_one_cell_is_no_best(make: Any, tmp_path: Path) -> None:
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
+
+    assert lines(path) == ["s  triad 20.0 GB/s"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "fixture", "said"),
+    [
+        ("imb", "nbc", "Ibcast 1 B in 700 ns (with computation) and 18 more"),
+        ("imb", "rma", "Unidir_put 1 B in 1.55 µs and 67 more"),
+        ("imb", "multi0_np4", "Multi-PingPong 1 B in 780 ns (slowest rank) and 14 more"),
+        ("osu", "latency", "mean latency 200 ns at 0 B and 23 more"),
+        ("osu", "barrier", "mean latency 350 ns"),
+        ("likwid_bench", "copy_two_threads", "copy 43.4 GB/s"),
+    ],
+)
+def test_a_headline_says_whose_time_it_is_and_leads_with_what_counts(
+    tool: str, fixture: str, said: str
+) -> None:
+    parsed = get_parser(tool).parse((FIXTURES / tool / f"{fixture}.out").read_text(), {})
+
+    assert numbers.headline(tool, parsed) == said
+
+
+def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
+    rows = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)]
+    caches = (
+        "\nMeasuring cache-to-cache transfer latency (in ns)...\nLocal Socket L2->L2 HITM latency\t44.0\n"
+    )
+    parsed = get_parser("mlc").parse(make.mlc_text(rows) + caches, {})
+
+    assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, floor 80.0 ns"
+
+
+def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for rate in (20e3, 22e3, 24e3):
+        maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2), axes=("threads",))
+
+    said = show.show_result(maker.write())
+
+    assert "triad 22.0 GB/s  ±9.1 %" in said
+    assert "±: half the range of bandwidth over the runs" in " ".join(said.split())
+
+
+def test_attempts_are_told_apart_from_runs(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for repeat, attempt, status in ((1, 1, "failed"), (1, 2, "ok"), (2, 1, "failed"), (2, 2, "failed")):
+        text = make.stream_text(20e3, 2) if status == "ok" else ""
+        maker.add(
+            "s",
+            "stream",
+            {"threads": 2},
+            text,
+            repeat=repeat,
+            attempt=attempt,
+            status=status,
+            reason="exit status 3",
+        )
+
+    said = show.show_result(maker.write())
+
+    assert "1 of 2 runs gave numbers" in said
+    assert "1 run without numbers:" in said
+    assert "2 attempts without numbers that another followed" in said
+
+
+METRICS = {
+    "zeta": {"regex": "zeta ([0-9]+)", "unit": "ms", "better": "lower"},
+    "alpha": {"regex": "alpha ([0-9]+)", "unit": "ms", "better": "lower"},
+    "bandwidth": {"regex": "bw ([0-9]+)", "unit": "MB/s", "better": "higher"},
+}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "texts", "said"),
+    [
+        (("zeta", "alpha"), ("zeta 10\nalpha 2", "zeta 12\nalpha 2"), "zeta 11.0 ms and 1 more"),
+        (("zeta", "alpha"), ("alpha 2", "zeta 10\nalpha 2", "zeta 12\nalpha 2"), "alpha 2.00 ms  ±0.0 %"),
+        (("zeta", "bandwidth"), ("zeta 10\nbw 5", "zeta 12\nbw 7"), "bandwidth 6.00 MB/s and 1 more"),
+    ],
+)  # fmt: skip
+def test_one_number_leads_in_every_line(
+    metrics: tuple[str, ...], texts: tuple[str, ...], said: str, make: Any, tmp_path: Path
+) -> None:
+    """In the order of the experiment, not of the alphabet; of repeats that lack one, the range is of one metric all the same."""
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"command": "x", "metrics": {name: METRICS[name] for name in metrics}}
+    for text in texts:
+        maker.add("s", "command", options, text)
+    path = maker.write()
+    results = model.load([path])
+    of_each_run = [numbers.headline("command", run.parsed).split()[0] for run in results.runs[-1:]]
+
+    assert said in show.show_result(path)
+    assert said.split()[0] in show.summary(results)[0]
+    if len(texts) == 2:
+        assert of_each_run == [said.split()[0]]
+
+
+def test_a_metric_that_is_missing_is_said(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    options = {"command": "x", "metrics": {name: METRICS[name] for name in ("zeta", "alpha")}}
+    maker.add("s", "command", options, "zeta 10")
+
+    assert "s 1 run with numbers: alpha is not in the output" in " ".join(
+        show.show_result(maker.write()).split()
+    )

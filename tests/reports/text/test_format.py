@@ -1,0 +1,101 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.text import format as fmt
+
+T = fmt.THIN
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (2.593e10, "B/s", "25.9 GB/s"),
+        (57.32, "ns", "57.3 ns"),
+        (999.7, "ns", "1.00 µs"),
+        (186_090.0, "ns", "186 µs"),
+        (150_100.0, "IOPS", "150 kIOPS"),
+        (812.0, "1/s", "812/s"),
+        (-3.2e9, "ns", "−3.20 s"),
+        (0.0, "B/s", "0 B/s"),
+        (None, "ns", "–"),
+        (float("nan"), "ns", "–"),
+        (42.5, "W", "42.5 W"),
+        (0.97, "1", "0.970"),
+    ],
+)
+def test_quantity(value: float | None, unit: str, text: str) -> None:
+    assert fmt.quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (1, "1 B"), (4096, "4 KiB"), (2**30, "1 GiB"), (10444, "10.2 KiB"), (256_000_000, "256 MB"), (1_000_000, "1 MB"), (1000, "1000 B"), (100, "100 B")],
+)  # fmt: skip
+def test_size(value: int, text: str) -> None:
+    assert fmt.size(value) == text
+
+
+def test_number_groups_rounds_and_never_shows_ten_hundreds() -> None:
+    assert fmt.number(1234.5) == f"1{T}230"
+    assert fmt.number(9.996) == "10.0"
+    assert fmt.number(0.0123) == "0.0123"
+    assert fmt.count(-1234567) == f"−1{T}234{T}567"
+
+
+@given(st.floats(1e-9, 1e15))
+def test_three_digits_are_within_half_a_percent(value: float) -> None:
+    text = fmt.number(value).replace(T, "")
+
+    assert float(text) == pytest.approx(value, rel=0.0051)
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e14), min_size=1, max_size=8),
+    st.sampled_from(["ns", "B/s", "1/s", "B", "IOPS"]),
+)
+def test_one_scale_for_many_puts_the_middle_one_in_reach(values: list[float], unit: str) -> None:
+    scale = fmt.scale_for(values, unit)
+
+    middle = sorted(values)[len(values) // 2]
+    assert scale.factor <= max(values) or scale.factor == 1.0
+    assert middle / scale.factor < 1e17
+
+
+def test_words() -> None:
+    assert fmt.words(["a"]) == "a"
+    assert fmt.words(["a", "b", "c"]) == "a, b and c"
+    assert fmt.plural(1, "run") == "1 run"
+    assert fmt.plural(2000, "run") == f"2{T}000 runs"
+    assert fmt.seconds(200) == "3 min 20 s"
+    assert fmt.seconds(3900) == "1 h 5 min"
+
+
+@given(st.floats(1e-6, 1e15), st.sampled_from(["ns", "B/s", "1/s", "IOPS", ""]), st.integers(2, 4))
+def test_a_bound_is_rounded_to_its_safe_side(value: float, unit: str, digits: int) -> None:
+    for rounding, holds in ((fmt.DOWN, float.__le__), (fmt.UP, float.__ge__)):
+        text, scaled = fmt.split(value, unit, digits, rounding)
+        assert isinstance(text, fmt.Shown)
+        factor = fmt.scale_for([value], unit).factor * (
+            1000 if scaled != fmt.scale_for([value], unit).unit else 1
+        )
+        shown = float(text.plain)
+        assert holds(shown, value / factor) or abs(shown * factor / value - 1) < 1e-12
+        assert abs(shown * factor / value - 1) < 10 ** (1 - digits) * (
+            1 + 1e-9
+        )  # a step of the least such value
+
+
+def test_a_bound_of_three_digits() -> None:
+    assert fmt.number(4.484, 2, fmt.DOWN) == "4.4"
+    assert fmt.number(4.5, 2, fmt.DOWN) == fmt.number(4.5, 2, fmt.UP) == "4.5"
+    assert fmt.quantity(236.9e9, "B/s", 2, fmt.DOWN) == "230 GB/s"
+    assert fmt.quantity(999.7, "ns", 3, fmt.UP) == "1.00 µs"
+
+
+def test_a_duration_without_end_is_none() -> None:
+    assert fmt.seconds(float("inf")) == fmt.seconds(float("nan")) == fmt.NOTHING
