@@ -22,7 +22,7 @@ from pathlib import Path
 
 from turns import Side, report, take_turns
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 from parsers import get_parser
 
 COUNTED = {"copy": 2, "scale": 2, "add": 3, "triad": 3}  # arrays a loop touches, as STREAM counts

@@ -45,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a cell asks to run, in words; `orchestrator.place` turns it into a Placement.
+    """Where a cell asks to run, in words; `orchestrator.placement.place` turns it into a Placement.
 
     `cpus` and `memory` are selectors (docs/selectors.md). `name` is the axis value that tables and charts show;
     it defaults to the selectors' own text.

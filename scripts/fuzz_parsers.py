@@ -72,8 +72,8 @@ ENDS = (b"", b"\r", b" |", b"\x1b[0m", b"\x08", b" \\", b"\x00", b";", b",")
 
 def check(name: str, text: str) -> None:
     """Let one parser read a text, and what is made of it for a result file. Raises whatever should not have been raised."""
-    from orchestrator import captured
-    from orchestrator.store import dump_parsed
+    from orchestrator.capture import cut
+    from orchestrator.store.result_file import dump_parsed
     from parsers import get_parser, taken
     from parsers.errors import ParseError
 
@@ -97,9 +97,9 @@ def check(name: str, text: str) -> None:
     dump_parsed(parsed)
     if name in CONTEXTS:
         return
-    captured.told(name, parsed)
+    cut.told(name, parsed)
     data = text.encode("utf-8", "replace")
-    pieces = captured.cut(name, data, parsed)
+    pieces = cut.cut(name, data, parsed)
     assert b"".join(pieces) == data
     for reading in taken(name).parts(parsed):
         parser.parse(text, reading)
@@ -125,8 +125,8 @@ def main() -> int:
 
     import atheris
 
-    with atheris.instrument_imports(include=["parsers", "orchestrator.captured"]):
-        from orchestrator import captured  # noqa: F401
+    with atheris.instrument_imports(include=["parsers", "orchestrator.capture.cut"]):
+        from orchestrator.capture import cut  # noqa: F401
         from parsers import get_parser, parser_names
         from parsers.text import decode
 

@@ -101,7 +101,7 @@ def test_packages_are_those_of_the_wheel(installed: Path, tmp_path: Path, packag
 
 
 def test_kernels_are_found_in_the_wheel(installed: Path, tmp_path: Path) -> None:
-    code = "from orchestrator import kernels; print(kernels.sources_folder())"
+    code = "from orchestrator.programs import kernels; print(kernels.sources_folder())"
     folder = Path(run(installed, "python", "-P", "-c", code, cwd=tmp_path).strip())
 
     assert folder.is_relative_to(installed)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast
 
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
-from orchestrator.topology import Topology
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed
 from parsers.text import decode

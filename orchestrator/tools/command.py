@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers import command as parser
 from parsers.measurement import Parsed

@@ -20,7 +20,7 @@ from importlib import resources
 from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.quantities import number_value, size_value
 from orchestrator.tools import Ask, Command, Option, Probed, Program, Refused, Site
 from parsers.errors import UserError

@@ -10,10 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator import mpi
 from orchestrator.model import Place, Placement, Point, ScratchFile
-from orchestrator.place import numactl
-from orchestrator.tools import Ask, Command, Option, Probed, Program, Site
+from orchestrator.placement.place import numactl
+from orchestrator.tools import Ask, Command, Option, Probed, Program, Site, _mpi
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 
@@ -174,7 +173,7 @@ def version(text: str) -> str:
 
 def probe(path: str, ask: Ask) -> Probed | str:
     """Find the launcher that belongs to the program's MPI library, and what they need to start."""
-    found = mpi.find_mpi(path, ask.setting("mpirun"))
+    found = _mpi.find_mpi(path, ask.setting("mpirun"))
     if isinstance(found, str):
         return found
     library = {found.library.name: found.library.path} if found.library else {}

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.cpulist import format_cpulist
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Place, Placement, Point, ScratchFile
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.quantities import number_value
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Cell, Parsed

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Parsed
 from parsers.units import size_bytes

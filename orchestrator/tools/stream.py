@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Place, Placement, Point
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from orchestrator.topology import Topology
 from parsers.measurement import Parsed
 from parsers.units import size_bytes
 

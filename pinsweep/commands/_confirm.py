@@ -40,7 +40,7 @@ def confirm(
 
     Raises UserError where side B cannot be measured here, or `folder` not be written; nothing has been started then.
     """
-    from orchestrator.rerun import prepare_again, run_again
+    from orchestrator.run.rerun import prepare_again, run_again
     from reports.compare import confirm as confirmation
     from reports.results import model
 

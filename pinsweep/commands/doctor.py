@@ -10,7 +10,7 @@ import click
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from orchestrator.topology import Topology
+    from orchestrator.machine.topology import Topology
 
 
 @click.command(
@@ -27,21 +27,21 @@ def command(capture: Path | None) -> int:
 
     Exit status 1 if a tool that cannot be stood in for is missing.
     """
-    from orchestrator import facts, machine, noise
-    from orchestrator.programs import find_programs
+    from orchestrator.machine import facts, noise, probe
+    from orchestrator.programs.find import find_programs
     from orchestrator.tools import Program, tool_names
 
-    topology = machine.read_topology()
-    found = machine.facts()
+    topology = probe.read_topology()
+    found = probe.facts()
     if capture is not None:
-        _capture(capture, machine.capture(), found)
+        _capture(capture, probe.capture(), found)
     click.secho("Machine", bold=True)
     for line in _describe(topology):
         click.echo(f"  {line}")
     for label, text in facts.lines(found).items():
         click.echo(f"  {label.lower()}: {text or 'not readable'}")
 
-    for contradiction in machine.contradictions():
+    for contradiction in probe.contradictions():
         click.secho(f"  warn disagreement, {contradiction}", fg="yellow")
 
     click.secho("Tools", bold=True)
@@ -83,7 +83,7 @@ def command(capture: Path | None) -> int:
 
 def _describe(topology: Topology) -> list[str]:
     """Return the machine in a few lines; NUMA nodes one each."""
-    from orchestrator.cpulist import format_cpulist
+    from orchestrator.machine.cpulist import format_cpulist
     from parsers.units import size_text
     from reports.results.hardware import counted
 

@@ -21,7 +21,7 @@ from pinsweep.commands import _options
 )
 def command(tool: str, output: Path | None) -> None:
     """Print a commented experiment for TOOL, to start from."""
-    from orchestrator.starter import starter
+    from orchestrator.experiment.starter import starter
     from parsers.errors import UserError
 
     text = starter(tool)

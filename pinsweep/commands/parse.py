@@ -11,7 +11,7 @@ from pinsweep import __version__
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from orchestrator.intake import Captured, Left, Wishes
+    from orchestrator.capture.intake import Captured, Left, Wishes
 
 
 @click.command(
@@ -67,7 +67,7 @@ def command(
     TOOL is guessed when it is not given. Without -o the numbers are printed; with it they are kept, and report,
     show, export and audit work on them as on runs of pinsweep's own.
     """
-    from orchestrator.intake import wishes_from
+    from orchestrator.capture.intake import wishes_from
     from parsers import parser_names
 
     named, files = (
@@ -90,7 +90,7 @@ def command(
 
 
 def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
-    from orchestrator.intake import Left, read, shown
+    from orchestrator.capture.intake import Left, read, shown
     from reports.export.parsed import parsed_text
 
     texts: list[Captured] = []
@@ -111,7 +111,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
     import shlex
     from collections.abc import Iterator
 
-    from orchestrator.intake import Left, read, store
+    from orchestrator.capture.intake import Left, read, store
     from reports.text import format as fmt
 
     left: list[Left] = []

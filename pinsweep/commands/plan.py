@@ -10,8 +10,8 @@ import click
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
+    from orchestrator.machine.topology import Topology
     from orchestrator.model import Plan, PlannedRun
-    from orchestrator.topology import Topology
 
 
 @click.command(
@@ -61,9 +61,9 @@ def command(
 
     What is skipped and why, what would be written, and how long it will take, come with it.
     """
-    from orchestrator import plan as planning
-    from orchestrator.prepare import Wishes
-    from orchestrator.session import plan_experiments
+    from orchestrator.plan import plan as planning
+    from orchestrator.plan.prepare import Wishes
+    from orchestrator.run.session import plan_experiments
 
     wishes = Wishes(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
@@ -85,7 +85,7 @@ def command(
 def _table(plan: Plan, topology: Topology) -> None:
     import shlex
 
-    from orchestrator.drawing import draw
+    from orchestrator.placement.diagram import draw
 
     repeats: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:

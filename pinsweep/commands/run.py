@@ -12,9 +12,9 @@ from pinsweep import __version__
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from orchestrator.execute import Event
-    from orchestrator.prepare import Prepared
-    from orchestrator.session import Finished
+    from orchestrator.plan.prepare import Prepared
+    from orchestrator.run.execute import Event
+    from orchestrator.run.session import Finished
 
 
 @click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
@@ -56,8 +56,8 @@ def command(
     Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
     """
-    from orchestrator.prepare import Wishes
-    from orchestrator.session import run_experiments
+    from orchestrator.plan.prepare import Wishes
+    from orchestrator.run.session import run_experiments
 
     finished = run_experiments(
         experiments,
@@ -92,7 +92,7 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def __call__(self, event: Event) -> None:
-        from orchestrator.execute import Started
+        from orchestrator.run.execute import Started
         from reports.numbers import headline
 
         width = len(str(event.total))

@@ -10,6 +10,6 @@ def command() -> None:
     """Print the JSON Schema of experiment files, for editors."""
     import json
 
-    from orchestrator.schema import json_schema
+    from orchestrator.experiment.schema import json_schema
 
     click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=1))

@@ -18,7 +18,7 @@ from pinsweep.commands import _options
 @click.option("--runs", is_flag=True, help="List every run with its number, status and duration.")
 def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) -> None:
     """Show the numbers of RESULT that matter, or one RUN of it in detail."""
-    from orchestrator.store import open_result
+    from orchestrator.store.result_file import open_result
     from reports import show
 
     if raw or stderr:

@@ -7,9 +7,9 @@ import re
 import statistics
 from collections.abc import Iterator, Sequence
 
-from orchestrator import captured
-from orchestrator.facts import changed, short
-from orchestrator.place import where
+from orchestrator.capture import cut
+from orchestrator.machine.facts import changed, short
+from orchestrator.placement.place import where
 from parsers.measurement import Measurement, whole
 from reports.checks import Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
@@ -96,7 +96,7 @@ def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
 
 
 def _told(run: Run) -> dict[str, object]:
-    return captured.told(run.tool, run.parsed) if run.parsed else {}
+    return cut.told(run.tool, run.parsed) if run.parsed else {}
 
 
 def _printed(run: Run, name: str) -> bool:

@@ -6,7 +6,7 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from orchestrator.place import Unplaceable, resolve
+from orchestrator.placement.place import Unplaceable, resolve
 from orchestrator.tools.stream import last_level_bytes
 from parsers.errors import PinsweepError
 from parsers.measurement import number, whole

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from orchestrator.experiment.yaml_nodes import nearest as nearest_word
 from orchestrator.model import canonical_json, listed
-from orchestrator.store import Session
-from orchestrator.yaml_nodes import nearest as nearest_word
+from orchestrator.store.result_file import Session
 from parsers.errors import UserError
 from parsers.measurement import Direction
 from parsers.units import to_base

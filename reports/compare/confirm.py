@@ -1,6 +1,6 @@
 """A comparison in two stages: which cells are to be measured again, and the comparison with what that gave. Pure.
 
-Comparison ─asked→ cells ─orchestrator.rerun→ fresh result files ─frames→ Results ─confirmed→ Comparison
+Comparison ─asked→ cells ─orchestrator.run.rerun→ fresh result files ─frames→ Results ─confirmed→ Comparison
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.rerun import Cell, Rerun
-from orchestrator.rerun import Pair as Again
+from orchestrator.run.rerun import Cell, Rerun
+from orchestrator.run.rerun import Pair as Again
 from reports.compare.comparison import Ask, Comparison, Row, Side, compare, shared, side, worst_first
 from reports.compare.matching import CellOfSide, Pair
 from reports.results.model import Results, Run

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal
 
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Place, canonical_json
-from orchestrator.topology import Topology
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results, Run, natural
 from reports.text import format as fmt

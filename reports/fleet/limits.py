@@ -24,8 +24,8 @@ from typing import Any, Final
 
 from yaml.nodes import Node
 
+from orchestrator.experiment.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
 from orchestrator.model import Mark
-from orchestrator.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
 from parsers.errors import UserError
 from parsers.units import to_base
 from reports.numbers.series import Series

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from orchestrator.facts import FACTS
-from orchestrator.store import Session
+from orchestrator.machine.facts import FACTS
+from orchestrator.store.result_file import Session
 from reports.fleet.limits import Rule, limits
 from reports.numbers import conditions, series
 from reports.numbers.series import Key, Series

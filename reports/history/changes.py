@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.store import Session
+from orchestrator.store.result_file import Session
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
 from reports.results import differences as fingerprint

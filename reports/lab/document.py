@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from orchestrator.cpulist import format_cpulist
+from orchestrator.machine.cpulist import format_cpulist
 from reports.draw import figure as model
 from reports.lab import columns
 from reports.lab.figures import layout

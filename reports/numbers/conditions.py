@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from orchestrator.cpulist import format_cpulist
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Group
 from reports.numbers.series import Series
 from reports.results.cells import flat

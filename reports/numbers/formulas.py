@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from orchestrator.facts import MemoryModule
+from orchestrator.machine.facts import MemoryModule
 
 # --- spread ------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from orchestrator import facts
-from orchestrator.cpulist import format_cpulist
+from orchestrator.machine import facts
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
 from reports.charts import _common as common
 from reports.charts import chart_module

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.topology import Topology
+from orchestrator.machine.topology import Topology
 from reports.draw import vega
 from reports.results.grouping import group_by
 from reports.results.hardware import counted

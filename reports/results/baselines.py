@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.store import Session, open_result
-from orchestrator.yaml_nodes import nearest
+from orchestrator.experiment.yaml_nodes import nearest
+from orchestrator.store.result_file import Session, open_result
 from parsers.errors import UserError
 from reports.results.model import Machine
 from reports.results.paths import result_files

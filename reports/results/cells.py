@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import AS_NEW, Alias, Place, Point, canonical_json
-from orchestrator.store import StoredPoint
+from orchestrator.store.result_file import StoredPoint
 from orchestrator.tools import get_tool, tool_names
 from reports.results.grouping import group_by
 

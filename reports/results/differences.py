@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from orchestrator.facts import FACTS
-from orchestrator.store import Session
+from orchestrator.machine.facts import FACTS
+from orchestrator.store.result_file import Session
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.hardware import layout

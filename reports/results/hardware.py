@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from orchestrator.facts import FACTS
-from orchestrator.store import Session
-from orchestrator.topology import Topology
+from orchestrator.machine.facts import FACTS
+from orchestrator.machine.topology import Topology
+from orchestrator.store.result_file import Session
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 

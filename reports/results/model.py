@@ -28,7 +28,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, canonical_json, listed
-from orchestrator.store import ResultFile, Session, StoredExperiment, StoredPoint, open_result
+from orchestrator.store.result_file import ResultFile, Session, StoredExperiment, StoredPoint, open_result
 from parsers import get_parser
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Measurement, Parsed

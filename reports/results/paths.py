@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator.store import APPLICATION_ID, MAGIC
+from orchestrator.store.result_file import APPLICATION_ID, MAGIC
 from parsers.errors import UserError
 
 _ID_AT = 68  # of a database's first 100 bytes: https://www.sqlite.org/fileformat.html#application_id

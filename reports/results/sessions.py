@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from orchestrator.store import Session
+from orchestrator.store.result_file import Session
 from parsers.errors import UserError
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from orchestrator.store import MAGIC, open_result
+from orchestrator.store.result_file import MAGIC, open_result
 from parsers.errors import UserError
 from reports.results.paths import is_result_file
 

@@ -1,4 +1,4 @@
-"""Two stages: what looks changed is measured again, and only the fresh runs decide. Pure; `orchestrator.rerun` measures.
+"""Two stages: what looks changed is measured again, and only the fresh runs decide. Pure; `orchestrator.run.rerun` measures.
 
 The first stage may be generous, since nothing rests on it: the luck that made a cell look changed is not in the fresh
 runs. Per minute of machine time no other rule finds as much (measurement guide, sections 0 and 2).

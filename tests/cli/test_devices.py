@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.execute import Ended, Event
-from orchestrator.prepare import Wishes, prepare
-from orchestrator.rerun import Cell, Pair, prepare_again, run_again
-from orchestrator.session import run_experiments
-from orchestrator.store import open_result
+from orchestrator.plan.prepare import Wishes, prepare
+from orchestrator.run.execute import Ended, Event
+from orchestrator.run.rerun import Cell, Pair, prepare_again, run_again
+from orchestrator.run.session import run_experiments
+from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -24,7 +24,7 @@ main()
 
 
 @pytest.mark.parametrize(
-    "module", ["click", "click.core", "parsers.errors", "pinsweep.cli", "pinsweep.commands.doctor", "orchestrator.machine"]
+    "module", ["click", "click.core", "parsers.errors", "pinsweep.cli", "pinsweep.commands.doctor", "orchestrator.machine.probe"]
 )  # fmt: skip
 def test_ctrl_c_at_the_start_prints_no_traceback(module: str) -> None:
     done = subprocess.run(

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator import mpi
+from orchestrator.tools import _mpi
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -134,11 +134,11 @@ class TestEveryFlavour:
         assert done.returncode == 0, done.stderr
         ((programs,),) = rows(tmp_path / "p.db", "SELECT programs FROM session")
         name = json.loads(programs)["imb"]["mpi"]
-        linked = mpi.library(
+        linked = _mpi.library(
             subprocess.run(["ldd", imb], capture_output=True, text=True, check=False).stdout, lambda *_: False
         )
         assert linked is not None
-        assert name.startswith("Open MPI") == (linked.family == mpi.OPEN_MPI)
+        assert name.startswith("Open MPI") == (linked.family == _mpi.OPEN_MPI)
         assert name.rpartition(" ")[2][0].isdigit()
 
     def test_ctrl_c_ends_the_ranks(self, tmp_path: Path, home: dict[str, str], imb: str) -> None:
@@ -161,8 +161,8 @@ class TestEveryFlavour:
         self, pinsweep: Cli, tmp_path: Path, imb: str
     ) -> None:
         """What hides its library (a script) cannot be refused beforehand; it exits with 0, each rank alone."""
-        own = mpi.find_mpi(imb)
-        assert isinstance(own, mpi.Mpi)
+        own = _mpi.find_mpi(imb)
+        assert isinstance(own, _mpi.Mpi)
         wrong = "mpirun.mpich" if own.name.startswith("Open MPI") else "mpirun.openmpi"
         if not shutil.which(wrong):
             pytest.skip(f"{wrong} is not installed")

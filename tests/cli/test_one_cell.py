@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import machine
+from orchestrator.machine import probe
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -322,7 +322,7 @@ def test_whatever_was_edited_tells_the_cells_apart(
 
 @pytest.fixture
 def one_pu_core() -> None:
-    if machine.read_topology().cores[0].cpus != (CPUS[0],):
+    if probe.read_topology().cores[0].cpus != (CPUS[0],):
         pytest.skip("the first core has several PUs")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import open_result
+from orchestrator.store.result_file import open_result
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cpulist import format_cpulist, parse_cpulist
-from orchestrator.machine import read_topology
+from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine.probe import read_topology
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.scratch import MARKER
+from orchestrator.run.scratch import MARKER
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 

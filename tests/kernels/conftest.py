@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 
 Kernel = Callable[..., "subprocess.CompletedProcess[str]"]
 """run(*arguments, **options of Popen) → the finished process, with text streams."""

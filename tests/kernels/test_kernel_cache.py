@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 from parsers.errors import UserError
 
 INTEL = """processor\t: 0
@@ -113,7 +113,7 @@ def test_builds_at_the_same_time_all_find_a_whole_program(source: Path, tmp_path
 def test_interrupted_build_leaves_no_program(source: Path, tmp_path: Path) -> None:
     slow = script(tmp_path / "cc", '[ "$1" = --version ] && exit; sleep 3')
     code = (
-        "from orchestrator import kernels; from pathlib import Path; import sys; "
+        "from orchestrator.programs import kernels; from pathlib import Path; import sys; "
         "kernels.compile_cached(Path(sys.argv[1]), sys.argv[2], (), Path(sys.argv[3]))"
     )
     with pytest.raises(subprocess.TimeoutExpired):

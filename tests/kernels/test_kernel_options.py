@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.machine.topology import topology_from_synthetic
 from orchestrator.model import Point
+from orchestrator.programs import kernels
 from orchestrator.tools import Program, Site, get_tool, mlc, poke
-from orchestrator.topology import topology_from_synthetic
 
 MEMLAT: dict[str, tuple[Any, str]] = {
     "d": (0, "-d0"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 from parsers import mlc
 
 Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]

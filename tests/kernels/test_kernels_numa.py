@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 from parsers import mlc
 
 PROJECT = Path(__file__).resolve().parents[2]

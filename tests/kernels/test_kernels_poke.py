@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 
 Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 
 # STREAM 5.10 prints a row by "%s%12.1f  %11.6f  %11.6f  %11.6f": the layout, not only the figures
 ROW = re.compile(r"^(Copy|Scale|Add|Triad):( +[\d.]{3,})  ( *[\d.]+)  ( *[\d.]+)  ( *[\d.]+)$", re.MULTILINE)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import kernels
+from orchestrator.programs import kernels
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 CAPTURED = {

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pytest
 
-from orchestrator.cpulist import parse_cpulist
+from orchestrator.machine.cpulist import parse_cpulist
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.watchdog import Watchdog
+from orchestrator.run.watchdog import Watchdog
 
 
 @pytest.fixture

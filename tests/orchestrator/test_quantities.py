@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.machine.topology import topology_from_text
 from orchestrator.quantities import (
     BYTES,
     PERCENT_OF,
@@ -21,7 +22,6 @@ from orchestrator.quantities import (
     size_text,
     size_value,
 )
-from orchestrator.topology import topology_from_text
 from parsers.units import size_bytes
 
 KiB, MiB = 1024, 1024**2

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from orchestrator.machine.topology import topology_from_synthetic
 from orchestrator.model import Place, Point, Write
-from orchestrator.place import resolve
+from orchestrator.placement.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
-from orchestrator.topology import topology_from_synthetic
 from parsers import parser_names
 from parsers.errors import UserError
 

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.captured import _COUNTING_LABELS
+from orchestrator.capture.cut import _COUNTING_LABELS
 from parsers import get_parser, guess_parser
 from parsers.errors import ParseError
 from parsers.measurement import Cell, Parsed

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.capture.intake import Captured, read, store, wishes_from
 from orchestrator.model import Group, Place
 from parsers.text import decode
 from reports import checks as registry

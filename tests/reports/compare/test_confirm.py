@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.rerun import Rerun
+from orchestrator.run.rerun import Rerun
 from reports.compare import text as comparison_text
 from reports.compare.comparison import Ask, Comparison, compare, levels, side
 from reports.compare.confirm import Asked, announce, asked, confirmed

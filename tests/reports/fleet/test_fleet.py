@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.experiment.yaml_nodes import ExperimentError
 from orchestrator.model import Group
-from orchestrator.store import Session
-from orchestrator.yaml_nodes import ExperimentError
+from orchestrator.store.result_file import Session
 from parsers.errors import UserError
 from reports.fleet import outliers
 from reports.fleet import page as fleet_page

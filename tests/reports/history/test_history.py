@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.intake import Captured, read, store, wishes_from
+from orchestrator.capture.intake import Captured, read, store, wishes_from
 from orchestrator.model import Group
 from parsers.errors import UserError
 from reports.fleet import outliers

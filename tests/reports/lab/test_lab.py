@@ -405,7 +405,7 @@ def test_a_figure_says_where_it_comes_from(
 
 
 def fmt_runs(runs: list[int]) -> str:
-    from orchestrator.cpulist import format_cpulist
+    from orchestrator.machine.cpulist import format_cpulist
 
     return format_cpulist(tuple(runs))
 

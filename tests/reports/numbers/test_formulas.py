@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.facts import MemoryModule
+from orchestrator.machine.facts import MemoryModule
 from reports.numbers import formulas
 from reports.numbers.formulas import Bucket, Load, Spread
 

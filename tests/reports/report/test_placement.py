@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.machine.topology import topology_from_text
 from orchestrator.model import Group, Place
-from orchestrator.topology import topology_from_text
 from reports.page.html import render_report
 from reports.report import placement
 from reports.results import model

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import open_result
+from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
 from reports.results import baselines, model
 from reports.results.paths import result_files

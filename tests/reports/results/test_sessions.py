@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.store import Session
+from orchestrator.store.result_file import Session
 from reports.results.model import Machine
 from reports.results.sessions import timeline
 

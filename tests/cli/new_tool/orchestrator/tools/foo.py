@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.model import Place, Placement, Point
-from orchestrator.place import numactl
+from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Site
 from parsers.measurement import Parsed
 

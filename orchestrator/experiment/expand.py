@@ -1,0 +1,402 @@
+"""An experiment and a machine's numbers → its points, and the order in which they run. Pure.
+
+Cells come about as in GitHub Actions: the product of the `matrix` axes and the `zip` rows; `exclude` takes cells away;
+then each `include` adds its options to every cell of the product whose axes it does not contradict, or, if there is
+none, becomes a cell of its own. `each …` places stay one point here: the planner resolves them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Experiment, Place, Point, Skipped, Sweep, canonical_json
+from orchestrator.quantities import (
+    PERCENT_OF,
+    Quantity,
+    QuantityError,
+    Unresolved,
+    number_value,
+    parse,
+    resembles,
+    seconds,
+    size_text,
+    size_value,
+)
+from orchestrator.tools import Option, ToolModule, get_tool
+from parsers.errors import UserError
+from parsers.units import size_bytes
+
+MOST_CELLS: Final = 100_000
+"""Cells of one sweep. At a second each that is more than a day; more is a slip of the pen."""
+
+FREE: Final = Option(kind="text", help="an axis of the experiment's own, for the command's placeholders")
+"""What an option is that a tool with `OPEN = True` does not know by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """In the place of a value that this machine cannot give: what the file says, and why not."""
+
+    raw: Any
+    reason: str
+
+    def __str__(self) -> str:
+        return str(self.raw)
+
+
+Cell = dict[str, Any]
+"""Axis → value, Place or Missing."""
+
+
+def expand(
+    experiment: Experiment,
+    topology: Topology,
+    *,
+    numbers: Mapping[str, int] | None = None,
+    root: bool | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> tuple[tuple[Point, ...], tuple[Skipped, ...]]:
+    """Return the points of all sweeps in the order of the file, and the cells that this machine cannot host.
+
+    `numbers` stand in for `topology.numbers()`. `root` and `versions` (tool → version, "" if unknown; absent: not
+    installed) decide `requires`; None: not known, and then they are not asked for.
+    """
+    numbers = topology.numbers() if numbers is None else numbers
+    points: list[Point] = []
+    skipped: list[Skipped] = []
+    for sweep in experiment.sweeps:
+        tool = get_tool(sweep.tool)
+        reason = unmet(sweep.requires, numbers, root=root, versions=versions)
+        for point, missing in cells(sweep, numbers):
+            why = reason or missing or _refused(point, tool)
+            if why:
+                skipped.append(Skipped(sweep=sweep.name, point=point.labels(), reason=why))
+            else:
+                points.append(point)
+    return tuple(points), tuple(skipped)
+
+
+def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
+    """Return every cell as (point, why this machine cannot give its values, or ""), without duplicates.
+
+    Raises UserError if there are more than MOST_CELLS.
+    """
+    options = get_tool(sweep.tool).options()
+
+    def values(name: str, raw: Any) -> list[Any]:  # noqa: ANN401
+        return _values(name, options.get(name, FREE), raw, numbers)
+
+    axes = {
+        name: _distinct(v for raw in raws for v in values(name, raw)) for name, raws in sweep.matrix.items()
+    }
+    walks = {name: [v for raw in raws for v in values(name, raw)] for name, raws in sweep.zip.items()}
+    rows: list[Cell] = (
+        [dict(zip(walks, row, strict=True)) for row in zip(*walks.values(), strict=True)] if walks else [{}]
+    )
+    if (count := math.prod(map(len, axes.values())) * len(rows)) > MOST_CELLS:
+        raise UserError(
+            sweep.name, f"{count} cells", f"a sweep has at most {MOST_CELLS}; split it, or name fewer values"
+        )
+    fixed = {name: values(name, raw)[0] for name, raw in sweep.fixed.items()}
+    product = [
+        dict(zip(axes, row, strict=True)) | walk for row in itertools.product(*axes.values()) for walk in rows
+    ]
+    named = (*axes, *walks)
+    if not named and sweep.include:
+        product = []
+    for entry in sweep.exclude:
+        wanted = {name: _wanted(values, name, raw) for name, raw in entry.items()}
+        product = [
+            cell for cell in product if not all(_among(cell[name], texts) for name, texts in wanted.items())
+        ]
+    product = _include(
+        product, named, [{n: values(n, raw)[0] for n, raw in entry.items()} for entry in sweep.include]
+    )
+    varying = tuple(dict.fromkeys(itertools.chain(named, *sweep.include)))
+    found: dict[str, tuple[Point, str]] = {}
+    for cell in product:
+        whole = fixed | cell
+        missing = "; ".join(dict.fromkeys(v.reason for v in whole.values() if isinstance(v, Missing)))
+        place = whole.pop("place", None)
+        point = Point(
+            sweep=sweep.name,
+            tool=sweep.tool,
+            options={name: v.raw if isinstance(v, Missing) else v for name, v in whole.items()},
+            place=place,
+            axes=varying,
+        )
+        found.setdefault(point.point_id, (point, missing))
+    return list(found.values())
+
+
+def is_open(tool: ToolModule) -> bool:
+    """Tell whether a tool takes axes of the experiment's own (`command` does)."""
+    return bool(getattr(tool, "OPEN", False))
+
+
+def _include(product: list[Cell], named: Sequence[str], entries: Sequence[Cell]) -> list[Cell]:
+    """Add the include entries, one after the other. Cells that an entry made are not added to by later ones."""
+    extended = [dict(cell) for cell in product]
+    made: list[Cell] = []
+    for entry in entries:
+        fits = [
+            new
+            for cell, new in zip(product, extended, strict=True)
+            if all(text_of(cell[name]) == text_of(value) for name, value in entry.items() if name in named)
+        ]
+        for cell in fits:
+            cell.update({name: value for name, value in entry.items() if name not in named})
+        if not fits:
+            made.append(dict(entry))
+    return extended + made
+
+
+def quantity_of(name: str, option: Option, raw: Any) -> Quantity | None:  # noqa: ANN401
+    """Return the quantity that a value asks for, or None if it is taken as it is written.
+
+    Numbers are quantities wherever an option counts or measures. An option that takes any text gets what is
+    written, except ranges (1..8) and products (4 x LLC), which nobody writes who means a text.
+
+    Raises QuantityError if it should be a quantity and is none.
+    """
+    if not isinstance(raw, str):
+        return None
+    percent_of = PERCENT_OF.get(name, "")
+    match option.kind:
+        case "int" | "float":
+            return parse(raw, percent_of)
+        case "seconds":
+            return None if _is_time(raw) else parse(raw)
+        case "size":
+            quantity = parse(raw)
+            return quantity if quantity.names or quantity.end is not None else None
+        case "text":
+            if percent_of and (raw == "all" or raw.endswith("%")):
+                return parse(raw, percent_of)
+            try:
+                quantity = parse(raw, percent_of)
+            except QuantityError:
+                if resembles(raw):
+                    raise
+                return None
+            return quantity if quantity.computed or (percent_of and quantity.names) else None
+        case _:
+            return None
+
+
+def _is_time(raw: str) -> bool:
+    try:
+        seconds(raw)
+    except QuantityError:
+        return False
+    return True
+
+
+def resolve(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
+    """Return the values that one written value stands for: several for a range, one otherwise.
+
+    A list is one value, a tuple: one process's own sweep, in the order written; what stands there twice is measured
+    twice (MLC's delay 0 again at the end). So is a range, for an option with an inner axis.
+
+    Raises QuantityError if it cannot be read, Unresolved if this machine does not have it.
+    """
+    if isinstance(raw, tuple):
+        return (tuple(v for item in raw for v in _resolve_one(name, option, item, numbers)),)
+    values = _resolve_one(name, option, raw, numbers)
+    return (values,) if option.inner else values
+
+
+def _resolve_one(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> tuple[Any, ...]:  # noqa: ANN401
+    quantity = quantity_of(name, option, raw)
+    values: tuple[Any, ...] = (raw,) if quantity is None else quantity.resolve(numbers)
+    if quantity is not None and quantity.size and option.kind == "text":
+        # A bare number is elements to STREAM and bytes to fio: a size stays one by its suffix.
+        values = tuple(size_text(int(v)) for v in values)
+    return tuple(_normal(option, value) for value in values)
+
+
+def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
+    """Return the one form of a value, however it was written: 2, 2.0 and "2s" are 2, 4096 and "4k" are "4k".
+
+    A point's identity, its labels, and what exclude, include and duplicates are found by follow from this form alone.
+    What is no value of its kind stays, for Option.problem to say so.
+    """
+    match option.kind:
+        case "flag" if value in (0, 1):
+            return bool(value)
+        case "seconds" | "float" if not isinstance(value, bool):
+            number = seconds(value) if isinstance(value, str) else value
+            return int(number) if isinstance(number, float) and number.is_integer() else number
+        case "size":
+            try:
+                return size_value(size_bytes(str(value)))
+            except ValueError:
+                return value
+        case "word" if not isinstance(value, bool):
+            return str(value)
+        case "text" if isinstance(value, str):
+            return number_value(value)
+    return value
+
+
+def _values(name: str, option: Option, raw: Any, numbers: Mapping[str, int]) -> list[Any]:  # noqa: ANN401
+    if isinstance(raw, Place):
+        return [raw]
+    try:
+        return list(resolve(name, option, raw, numbers))
+    except Unresolved as error:
+        return [Missing(raw, f"{name}: {error}")]
+
+
+def _wanted(values: Any, name: str, raw: Any) -> set[str]:  # noqa: ANN401
+    """Return the texts of the values that an exclude entry takes away: a list is any of them."""
+    items = raw if isinstance(raw, tuple) else (raw,)
+    if name == "place":
+        return set(items)
+    return {text_of(value) for item in items for value in values(name, item)}
+
+
+def _among(value: Any, texts: set[str]) -> bool:  # noqa: ANN401
+    return text_of(value) in texts
+
+
+def text_of(value: Any) -> str:  # noqa: ANN401
+    """Return what a value is compared by, as a point's identity does it; a place goes by its name."""
+    if isinstance(value, Place):
+        return value.name
+    return canonical_json(value.raw if isinstance(value, Missing) else value)
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    return list({text_of(value): value for value in reversed(list(values))}.values())[::-1]
+
+
+def _refused(point: Point, tool: ToolModule) -> str:
+    """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
+    options = tool.options()
+    for name, value in point.options.items():
+        for item in value if isinstance(value, tuple) else (value,):
+            if problem := options.get(name, FREE).problem(item):
+                return f"{name}: {problem}"
+    found = tool.problems(point.options)
+    return f"{found[0][0]}: {found[0][1]}" if found else ""
+
+
+# --- requires ---
+
+_CONDITION = re.compile(r"\s*(>=|<=|==|=|>|<)?\s*(.+?)\s*")
+_HOLDS: Final = {
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+    "==": lambda a, b: a == b,
+    ">": lambda a, b: a > b,
+    "<": lambda a, b: a < b,
+}
+
+
+def condition(raw: Any, size: bool) -> tuple[str, int]:  # noqa: ANN401
+    """Read `2`, `">= 2"` or `8G` as (comparison, number). Raises QuantityError."""
+    match = _CONDITION.fullmatch(str(raw))
+    if isinstance(raw, bool) or match is None:
+        raise QuantityError(f"{raw!r} is not a number", "2 (at least two), or >= 2, == 2, < 2")
+    quantity = parse(match[2])
+    if quantity.end is not None or quantity.names:
+        raise QuantityError(f"{raw!r} is not a number", "2 (at least two), or >= 2, == 2, < 2")
+    if quantity.size and not size:
+        raise QuantityError(f"{raw!r} is a size, but this counts")
+    return {None: ">=", "=": "=="}.get(match[1], match[1]), int(quantity.resolve({})[0])
+
+
+def program_condition(raw: str) -> tuple[str, str, str]:
+    """Read `fio`, or `fio >= 3.20`, as (tool, comparison or "", version or ""). Raises QuantityError."""
+    match = re.fullmatch(r"\s*([a-z][\w-]*)\s*(?:(>=|<=|==|=|>|<)\s*(\d+(?:\.\d+)*))?\s*", raw)
+    if match is None:
+        raise QuantityError(
+            f"{raw!r} is not a tool with a version",
+            "the name of a tool, alone or with a version: TOOL >= 3.20",
+        )
+    return match[1], {None: "", "=": "=="}.get(match[2], match[2]), match[3] or ""
+
+
+def unmet(
+    requires: Mapping[str, Any],
+    numbers: Mapping[str, int],
+    *,
+    root: bool | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> str:
+    """Say which need of a sweep this machine does not meet, or ""."""
+    for name, raw in requires.items():
+        if name == "root":
+            if raw and root is False:
+                return "requires root"
+        elif name == "smt":
+            if raw is not (numbers.get("pus_per_core", 0) > 1):
+                return f"requires SMT {'on' if raw else 'off'}: this machine has {numbers.get('pus_per_core', 0)} PUs per core"
+        elif name == "program":
+            for text in raw if isinstance(raw, tuple) else (raw,):
+                if versions is not None and (why := _program_unmet(text, versions)):
+                    return why
+        elif name not in numbers:
+            return f"requires {name} {raw}: this machine does not say its {name}"
+        else:
+            sign, wanted = condition(raw, size=True)
+            if not _HOLDS[sign](numbers[name], wanted):
+                return f"requires {name} {sign} {raw if isinstance(raw, int) else str(raw).lstrip('<>= ')}: this machine has {numbers[name]}"
+    return ""
+
+
+def _program_unmet(text: str, versions: Mapping[str, str]) -> str:
+    tool, sign, wanted = program_condition(text)
+    if tool not in versions:
+        return f"requires {text}: {tool} is not there"
+    if not sign:
+        return ""
+    if not versions[tool]:
+        return f"requires {text}: {tool} does not tell its version"
+    return (
+        ""
+        if _HOLDS[sign](_version(versions[tool]), _version(wanted))
+        else f"requires {text}: here it is {versions[tool]}"
+    )
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Return the numbers of a version without trailing zeros: `3.33` and `fio-3.33.0` are (3, 33)."""
+    numbers = [int(n) for n in re.findall(r"\d+", text)]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+# --- order ---
+
+
+def rounds(points: Sequence[Point], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Point, int]]:
+    """Return (point, repeat) in the order in which they run: round by round, every cell once in each.
+
+    Within a round the cells are shuffled over all sweeps, so that drift of the machine does not look like an effect
+    of an option; a `listed` sweep stays together, in the order of its file. The permutation sorts by SHA-256 of seed,
+    round and cell: the same in every version of Python, which random.shuffle does not promise, and a cell that is
+    added later does not change the order of the others.
+    """
+    blocks: dict[str, list[Point]] = {}
+    for point in points:
+        listed = sweeps[point.sweep].order == "listed"
+        blocks.setdefault(f"sweep {point.sweep}" if listed else f"point {point.point_id}", []).append(point)
+    found: list[tuple[Point, int]] = []
+    for repeat in range(1, max((sweeps[p.sweep].repeats for p in points), default=0) + 1):
+
+        def rank(key: str, repeat: int = repeat) -> bytes:
+            return hashlib.sha256(f"{seed} {repeat} {key}".encode()).digest()
+
+        for key in sorted(blocks, key=rank):
+            found += [(point, repeat) for point in blocks[key] if repeat <= sweeps[point.sweep].repeats]
+    return found

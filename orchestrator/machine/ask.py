@@ -1,0 +1,60 @@
+"""Ask a program something short (a version, a topology, a compilation): never longer than it is given. I/O."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from orchestrator.machine.process_tree import ends_within
+
+_DEAD_AFTER_S = 1.0
+"""What SIGKILL gets; who does not obey it (a device that hangs) is not waited for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a program printed, and how it ended (negative: by which signal)."""
+
+    exit_status: int
+    stdout: bytes
+    stderr: bytes
+
+
+def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None = None) -> Said | None:
+    """Return what a program says with the locale C; None if it cannot be started, or has not ended in time.
+
+    `env` is its whole environment; None: this process's own. It writes to files: a pipe would keep us waiting for
+    whatever it leaves in the background with the pipe open. Its process group ends with the time it has.
+    """
+    with in_memory() as stdout, in_memory() as stderr:
+        try:
+            process = subprocess.Popen(
+                list(argv), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True,
+                env={**(os.environ if env is None else env), "LC_ALL": "C"},
+            )  # fmt: skip
+        except OSError:
+            return None
+        ended = False
+        try:
+            ended = ends_within(process.pid, timeout_s)  # Popen.wait looks again after up to 50 ms
+        finally:  # Ctrl-C goes to the terminal's process group, which it is not in
+            if not ended:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_DEAD_AFTER_S)
+        if not ended:
+            return None
+        stdout.seek(0)
+        stderr.seek(0)
+        return Said(exit_status=process.wait(), stdout=stdout.read(), stderr=stderr.read())
+
+
+def in_memory() -> IO[bytes]:
+    """Return a file that is on no device, nor in /dev/shm, which containers make small."""
+    return os.fdopen(os.memfd_create("said"), "w+b")

@@ -1,0 +1,217 @@
+"""What uses a block device, and which device it is: decided from what sysfs and /proc say. Pure.
+
+Devices are told apart by their numbers ("8:1", major:minor): any node under any name leads to the same device.
+`orchestrator.machine.probe.write_guard` reads what is needed here, and refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+SECTOR_BYTES: Final = 512  # sysfs counts sizes and starts in these, whatever the device's own sectors are
+
+IDENTIFYING: Final[Mapping[str, tuple[str, ...]]] = {
+    "serial": ("device/serial", "serial"),
+    "WWID": ("wwid", "device/wwid"),
+    "UUID": ("dm/uuid", "md/uuid"),
+    "backing file": ("loop/backing_file",),
+}
+"""What tells a device from all others → the files below its sysfs folder that may hold it, the first that does counts."""
+
+_NVME_NAMESPACE = re.compile(r"ng(\d+n\d+)")
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block device as sysfs describes it. Other devices are named by their numbers."""
+
+    name: str  # the kernel's: sda1, nvme0n1, dm-0
+    label: str = ""  # the name that a device-mapper device was given: vg0-root
+    disk: str = ""  # of a partition: its whole disk
+    holders: tuple[str, ...] = ()  # made of this device: RAID, LVM, bcache
+    slaves: tuple[str, ...] = ()  # what this device is made of
+    backing_file: str = ""  # of a loop device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A line of /proc/self/mountinfo."""
+
+    number: str  # "0:45" where the file system has no device of its own: btrfs
+    source: str
+    point: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """All block devices, and who uses them."""
+
+    blocks: Mapping[str, Block]  # by number
+    mounts: tuple[Mount, ...] = ()
+    swaps: tuple[str, ...] = ()  # paths of devices and files
+    nodes: Mapping[str, str] = field(default_factory=dict)
+    """Block devices by the path that a mount, a swap or a loop device names: path → number."""
+
+
+def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
+    """Read /proc/self/mountinfo: `42 27 7:0 / /mnt rw shared:1 - ext4 /dev/loop0 rw`. Raises ValueError if it is none."""
+    found = []
+    for line in filter(None, mountinfo.split("\n")):  # names may hold what else is taken for an end of line
+        fields = line.split(" ")
+        source = fields[fields.index("-", 6) + 2]
+        found.append(Mount(number=fields[2], source=_plain(source), point=_plain(fields[4])))
+    return tuple(found)
+
+
+def parse_swaps(swaps: str) -> tuple[str, ...]:
+    """Read the paths in /proc/swaps, whose first line is a heading."""
+    return tuple(_plain(line.split()[0]) for line in filter(None, swaps.split("\n")[1:]))
+
+
+def _plain(field: str) -> str:
+    """Return a field of mountinfo or swaps without the kernel's escapes: `\\040` is a blank."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
+
+
+def namespace_of(name: str) -> str:
+    """Return the block device of an NVMe namespace's character device: "nvme0n1" for "ng0n1"; "" for all others."""
+    match = _NVME_NAMESPACE.fullmatch(name)
+    return f"nvme{match[1]}" if match else ""
+
+
+# --- what uses it ------------------------------------------------------------------------------------------
+
+
+def uses(number: str, system: System) -> tuple[str, ...]:
+    """Say what would lose data if the device were overwritten: "sda2 is mounted at /home", "sda3 is held by dm-0"; () if free.
+
+    Looked at: the device and its partitions; the whole disk, of a partition; all that is made of these; what the device
+    itself is made of. A device beside it on the same disk, or of the same volume group, is none of its business.
+    """
+    return tuple(dict.fromkeys(_uses(number, system, frozenset())))
+
+
+def _uses(number: str, system: System, leave_out: frozenset[str]) -> Iterator[str]:
+    block = system.blocks[number]
+    leave_out |= {number}
+    disk = (block.disk,) if block.disk else ()
+    own = (number, *_partitions(number, system), *disk)
+    for part in own:
+        yield from _claims(part, system)
+        for holder in _holders(part, system):
+            if holder not in leave_out:
+                yield f"{_name(part, system)} is held by {_name(holder, system)}"
+    held = (holder for part in own for holder in _holders(part, system) if holder not in leave_out)
+    for above in _closure(held, lambda each: (*_holders(each, system), *_partitions(each, system))):
+        yield from _claims(above, system)
+    for below in _closure(_slaves((number, *disk), system), lambda each: _slaves([each], system)):
+        yield from _claims(below, system)
+    for same in _same_data(number, system):
+        if same not in leave_out:
+            yield from _uses(same, system, leave_out)
+
+
+def _claims(number: str, system: System) -> Iterator[str]:
+    """Say what uses this very device: mounts and swap."""
+    for mount in system.mounts:
+        anonymous = mount.number.startswith(
+            "0:"
+        )  # then only the source tells; else it may be an outdated name
+        if number == (system.nodes.get(mount.source) if anonymous else mount.number):
+            yield f"{_name(number, system)} is mounted at {mount.point}"
+    if number in (system.nodes.get(path) for path in system.swaps):
+        yield f"{_name(number, system)} is swap space"
+
+
+def _partitions(number: str, system: System) -> tuple[str, ...]:
+    return tuple(other for other, block in system.blocks.items() if block.disk == number)
+
+
+def _holders(number: str, system: System) -> tuple[str, ...]:
+    """Return what the kernel has made of a device, loop devices on it included."""
+    block = system.blocks.get(number)
+    loops = (
+        other
+        for other, loop in system.blocks.items()
+        if loop.backing_file and system.nodes.get(loop.backing_file) == number
+    )
+    return (*(block.holders if block else ()), *loops)
+
+
+def _slaves(numbers: Iterable[str], system: System) -> tuple[str, ...]:
+    """Return what devices are made of, and the whole disks of that."""
+    blocks = system.blocks
+    slaves = [slave for n in numbers if n in blocks for slave in blocks[n].slaves]
+    disks = [blocks[slave].disk for slave in slaves if slave in blocks and blocks[slave].disk]
+    return (*slaves, *disks)
+
+
+def _same_data(number: str, system: System) -> tuple[str, ...]:
+    """Return the devices with the same bytes as a loop device: the one it is on, other loop devices on the same file."""
+    file = system.blocks[number].backing_file
+    if not file:
+        return ()
+    below = system.nodes.get(file)
+    if below is not None:
+        return (below,) if below in system.blocks else ()
+    return tuple(other for other, block in system.blocks.items() if block.backing_file == file)
+
+
+def _closure(start: Iterable[str], step: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return everything that steps lead to, the start included, each once."""
+    found: dict[str, None] = {}
+    todo = list(start)
+    while todo:
+        each = todo.pop(0)
+        if each not in found:
+            found[each] = None
+            todo += step(each)
+    return list(found)
+
+
+def _name(number: str, system: System) -> str:
+    block = system.blocks.get(number)
+    if block is None:
+        return number
+    return f"{block.name} ({block.label})" if block.label else block.name
+
+
+# --- which it is -------------------------------------------------------------------------------------------
+
+
+def identity(disk: Mapping[str, str], partition: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what tells a device from others that may bear its name later.
+
+    `disk` and `partition` are files of their sysfs folders → texts; "" or absent: not known. Where a disk has neither
+    a serial number nor the like, its device number stands for it, and its place in the sequence of disks of this boot.
+    """
+    found = {
+        word: text
+        for word, files in IDENTIFYING.items()
+        if (text := next(filter(None, map(disk.get, files)), ""))
+    }
+    if not found:
+        found = {"device number": disk["dev"]}
+        if disk.get("diskseq"):
+            found["disk sequence number"] = disk["diskseq"]
+    if partition is not None:
+        found["partition"] = partition["partition"]
+        found["start"] = _bytes(partition["start"])
+    return found | {"size": _bytes((disk if partition is None else partition)["size"])}
+
+
+def _bytes(sectors: str) -> str:
+    return f"{int(sectors) * SECTOR_BYTES} B"
+
+
+def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Say how two identities differ, "" if they do not: "serial A when it was allowed, serial B now"."""
+    for word in (*then, *now):
+        before, after = then.get(word), now.get(word)
+        if before != after:
+            return f"{word} {before or 'unknown'} when it was allowed, {word} {after or 'unknown'} now"
+    return ""

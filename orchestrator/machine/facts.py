@@ -1,0 +1,145 @@
+"""What is recorded of a machine: the key of each fact in a session, its words, and what hangs on it. Pure.
+
+`orchestrator.machine.probe` reads the facts, a session keeps them as JSON. The header of a page, compare, fleet, history, `--confirm` and
+doctor all go by this table. Not in it: what differs between any two moments (uptime, load, free memory), and what only names
+the machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from parsers.units import size_bytes, size_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    key: str
+    words: str
+    line: str = ""  # of the page's header and of doctor; "": in none
+    named: bool = False  # its words stand before its value in that line
+    held: bool = False  # it must be as it was for a rerun to be one of that session
+    hardware: bool = False  # it tells kinds of machine apart; others may differ on a slow node among equals
+    expected: bool = False  # that it was not recorded is worth a word
+
+    def text(self, facts: Mapping[str, Any]) -> str:
+        """Return the value in words, "" where it was not recorded."""
+        value = facts.get(self.key)
+        if value is None:
+            return ""
+        if self.key == "dimms":
+            return modules_text(memory_modules(facts)) or str(value)
+        return size_text(value) if self.key.endswith("_bytes") else str(value)
+
+
+FACTS: Final = (
+    Fact(key="cpu_model", words="processor", line="Processor", held=True, hardware=True, expected=True),
+    Fact(key="microcode", words="microcode", line="Processor", named=True, held=True, expected=True),
+    Fact(key="system", words="system", line="System"),
+    Fact(key="board", words="board", line="System"),
+    Fact(key="hypervisor", words="hypervisor", line="System"),
+    Fact(key="bios_vendor", words="firmware vendor", line="Firmware"),
+    Fact(key="bios_version", words="firmware version", line="Firmware", held=True, expected=True),
+    Fact(key="bios_date", words="firmware date", line="Firmware"),
+    Fact(key="memory_bytes", words="memory", line="Memory", held=True, hardware=True, expected=True),
+    Fact(key="dimms", words="memory modules", line="Memory", held=True, hardware=True, expected=True),
+    Fact(key="os", words="operating system", line="Kernel"),
+    Fact(key="kernel", words="kernel", line="Kernel", held=True, expected=True),
+    Fact(key="kernel_version", words="kernel build", held=True),
+    Fact(key="kernel_command_line", words="kernel command line", held=True),
+    Fact(key="architecture", words="architecture"),
+    Fact(key="governor", words="governor", line="Clocks", named=True, held=True, expected=True),
+    Fact(key="frequency_driver", words="frequency driver", line="Clocks", named=True),
+    Fact(key="turbo", words="turbo", line="Clocks", named=True, held=True, expected=True),
+    Fact(key="smt", words="SMT", line="Clocks", named=True, held=True, expected=True),
+    Fact(key="thp", words="huge pages", line="Paging", named=True, held=True, expected=True),
+    Fact(key="numa_balancing", words="NUMA balancing", line="Paging", named=True, held=True, expected=True),
+    Fact(key="aslr", words="ASLR", line="Paging", named=True),
+    Fact(key="clocksource", words="clock source"),
+    Fact(key="mitigations", words="mitigations", held=True),
+    Fact(key="isolated_cpus", words="isolated CPUs"),
+    Fact(key="nohz_full_cpus", words="tickless CPUs"),
+    Fact(key="cpus_allowed", words="allowed CPUs"),
+    Fact(key="mems_allowed", words="allowed memory nodes"),
+    Fact(key="environment", words="environment"),
+    Fact(key="libc", words="C library"),
+)
+
+
+MEMORY_SHARE: Final = 0.02
+"""What the memory may differ by and be the same: kernels keep more or less of it for themselves."""
+
+
+def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[tuple[Fact, str, str]]:
+    """Return the facts that must be held and were not, each with both texts; what was not recorded both times has not changed."""
+    found = []
+    for fact in FACTS:
+        before, after = fact.text(then), fact.text(now)
+        if not fact.held or not before or not after or before == after:
+            continue
+        if fact.key == "memory_bytes" and abs(then[fact.key] / now[fact.key] - 1) <= MEMORY_SHARE:
+            continue
+        found.append((fact, before, after))
+    return found
+
+
+def short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def lines(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines of a header, such as "Clocks": "governor performance, turbo on"; "" where nothing was recorded."""
+
+    def said(fact: Fact) -> str:
+        text = fact.text(facts)
+        return f"{fact.words} {text}" if text and fact.named else text
+
+    names = dict.fromkeys(fact.line for fact in FACTS if fact.line)
+    return {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
+
+
+# --- memory modules ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryModule:
+    """What one slot holds."""
+
+    size_bytes: int  # 0: it is empty
+    type: str = ""  # "DDR4"
+    rate_mts: int | None = None  # million transfers a second, as configured
+    slot: str = ""  # the board's name of it: "P0 CHANNEL A DIMM_A1"
+
+
+_SENTENCE: Final = re.compile(
+    r"(\d+) (?:× (\d+ [kMGT])B(?: ([^\d,][^,]*?))?(?: (\d+) (?:MT/s|MHz))?|slots? empty)(?=, |$)"
+)
+
+
+def memory_modules(facts: Mapping[str, Any]) -> tuple[MemoryModule, ...]:
+    """Return what a session recorded of its memory slots; () if nothing, or nothing that can be read.
+
+    Files of before hold it as a sentence: "2 × 32 GB DDR4 3200 MT/s, 14 slots empty".
+    """
+    recorded = facts.get("dimms") or ()
+    if not isinstance(recorded, str):
+        return tuple(MemoryModule(**module) for module in recorded)
+    return tuple(
+        MemoryModule(size_bytes=size_bytes(size or "0"), type=kind, rate_mts=int(rate) if rate else None)
+        for number, size, kind, rate in _SENTENCE.findall(recorded)
+        for _ in range(int(number))
+    )
+
+
+def modules_text(modules: Iterable[MemoryModule]) -> str:
+    """Return "2 × 32 GiB DDR4 3200 MT/s, 14 slots empty": by size, empty slots last."""
+    counts = Counter((not m.size_bytes, m.size_bytes, m.type, m.rate_mts or 0) for m in modules)
+    texts = []
+    for (empty, size, kind, rate), n in sorted(counts.items()):
+        words = " ".join(filter(None, (size_text(size), kind, f"{rate} MT/s" if rate else "")))
+        texts.append(f"{n} slot{'s' if n > 1 else ''} empty" if empty else f"{n} × {words}")
+    return ", ".join(texts)

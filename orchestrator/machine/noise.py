@@ -1,0 +1,108 @@
+"""What on this machine may disturb a measurement, why, and what to do about it. Pure: facts in, findings out.
+
+The list follows what pyperf's `system show` and tuned's profiles for computing look at. pinsweep changes nothing of
+it: each finding names the command that would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from orchestrator.machine.cpulist import parse_cpulist
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that makes figures vary, or makes them mean something else."""
+
+    level: Literal["warn", "info"]
+    what: str
+    why: str
+    fix: str = ""
+
+
+LOAD_SHARE = 0.1
+"""A load average above this share of the CPUs is somebody else's work."""
+
+
+def findings(facts: Mapping[str, Any]) -> list[Finding]:
+    """Return what to know before measuring, the worst first. A fact that could not be read gives no finding."""
+    found: list[Finding] = []
+
+    def add(level: Literal["warn", "info"], what: str, why: str, fix: str = "") -> None:
+        found.append(Finding(level=level, what=what, why=why, fix=fix))
+
+    load, cpus = facts.get("load_1min"), _count(facts.get("cpus_allowed"))
+    if isinstance(load, int | float) and cpus and load > LOAD_SHARE * cpus:
+        add(
+            "warn",
+            f"load average {load:.1f} on {cpus} CPUs",
+            "other work takes time from the tool",
+            "wait, or end it (top)",
+        )
+    governor = facts.get("governor")
+    if governor not in (None, "", "performance"):  # also "performance (54), powersave (2)"
+        add(
+            "warn",
+            f"CPU frequency governor is {governor}",
+            "the clock climbs during a run",
+            "cpupower frequency-set -g performance",
+        )
+    if facts.get("turbo") == "on":
+        add(
+            "info",
+            "turbo is on",
+            "the clock depends on temperature and on how many cores work",
+            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo",
+        )
+    if str(facts.get("numa_balancing")) == "on":
+        add(
+            "warn",
+            "automatic NUMA balancing is on",
+            "the kernel moves pages of processes without a memory policy",
+            "sysctl kernel.numa_balancing=0",
+        )
+    swap, free = facts.get("swap_bytes"), facts.get("swap_free_bytes")
+    if isinstance(swap, int | float) and isinstance(free, int | float) and swap - free > 0.01 * swap and swap:
+        add(
+            "warn",
+            f"{(swap - free) / 2**20:.0f} MiB of swap are in use",
+            "memory may come from a disk",
+            "swapoff -a, if memory allows",
+        )
+    environment = facts.get("environment")
+    if environment not in (None, "none"):
+        add(
+            "warn",
+            f"the environment sets {environment}",
+            "every tool inherits it",
+            "unset it, unless it is meant",
+        )
+    if facts.get("clocksource") not in (None, "tsc", "arch_sys_counter", "kvm-clock", "timebase"):
+        add(
+            "warn",
+            f"clock source is {facts['clocksource']}",
+            "reading the clock is slow",
+            "boot with tsc=reliable if the TSC is sound",
+        )
+    if facts.get("thp") == "always":
+        add(
+            "info",
+            "transparent huge pages are always on",
+            "bandwidth and latency hold fewer TLB misses than with small pages",
+        )
+    if facts.get("smt") == "on":
+        add("info", "SMT is on", "two threads share a core; selectors take one PU per core first")
+    if facts.get("hypervisor") not in (None, "", "none"):
+        add(
+            "info",
+            f"a virtual machine ({facts['hypervisor']})",
+            "CPUs may be shared, caches and NUMA nodes may not be what is told",
+        )
+    return sorted(found, key=lambda finding: finding.level != "warn")
+
+
+def _count(cpulist: str | int | float | None) -> int:
+    return len(parse_cpulist(str(cpulist))) if cpulist else 0

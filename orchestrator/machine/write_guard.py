@@ -1,0 +1,224 @@
+"""The guard before a device that may be overwritten: is it free, and is it still the one that was named? I/O.
+
+What cannot be found out counts as in use. `orchestrator.machine.devices` decides; here the kernel is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.machine import devices
+from orchestrator.machine.devices import IDENTIFYING, Block, System
+from orchestrator.model import Write
+from parsers.errors import PinsweepError, UserError
+
+SHOWN_USES: Final = 3
+
+
+def _node(path: str) -> tuple[str, str]:
+    """Return ("block" or "char", its number) of a device node, ("", "") of everything else. Follows symbolic links."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return "", ""
+    kind = "block" if stat.S_ISBLK(found.st_mode) else "char" if stat.S_ISCHR(found.st_mode) else ""
+    return kind, f"{os.major(found.st_rdev)}:{os.minor(found.st_rdev)}" if kind else ""
+
+
+def _claim(path: str) -> None:
+    """Open a block device exclusively for a moment. Raises OSError: EBUSY where the kernel has given it to somebody.
+
+    fio's own check reads /etc/mtab, and where there is none (containers, small systems) it writes to a mounted device.
+    """
+    os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """Where the kernel is asked; tests have other folders."""
+
+    sys: Path = Path("/sys")
+    proc: Path = Path("/proc")
+    node: Callable[[str], tuple[str, str]] = _node
+    claim: Callable[[str], None] = _claim
+
+
+HERE: Final = Kernel()
+
+
+class _Refused(Exception):
+    """The device must not be written to: why, and what to do."""
+
+    def __init__(self, cause: str, hint: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.hint = hint
+
+
+def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
+    """Return the real path and the identity of a device named with --allow-write.
+
+    Raises UserError if it is no device that can be allowed, is in use, or if that cannot be found out.
+    """
+    real = os.path.realpath(path)
+    try:
+        number, node = _block_device(real, path, kernel)
+        _refuse_used(number, node, path, kernel)
+        return real, _identity(number, path, kernel)
+    except _Refused as refused:
+        raise UserError("--allow-write", refused.cause, refused.hint) from refused
+
+
+def check(writes: Iterable[Write], kernel: Kernel = HERE) -> None:
+    """Look again, right before a run: each device it writes to must be the one that was allowed, and still be free.
+
+    Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged in meanwhile takes over a name.
+    """
+    for write in writes:
+        if write.kind != "device":
+            continue
+        try:
+            number, node = _block_device(write.path, write.path, kernel)
+            if other := devices.difference(write.identity, _identity(number, write.path, kernel)):
+                raise PinsweepError("not started", f"{write.path} is another device now: {other}")
+            _refuse_used(number, node, write.path, kernel)
+        except _Refused as refused:
+            raise PinsweepError("not started", refused.cause, refused.hint) from refused
+
+
+def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:
+    """Return (number, node) of the block device that a path leads to, by way of an NVMe namespace's character device too."""
+    kind, number = kernel.node(real)
+    if kind == "block":
+        return number, real
+    if kind != "char":
+        raise _Refused(
+            f"{path} is not a device", "name the block device whose data may be lost, e.g. /dev/nvme1n1"
+        )
+    # by its number: a node may bear any name
+    name = devices.namespace_of((kernel.sys / "dev" / "char" / number).resolve().name)
+    if not name:
+        raise _Refused(
+            f"{path} is a character device, and not one of an NVMe namespace",
+            "name a block device, e.g. /dev/nvme1n1, or an NVMe namespace, e.g. /dev/ng1n1",
+        )
+    node = f"/dev/{name}"
+    with contextlib.suppress(OSError):
+        number = _text(kernel.sys / "class" / "block" / name / "dev")
+        if number and kernel.node(node) == ("block", number):
+            return number, node
+    raise _unknown(path, f"there is no block device {node} of the same namespace")
+
+
+def _refuse_used(number: str, node: str, path: str, kernel: Kernel) -> None:
+    """Raise _Refused unless nothing uses the device and the kernel gives it to us alone."""
+    try:
+        system = read_system(kernel)
+    except (OSError, ValueError) as error:
+        raise _unknown(path, str(error)) from error
+    if number not in system.blocks:
+        raise _unknown(path, f"{kernel.sys}/dev/block has no {number}")
+    found = devices.uses(number, system)
+    if found:
+        more = f"; and {len(found) - SHOWN_USES} more" if len(found) > SHOWN_USES else ""
+        raise _in_use(path, "; ".join(found[:SHOWN_USES]) + more)
+    try:
+        kernel.claim(node)
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            raise _in_use(
+                path,
+                "the kernel has given it to somebody else (a mount in another namespace, RAID, LVM, ZFS)",
+            ) from error
+        raise _unknown(path, f"{node} cannot be opened: {error.strerror}") from error
+
+
+def _in_use(path: str, how: str) -> _Refused:
+    return _Refused(
+        f"{path} is in use: {how}",
+        "release it first; what a file system, swap or RAID holds is not overwritten",
+    )
+
+
+def _unknown(path: str, why: str) -> _Refused:
+    return _Refused(
+        f"whether {path} is in use cannot be found out: {why}",
+        "what may be in use is not overwritten; name a device that can be examined here",
+    )
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def read_system(kernel: Kernel = HERE) -> System:
+    """Read all block devices, mounts and swaps. Raises OSError or ValueError where the kernel does not show them."""
+    blocks = {entry.name: _block(entry.resolve()) for entry in (kernel.sys / "dev" / "block").iterdir()}
+    mounts = devices.parse_mounts(_text(kernel.proc / "self" / "mountinfo", needed=True))
+    swaps = devices.parse_swaps(_text(kernel.proc / "swaps"))  # absent from kernels without swap
+    paths = {*(mount.source for mount in mounts), *swaps, *(block.backing_file for block in blocks.values())}
+    nodes = {}
+    for path in sorted(paths):
+        if path.startswith("/"):
+            kind, number = kernel.node(path)
+            if kind == "block":
+                nodes[path] = number
+    return System(blocks=blocks, mounts=mounts, swaps=swaps, nodes=nodes)
+
+
+def _block(folder: Path) -> Block:
+    is_partition = (folder / "partition").exists()
+    return Block(
+        name=folder.name,
+        label=_text(folder / "dm" / "name"),
+        disk=_text(folder.parent / "dev") if is_partition else "",
+        holders=_linked(folder / "holders"),
+        slaves=_linked(folder / "slaves"),
+        backing_file=_text(folder / "loop" / "backing_file"),
+    )
+
+
+def _linked(folder: Path) -> tuple[str, ...]:
+    """Return the numbers of the devices that a folder of sysfs links to; their names where they have no number."""
+    try:
+        entries = sorted(folder.iterdir())
+    except FileNotFoundError:  # the device has just gone, or has no such folder
+        return ()
+    return tuple(_text(entry / "dev") or entry.name for entry in entries)
+
+
+def _identity(number: str, path: str, kernel: Kernel) -> dict[str, str]:
+    folder = (kernel.sys / "dev" / "block" / number).resolve()
+    files = ("dev", "size", "diskseq", *(file for files in IDENTIFYING.values() for file in files))
+    partition = None
+    try:
+        if (folder / "partition").exists():
+            partition = {file: _text(folder / file, needed=True) for file in ("partition", "start", "size")}
+            folder = folder.parent
+        return devices.identity({file: _attribute(folder / file) for file in files}, partition)
+    except (OSError, ValueError) as error:
+        raise _unknown(path, f"sysfs does not describe {number}: {error}") from error
+
+
+def _attribute(path: Path) -> str:
+    """Return what a file of sysfs holds, "" where this device has none: some exist and cannot be read."""
+    try:
+        return _text(path)
+    except OSError:
+        return ""
+
+
+def _text(path: Path, *, needed: bool = False) -> str:
+    """Return what a file holds, without blanks around it; "" where it is absent, unless `needed`. Raises OSError."""
+    try:
+        return path.read_bytes().decode("utf-8", errors="replace").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        if needed:
+            raise
+        return ""

@@ -1,0 +1,55 @@
+"""Where pinsweep itself waits while a tool runs: off the tool's cores, and off the NUMA nodes that are measured.
+
+`aside` decides and is pure; `moved_aside` moves. The watchdog, which starts the tools, waits on the same CPUs, but gives a
+tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument out of range").
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Placement
+
+
+def aside(topology: Topology, placement: Placement, mask: Iterable[int]) -> frozenset[int]:
+    """Return the PUs of `mask` (those that pinsweep may use) that disturb a run least; empty: there is nowhere to go.
+
+    Never a PU of the run nor an SMT sibling of one. Of the others those of NUMA nodes that are not measured at all,
+    else of nodes that lend memory but no PUs, else any; isolated PUs only where there are no others.
+    """
+    busy = {topology.core_of.get(cpu) for cpu in placement.cpus}
+    free = {cpu for cpu in mask if topology.core_of.get(cpu) not in {None, *busy}}
+    free = free - topology.isolated or free
+    running = {topology.node_of.get(cpu) for cpu in placement.cpus}
+    lending = {node for group in placement.groups for node in (*group.membind, *group.interleave)}
+    for measured in (running | lending, running):
+        if away := {cpu for cpu in free if topology.node_of.get(cpu) not in measured}:
+            return frozenset(away)
+    return frozenset(free)
+
+
+@contextlib.contextmanager
+def moved_aside(cpus: Iterable[int]) -> Iterator[None]:
+    """Keep this process to `cpus`, then give it back the mask that it had. No CPUs: it stays where it is.
+
+    It stays, too, where the cpuset no longer has these CPUs. I/O.
+    """
+    cpus = frozenset(cpus)
+    if not cpus:
+        yield
+        return
+    mask = os.sched_getaffinity(0)
+    _keep_to(cpus)
+    try:
+        yield
+    finally:
+        _keep_to(mask)
+
+
+def _keep_to(cpus: Iterable[int]) -> None:
+    for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208 (numbers, not paths)
+        with contextlib.suppress(OSError):  # it ended meanwhile, or none of these CPUs is left to us
+            os.sched_setaffinity(thread, cpus)

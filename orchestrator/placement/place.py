@@ -1,0 +1,609 @@
+"""Where a cell runs: selectors in words, resolved on a topology to exact PUs and NUMA nodes. Pure.
+
+    cpus      all | numa_node N | package N | core N | pu N          N: a number or a list `0,7`, `0-3`
+              near DEVICE
+              smt siblings | same cache | same package | other package | pair of packages A,B
+              each numa_node | each package | each core | each pair of packages
+    memory    local | remote | numa_node N | each numa_node | interleave | any
+
+NUMA nodes, packages and PUs are counted as the operating system does, cores as hwloc does (`lstopo`'s Core L#).
+A selector is met exactly or refused with `Unplaceable`, which skips the cell. docs/selectors.md has the pictures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from orchestrator.machine.cpulist import format_cpulist, parse_ordered
+from orchestrator.machine.topology import Cache, Core, Topology
+from orchestrator.model import Group, Place, Placement
+from parsers.errors import UserError
+
+PAIRS: Final = ("smt siblings", "same cache", "same package", "other package")
+NUMBERED: Final = ("numa_node", "package", "core", "pu")
+CPUS: Final = (
+    "all",
+    *(f"{word} N" for word in NUMBERED),
+    "near DEVICE",
+    *PAIRS,
+    "pair of packages A,B",
+    "each numa_node",
+    "each package",
+    "each core",
+    "each pair of packages",
+)
+MEMORY: Final = ("local", "remote", "numa_node N", "each numa_node", "interleave", "any")
+
+
+class Unplaceable(Exception):
+    """This machine cannot host the cell. `reason` says what was asked and what the machine has."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """One selector, read. `kind` is its words: "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
+
+    kind: str
+    numbers: tuple[int, ...] = ()  # in the order written
+    device: str = ""
+
+    def __str__(self) -> str:
+        if self.device:
+            return f"{self.kind} {self.device}"
+        return f"{self.kind} {_listed(self.numbers)}" if self.numbers else self.kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selectors:
+    """The two selectors of a place."""
+
+    cpus: Selector
+    memory: Selector
+
+    @classmethod
+    def of(cls, place: Place) -> Selectors:
+        """Read a place's words. Raises UserError for the first that is none."""
+        for field, mistake in problems(place):
+            raise UserError(f"place {place.name}: {field}", mistake, "docs/selectors.md lists the selectors")
+        return cls(cpus=_read(place.cpus, CPUS), memory=_read(place.memory, MEMORY))
+
+
+def problems(place: Place) -> list[tuple[str, str]]:
+    """Return (field, what is wrong) for words that no machine could resolve; fields are "cpus", "memory", "spread"."""
+    found: list[tuple[str, str]] = []
+    for field, text, forms in (("cpus", place.cpus, CPUS), ("memory", place.memory, MEMORY)):
+        try:
+            _read(text, forms)
+        except ValueError as error:
+            found.append((field, str(error)))
+    if place.spread not in ("compact", "spread"):
+        found.append(("spread", f"{place.spread!r} is neither compact nor spread"))
+    return found
+
+
+def _read(text: str, forms: Sequence[str]) -> Selector:
+    """Read one selector. Raises ValueError that names the nearest spelling."""
+    words = " ".join(str(text).split())
+    if words in forms and not words.endswith((" N", " A,B", " DEVICE")):
+        return Selector(kind=words)
+    if found := re.fullmatch(r"near (\S+)", words):
+        if "near DEVICE" in forms:
+            return Selector(kind="near", device=found[1].removeprefix("/dev/"))
+    elif found := re.fullmatch(r"(pair of packages|[a-z_]+) ([\d ,-]+)", words):
+        kind = found[1]
+        if f"{kind} N" in forms or f"{kind} A,B" in forms:
+            return Selector(kind=kind, numbers=_numbers(found[2], kind))
+    elif words in NUMBERED and f"{words} N" in forms:
+        raise ValueError(f"{words!r} needs a number: `{words} 0`, or `each {words}`")
+    raise ValueError(_unknown(words, forms))
+
+
+def _numbers(text: str, kind: str) -> tuple[int, ...]:
+    try:
+        numbers = parse_ordered(text.replace(" ", ""))
+    except ValueError as error:
+        raise ValueError(f"`{kind} {text}`: {error}") from error
+    twice = sorted(n for n, count in Counter(numbers).items() if count > 1)
+    if twice:
+        raise ValueError(f"`{kind} {text}` names {_listed(twice)} twice")
+    if kind == "pair of packages" and len(numbers) != 2:
+        raise ValueError(f"`{kind} {text}`: a pair has two packages")
+    return numbers
+
+
+def _unknown(words: str, forms: Sequence[str]) -> str:
+    digits = re.search(r"\d[\d, -]*$", words)
+    tail = digits[0] if digits else "0"
+    spelt = {f.replace(" N", f" {tail}").replace("A,B", "0,1"): f for f in forms if f != "near DEVICE"}
+    near = difflib.get_close_matches(words.lower().replace(":", " "), spelt, n=1, cutoff=0.6)
+    return f"no selector {words!r}: " + (
+        f"did you mean `{near[0]}`?" if near else f"there are {', '.join(forms)}"
+    )
+
+
+# --- from words to PUs ---
+
+
+def resolve(
+    place: Place, topology: Topology, *, threads: int | None, processes: int
+) -> tuple[Placement, ...]:
+    """Return where the place's cells run: one Placement, or one for each of `each …`, in order.
+
+    `threads` is per process; None takes every PU of the selection. A process gets exactly `threads` PUs, first one
+    per core, then SMT siblings; cores follow each other (compact) or take turns over packages and NUMA nodes
+    (spread). With several processes each has cores of its own, one per thread as far as they go round; `pu` lists
+    give one PU each, in the order written.
+
+    Raises Unplaceable if the machine cannot do that, and UserError if the place's words are no selectors.
+    """
+    return tuple(
+        _resolve(one, topology, threads=threads, processes=processes) for one in expand_each(place, topology)
+    )
+
+
+def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:
+    """Return the place with `each …` replaced by every one that this machine has; a place without it as it is.
+
+    The name says which one: "each numa_node" becomes "numa_node 1", a name of the user's own gets it appended.
+
+    Raises Unplaceable if the machine has none, and UserError if the place's words are no selectors.
+    """
+    selectors = Selectors.of(place)
+    places = [place]
+    if selectors.cpus.kind.startswith("each "):
+        words = _every(selectors.cpus.kind, topology)
+        places = [
+            dataclasses.replace(p, cpus=w, name=_name(p.name, selectors.cpus.kind, w))
+            for p in places
+            for w in words
+        ]
+    if selectors.memory.kind.startswith("each "):
+        nodes = [n.os_index for n in topology.numa_nodes if n.allowed and n.has_memory]
+        both = selectors.cpus.kind == selectors.memory.kind
+        places = [
+            dataclasses.replace(
+                p,
+                memory=f"numa_node {n}",
+                name=_name(p.name, "each numa_node", f"memory {n}" if both else f"numa_node {n}"),
+            )
+            for p in places
+            for n in nodes
+        ]
+        if not nodes:
+            raise Unplaceable("memory on each numa_node: no NUMA node with memory is allowed here")
+    return tuple(places)
+
+
+def _every(kind: str, topology: Topology) -> list[str]:
+    allowed = topology.allowed_cpus
+    packages = [p.index for p in topology.packages if allowed.intersection(p.cpus)]
+    match kind:
+        case "each numa_node":
+            words = [f"numa_node {n.os_index}" for n in topology.numa_nodes if allowed.intersection(n.cpus)]
+        case "each package":
+            words = [f"package {index}" for index in packages]
+        case "each core":
+            words = [f"core {core.index}" for core in topology.cores if allowed.intersection(core.cpus)]
+        case _:
+            words = [f"pair of packages {a},{b}" for a, b in itertools.combinations(packages, 2)]
+    if not words:
+        raise Unplaceable(f"{kind}: {_inventory(topology)}")
+    return words
+
+
+def _name(name: str, each: str, one: str) -> str:
+    return name.replace(each, one, 1) if each in name else f"{name} ({one})"
+
+
+def _resolve(place: Place, topology: Topology, *, threads: int | None, processes: int) -> Placement:
+    if processes < 1 or (threads is not None and threads < 1):
+        raise ValueError(f"{processes} processes of {threads} threads")
+    selectors = Selectors.of(place)
+    if selectors.cpus.kind in (*PAIRS, "pair of packages"):
+        pair = _pair(selectors.cpus, topology)
+        if processes == 2 and threads in (1, None):
+            taken: list[tuple[int, ...]] = [(cpu,) for cpu in pair]
+        elif processes == 1 and threads in (2, None):
+            taken = [pair]
+        else:
+            raise Unplaceable(
+                f"{selectors.cpus} places two processes of one thread, or one of two; "
+                f"asked for {processes} of {'any number' if threads is None else threads}"
+            )
+    else:
+        selected = _select(selectors.cpus, topology)
+        taken = _share(selectors.cpus, selected, topology, threads, processes, place.spread == "spread")
+    memory = [_memory(selectors.memory, cpus, topology) for cpus in taken]
+    return Placement(
+        name=place.name,
+        groups=tuple(
+            Group(cpus=cpus, membind=m.membind, interleave=m.interleave)
+            for cpus, m in zip(taken, memory, strict=True)
+        ),
+        relation=_relation(selectors.cpus, [m.relation for m in memory]),
+    )
+
+
+def _relation(cpus: Selector, memory: Sequence[str]) -> str:
+    """Say where the run is in words that mean the same on every machine: the pair's, then the memory's."""
+    where = "other package" if cpus.kind == "pair of packages" else cpus.kind if cpus.kind in PAIRS else ""
+    if not where and cpus.kind == "all":
+        where = "all"
+    kinds = sorted(set(memory))
+    memories = kinds[0] if len(kinds) == 1 else "mixed"
+    if not where:
+        return memories
+    return (
+        where if memories in ("local", "") else memories if where == "all" else f"{where}, {memories} memory"
+    )
+
+
+def _inventory(topology: Topology) -> str:
+    """Return what the machine has, for reasons: `this machine has 1 package, 1 NUMA node, 2 cores, 2 PUs`."""
+    numbers = topology.numbers()
+    words = ("package", "packages"), ("numa_node", "numa_nodes"), ("core", "cores"), ("pu", "pus")
+    shown = {"numa_node": "NUMA node", "pu": "PU"}
+    parts = [
+        f"{numbers[plural]} {shown.get(word, word)}{'' if numbers[plural] == 1 else 's'}"
+        for word, plural in words
+    ]
+    return f"this machine has {', '.join(parts)}{_limits(topology)}"
+
+
+def _limits(topology: Topology) -> str:
+    shut = [pu.os_index for pu in topology.pus if pu.online and not pu.allowed]
+    return f" (allowed: PUs {format_cpulist(topology.allowed_cpus)})" if shut else ""
+
+
+# --- which PUs ---
+
+
+def _select(selector: Selector, topology: Topology) -> tuple[int, ...]:
+    """Return the allowed PUs that a selector other than a pair names, in its order."""
+    known: dict[int, tuple[int, ...]]
+    match selector.kind:
+        case "all":
+            return tuple(cpu for core in topology.cores for cpu in core.cpus if cpu in topology.allowed_cpus)
+        case "near":
+            return _near(selector, topology)
+        case "pu":
+            known = {pu.os_index: (pu.os_index,) for pu in topology.pus}
+        case "core":
+            known = {core.index: core.cpus for core in topology.cores}
+        case "package":
+            known = {package.index: package.cpus for package in topology.packages}
+        case "numa_node":
+            known = {node.os_index: node.cpus for node in topology.numa_nodes}
+        case _:
+            raise ValueError(selector.kind)
+    return tuple(cpu for n in selector.numbers for cpu in _one(selector.kind, n, known.get(n), topology))
+
+
+def _one(kind: str, number: int, cpus: tuple[int, ...] | None, topology: Topology) -> tuple[int, ...]:
+    """Return the allowed PUs of one numbered object, in order of core; or say why there are none."""
+    if cpus is None:
+        have = {
+            "pu": [pu.os_index for pu in topology.pus],
+            "core": [core.index for core in topology.cores],
+            "package": [package.index for package in topology.packages],
+            "numa_node": [node.os_index for node in topology.numa_nodes],
+        }[kind]
+        raise Unplaceable(f"there is no {kind} {number}: this machine has {kind} {format_cpulist(have)}")
+    if not cpus:  # only NUMA nodes can have none
+        have = [node.os_index for node in topology.numa_nodes if node.cpus]
+        raise Unplaceable(f"numa_node {number} has no CPUs; nodes with CPUs: {format_cpulist(have)}")
+    allowed = [cpu for cpu in cpus if cpu in topology.allowed_cpus]
+    if not allowed:
+        raise Unplaceable(f"{kind} {number} {_why_not(cpus, topology)}")
+    return tuple(sorted(allowed, key=lambda cpu: (topology.core_of[cpu], cpu)))
+
+
+def _why_not(cpus: Iterable[int], topology: Topology) -> str:
+    cpus = set(cpus)
+    pus = [pu for pu in topology.pus if pu.os_index in cpus]
+    if not any(pu.online for pu in pus):
+        return "is offline"
+    said = f"may not be used here: allowed are PUs {format_cpulist(topology.allowed_cpus)}"
+    if topology.isolated.issuperset(cpus):
+        wider = format_cpulist(topology.allowed_cpus | cpus)
+        return f"{said}; it is isolated: `taskset -c {wider} pinsweep …` allows it"
+    return f"{said} (cpuset or affinity mask)"
+
+
+def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
+    found = [device for device in topology.devices if device.name == selector.device] or [
+        device  # of a partition: nvme0n1p2, sda1
+        for device in topology.devices
+        if device.kind == "block" and re.fullmatch(rf"{re.escape(device.name)}p?\d+", selector.device)
+    ]
+    if not found:
+        names = ", ".join(sorted(device.name for device in topology.devices)) or "none that is known"
+        raise Unplaceable(f"there is no device {selector.device!r}; block and net devices: {names}")
+    node = found[0].numa_node
+    if node is None and len(topology.numa_nodes) == 1:
+        node = topology.numa_nodes[0].os_index  # there is nothing else to be near to
+    if node is None:
+        raise Unplaceable(f"near {selector.device}: the kernel does not say at which NUMA node it is")
+    try:
+        return _select(Selector(kind="numa_node", numbers=(node,)), topology)
+    except Unplaceable as error:
+        raise Unplaceable(f"near {selector.device}: {error.reason}") from None
+
+
+def _share(
+    selector: Selector,
+    selected: Sequence[int],
+    topology: Topology,
+    threads: int | None,
+    processes: int,
+    spread: bool,
+) -> list[tuple[int, ...]]:
+    """Divide the selected PUs among processes: per process its PUs, in the order in which threads take them."""
+    by_index = {core.index: core for core in topology.cores}
+    if selector.kind == "pu" and processes > 1 and threads in (None, 1):
+        if len(selected) < processes:
+            raise Unplaceable(_too_few(selector, f"{processes} processes", f"{len(selected)} PUs", topology))
+        return [(cpu,) for cpu in selected[:processes]]
+
+    cores: dict[int, list[int]] = {}
+    for cpu in selected:
+        cores.setdefault(topology.core_of[cpu], []).append(cpu)
+    if processes > len(cores):
+        raise Unplaceable(
+            _too_few(selector, f"a core for each of {processes} processes", f"{len(cores)} cores", topology)
+        )
+    if processes == 1:
+        blocks = [_turns(list(cores), topology) if spread else list(cores)]
+    else:
+        size = min(threads or 1, len(cores) // processes)
+        homes: dict[int | None, list[int]] = {}
+        for core in cores:
+            homes.setdefault(by_index[core].numa_node, []).append(core)
+        blocks = [block for home in homes.values() for block in _blocks(home, size)]
+        if len(blocks) < processes:  # some process must straddle two NUMA nodes
+            blocks = _blocks(list(cores), size)
+        if spread:
+            first = {block[0]: block for block in blocks}
+            blocks = [first[core] for core in _turns(list(first), topology)]
+        blocks = blocks[:processes]
+
+    shares: list[tuple[int, ...]] = []
+    for block in blocks:
+        rounds = itertools.zip_longest(*(cores[core] for core in block))
+        order = [cpu for turn in rounds for cpu in turn if cpu is not None]
+        if threads is not None and threads > len(order):
+            each = " each" if processes > 1 else ""
+            raise Unplaceable(
+                _too_few(selector, f"{threads} threads{each}", f"{len(order)} PUs{each}", topology)
+            )
+        shares.append(tuple(order if threads is None else order[:threads]))
+    return shares
+
+
+def _blocks(cores: Sequence[int], size: int) -> list[list[int]]:
+    """Cut a sequence into runs of `size`; a shorter rest is left out."""
+    return [list(cores[i : i + size]) for i in range(0, len(cores) - size + 1, size)]
+
+
+def _too_few(selector: Selector, wanted: str, has: str, topology: Topology) -> str:
+    if has.startswith("1 "):
+        has = has.replace("PUs", "PU").replace("cores", "core")
+    return f"{selector} cannot hold {wanted}: it has {has}{_limits(topology)}"
+
+
+def _turns(cores: Sequence[int], topology: Topology) -> list[int]:
+    """Order cores so that they take turns over packages, and within each package over its NUMA nodes."""
+    by_index = {core.index: core for core in topology.cores}
+    packages: dict[int, dict[int | None, list[int]]] = {}
+    for index in cores:
+        core = by_index[index]
+        packages.setdefault(core.package, {}).setdefault(core.numa_node, []).append(index)
+    return _round_robin([_round_robin(list(nodes.values())) for nodes in packages.values()])
+
+
+def _round_robin(lists: Sequence[Sequence[int]]) -> list[int]:
+    return [item for turn in itertools.zip_longest(*lists) for item in turn if item is not None]
+
+
+# --- pairs ---
+
+
+def _pair(selector: Selector, topology: Topology) -> tuple[int, int]:
+    """Return the two PUs of a pair selector: the first that fit, in order of core."""
+    usable = {
+        core.index: [cpu for cpu in core.cpus if cpu in topology.allowed_cpus] for core in topology.cores
+    }
+    cores = [core for core in topology.cores if usable[core.index]]
+    match selector.kind:
+        case "smt siblings":
+            for core in cores:
+                if len(usable[core.index]) >= 2:
+                    return usable[core.index][0], usable[core.index][1]
+            raise Unplaceable(f"smt siblings: no core has two PUs that may be used; {_inventory(topology)}")
+        case "same cache":
+            shared = _innermost_shared(cores, topology)
+            if not shared:
+                raise Unplaceable(
+                    f"same cache: no two cores are known to share a cache; {_inventory(topology)}"
+                )
+            pair = [core for core in cores if shared[0].cpus and set(core.cpus) & set(shared[0].cpus)][:2]
+        case "same package":
+            pair = _same_package(cores, topology)
+            if not pair:
+                raise Unplaceable(f"same package: no package has two cores; {_inventory(topology)}")
+        case _:
+            pair = _other_package(selector, cores, topology)
+    return usable[pair[0].index][0], usable[pair[1].index][0]
+
+
+def _innermost_shared(cores: Sequence[Core], topology: Topology) -> list[Cache]:
+    """Return the caches above core level that two of the cores share, all of the innermost level that has any."""
+    shared = [
+        cache
+        for cache in topology.caches
+        if cache.level >= 2
+        and cache.kind != "instruction"
+        and sum(1 for core in cores if not set(core.cpus).isdisjoint(cache.cpus)) >= 2
+    ]
+    innermost = min((cache.level for cache in shared), default=0)
+    return sorted(
+        (cache for cache in shared if cache.level == innermost),
+        key=lambda c: min(topology.core_of[cpu] for cpu in c.cpus),
+    )
+
+
+def _same_package(cores: Sequence[Core], topology: Topology) -> list[Core]:
+    """Return two cores of one package, without a shared inner cache if there are such."""
+    cluster = {
+        cpu: number for number, cache in enumerate(_innermost_shared(cores, topology)) for cpu in cache.cpus
+    }
+    fallback: list[Core] = []
+    for package in topology.packages:
+        inside = [core for core in cores if core.package == package.index]
+        for a, b in itertools.combinations(inside, 2):
+            fallback = fallback or [a, b]
+            if cluster.get(a.cpus[0], -1) != cluster.get(b.cpus[0], -2):
+                return [a, b]
+    return fallback
+
+
+def _other_package(selector: Selector, cores: Sequence[Core], topology: Topology) -> list[Core]:
+    first = {core.package: core for core in reversed(cores)}
+    if selector.kind == "pair of packages":
+        missing = [n for n in selector.numbers if n not in first]
+        if missing:
+            raise Unplaceable(
+                f"{selector}: package {_listed(missing)} cannot be used; {_inventory(topology)}"
+            )
+        return [first[n] for n in selector.numbers]
+    if len(first) < 2:
+        raise Unplaceable(f"other package: there is only one that may be used; {_inventory(topology)}")
+    return [first[n] for n in sorted(first)[:2]]
+
+
+# --- memory ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memory:
+    relation: str
+    membind: tuple[int, ...] = ()
+    interleave: tuple[int, ...] = ()
+
+
+def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Memory:
+    """Return the memory of a group of PUs."""
+    if selector.kind == "any":
+        return _Memory(relation="")
+    usable = {node.os_index for node in topology.numa_nodes if node.allowed and node.has_memory}
+    if not usable:
+        raise Unplaceable("no NUMA node with memory is allowed here")
+    if selector.kind == "interleave":
+        return _Memory(relation="interleave", interleave=tuple(sorted(usable)))
+    taken = set(cpus)
+    homes = sorted({topology.node_of[cpu] for cpu in taken if cpu in topology.node_of})
+    local = {home: _nearest(home, topology) for home in homes}
+    nodes = set(local.values())
+    match selector.kind:
+        case "local":
+            if not nodes <= usable:
+                raise Unplaceable(
+                    f"local memory: numa_node {_listed(sorted(nodes - usable))} may not be used here; "
+                    f"allowed: {format_cpulist(usable)}"
+                )
+            own = all(home == node for home, node in local.items())
+            return _Memory(relation="local" if own else "nearest", membind=tuple(sorted(nodes)))
+        case "remote":
+            others = usable - nodes
+            if not others:
+                raise Unplaceable(
+                    f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
+                    f"PUs {format_cpulist(taken)}"
+                )
+            # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own
+            with_cpus = {node.os_index for node in topology.numa_nodes if node.cpus}
+            farthest = min(others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n))
+            return _Memory(relation=_elsewhere([farthest], topology), membind=(farthest,))
+    wanted = set(selector.numbers)
+    known = {node.os_index: node for node in topology.numa_nodes}
+    for number in selector.numbers:
+        if number not in known:
+            raise Unplaceable(
+                f"there is no numa_node {number}: this machine has numa_node {format_cpulist(known)}"
+            )
+        if number not in usable:
+            why = "has no memory" if not known[number].has_memory else "may not be used here (cpuset)"
+            raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
+    relation = (
+        "local" if wanted == set(homes) else "mixed" if wanted & set(homes) else _elsewhere(wanted, topology)
+    )
+    return _Memory(relation=relation, membind=tuple(sorted(wanted)))
+
+
+def _elsewhere(nodes: Iterable[int], topology: Topology) -> str:
+    """Return what memory that is not local is: "remote", other CPUs' own; of nodes without CPUs its kind, as "HBM"."""
+    without = {node.os_index: node.kind or "CPU-less" for node in topology.numa_nodes if not node.cpus}
+    kinds = {without.get(node, "remote") for node in nodes}
+    return kinds.pop() if len(kinds) == 1 else "remote"
+
+
+def _nearest(home: int, topology: Topology) -> int:
+    """Return the node whose memory is local to a node's PUs: itself, or the nearest if it has none."""
+    by_index = {node.os_index: node for node in topology.numa_nodes}
+    if by_index[home].has_memory:
+        return home
+    with_memory = [n.os_index for n in topology.numa_nodes if n.has_memory]
+    return min(with_memory, key=lambda node: (_distance([home], node, topology), node))
+
+
+def _distance(homes: Iterable[int], node: int, topology: Topology) -> int:
+    """Return the distance from the nearest of some nodes; 0 where the machine has no distances."""
+    return min((topology.distance(home, node) or 0 for home in homes), default=0)
+
+
+# --- the command line ---
+
+
+def numactl(group: Group, numactl: str) -> tuple[str, ...]:
+    """Return the words that put a process on its PUs and memory, to stand before its own.
+
+    PUs (0, 2, 1) and node (0,) give (`numactl`, `--physcpubind=0-2`, `--membind=0`, `--`); `numactl` is its path.
+    """
+    words = [numactl, f"--physcpubind={format_cpulist(group.cpus)}"]
+    if group.membind:
+        words.append(f"--membind={format_cpulist(group.membind)}")
+    if group.interleave:
+        words.append(f"--interleave={format_cpulist(group.interleave)}")
+    return (*words, "--")
+
+
+def where(placement: Placement | None) -> str:
+    """Return "CPUs 0-1", "CPUs 0 and 7, memory of node 1"."""
+    if placement is None:
+        return "no CPU in particular"
+    cpus = " and ".join(dict.fromkeys(_listed(group.cpus) for group in placement.groups))
+    nodes = sorted({node for group in placement.groups for node in (*group.membind, *group.interleave)})
+    memory = f", memory of node {_listed(nodes)}" if nodes else ""
+    return f"CPU{'' if len(placement.cpus) == 1 else 's'} {cpus}{memory}"
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    """Return numbers as text in their own order, runs of three and more as ranges: (7, 0, 1, 2) gives `7,0-2`."""
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ",".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs)

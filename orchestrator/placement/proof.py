@@ -1,0 +1,269 @@
+"""Proof that a run is where its placement says: what was asked against what /proc shows while it runs.
+
+`look` reads (I/O, some tens of microseconds per thread, once); the rest is pure. A mismatch makes the run
+`misplaced`. What is compared:
+
+- every PU that a thread of the tool may use belongs to the placement, and to the group of its own rank
+- no crowd: where there are as many threads as PUs, all PUs are in use
+- the memory policy is the one that numactl was asked to set, and the cpuset still allows its nodes
+
+Launchers (mpirun and its proxies) start before numactl does and are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+
+from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine.process_tree import children
+from orchestrator.model import Group, Placement
+
+LAUNCHERS: Final = frozenset(
+    {
+        "mpirun",
+        "mpirun.openmpi",
+        "mpirun.mpich",
+        "mpiexec",
+        "mpiexec.openmpi",
+        "mpiexec.mpich",
+        "mpiexec.hydra",
+    }
+    | {"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy"}
+    | {"orterun", "orted", "prterun", "prte", "prted", "srun", "numactl"}
+)
+"""What /proc calls processes that start the tool; it cuts names to 15 characters. A `numactl` has not yet become it."""
+
+RANK: Final = re.compile(rb"(?:^|\0)(?:PMI_RANK|PMIX_RANK|OMPI_COMM_WORLD_RANK)=(\d+)(?=\0|$)")
+
+PAGES_UP_TO_BYTES: Final = 64 << 20
+"""Pages per node are counted only in processes up to this size: the kernel walks all page tables for it."""
+
+LAST_CPUS: Final = 32
+"""Of how many threads of a process the last CPU is read; the mask is read of all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    tid: int
+    cpus: frozenset[int]  # its affinity mask
+    last_cpu: int | None  # where it last ran
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """What /proc says about one process of the tree."""
+
+    pid: int
+    name: str
+    threads: tuple[Thread, ...]
+    mems_allowed: frozenset[int]  # by its cpuset; a memory policy does not change it
+    policy: str = ""  # "default", "bind:0", "interleave:0-1"; "" where the kernel does not say (no NUMA)
+    pages: Mapping[int, int] = field(default_factory=dict)  # NUMA node → pages; {} if the process is too big
+    rank: int | None = None
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """Every PU that one of its threads may use."""
+        return frozenset().union(*(thread.cpus for thread in self.threads))
+
+
+# --- pure ---
+
+
+def tool_processes(processes: Iterable[Process]) -> list[Process]:
+    """Return the processes of the tool itself, launchers left out."""
+    return [process for process in processes if process.name not in LAUNCHERS]
+
+
+def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) -> bool:
+    """Say whether there is already all to compare: no numactl is left, every rank and each of its threads is there."""
+    workers = tool_processes(processes)
+    return (
+        all(p.name != "numactl" for p in processes)
+        and len(workers) >= len(asked.groups)
+        and sum(len(p.threads) for p in workers) >= threads * len(asked.groups)
+    )
+
+
+class Mismatch(NamedTuple):
+    """Where a process is not as its placement says."""
+
+    of: Literal["PUs", "crowd", "cpuset", "policy", "rank"]
+    text: str
+
+
+def mismatches(asked: Placement, processes: Sequence[Process]) -> list[Mismatch]:
+    """Say where the processes are not as the placement says; [] if they are.
+
+    Fewer processes than asked for are no mismatch: of two ranks that end, one ends first. `settled` tells.
+    """
+    found: list[Mismatch] = []
+    workers = tool_processes(processes)
+    if len(asked.groups) == 1:
+        return [mismatch for worker in workers for mismatch in _against(asked.groups[0], worker)]
+    for number, worker in enumerate(sorted(workers, key=lambda p: (p.rank is None, p.rank, p.pid))):
+        rank = number if worker.rank is None else worker.rank
+        if rank < len(asked.groups):
+            own = _against(asked.groups[rank], worker)
+            found += [Mismatch(mismatch.of, f"rank {rank}: {mismatch.text}") for mismatch in own]
+        else:
+            found.append(Mismatch("rank", f"rank {rank} was not asked for ({worker.name})"))
+    return found
+
+
+def _against(group: Group, process: Process) -> Iterator[Mismatch]:
+    wanted = frozenset(group.cpus)
+    who = f"{process.name} ({process.pid})"
+    outside = [thread for thread in process.threads if not thread.cpus <= wanted]
+    if outside:
+        others = frozenset().union(*(thread.cpus for thread in outside)) - wanted
+        count = f"{len(outside)} of {len(process.threads)} threads" if len(process.threads) > 1 else "it"
+        text = f"{who}: {count} may run on PUs {format_cpulist(others)}, asked for {format_cpulist(wanted)}"
+        yield Mismatch("PUs", text)
+    elif len(process.threads) >= len(wanted) and process.cpus != wanted:
+        text = (
+            f"{who}: {len(process.threads)} threads are crowded on PUs {format_cpulist(process.cpus)}, "
+            f"asked for {format_cpulist(wanted)}"
+        )
+        yield Mismatch("crowd", text)
+    nodes = frozenset(group.membind or group.interleave)
+    if not nodes <= process.mems_allowed:
+        text = (
+            f"{who}: its cpuset allows memory of NUMA nodes {format_cpulist(process.mems_allowed)}, "
+            f"asked for {format_cpulist(nodes)}"
+        )
+        yield Mismatch("cpuset", text)
+    if process.policy and nodes:
+        mode = "bind" if group.membind else "interleave"
+        if _policy(process.policy) != (mode, nodes):
+            text = f"{who}: memory policy is {process.policy}, asked for {mode}:{format_cpulist(nodes)}"
+            yield Mismatch("policy", text)
+
+
+def _policy(text: str) -> tuple[str, frozenset[int]]:
+    """Read `bind:0-1`, `bind=static:0-1`, `default` as (mode, nodes)."""
+    mode, _, nodes = text.partition(":")
+    try:
+        return mode.partition("=")[0], parse_cpulist(nodes)
+    except ValueError:
+        return mode, frozenset()
+
+
+def as_json(processes: Iterable[Process]) -> dict[str, Any]:
+    """Return what was seen as the result file keeps it: threads with the same mask together."""
+    return {
+        "processes": [
+            {
+                "pid": process.pid,
+                "name": process.name,
+                "rank": process.rank,
+                "cpus": format_cpulist(process.cpus),
+                "mems_allowed": format_cpulist(process.mems_allowed),
+                "policy": process.policy,
+                "pages": {str(node): pages for node, pages in sorted(process.pages.items())},
+                "threads": _masks(process.threads),
+                "last_cpus": format_cpulist(t.last_cpu for t in process.threads if t.last_cpu is not None),
+            }
+            for process in processes
+        ]
+    }
+
+
+def _masks(threads: Iterable[Thread]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for thread in threads:
+        mask = format_cpulist(thread.cpus)
+        counts[mask] = counts.get(mask, 0) + 1
+    return counts
+
+
+# --- I/O ---
+
+
+def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
+    """Return a process and all its descendants, in the order of the tree. Those that end meanwhile are left out.
+
+    Costs some 0.2 ms per process and 10 µs per thread of the caller's time, and stops nobody.
+    """
+    found: list[Process] = []
+    waiting = [root]
+    while waiting:
+        pid = waiting.pop(0)
+        process = _process(pid, _numbers(f"{proc}/{pid}/task"), proc)
+        if process is not None:
+            found.append(process)
+        waiting += children(pid, proc)
+    return tuple(found)
+
+
+def _process(pid: int, tids: Sequence[int], proc: str) -> Process | None:
+    status = _read(f"{proc}/{pid}/status").decode(errors="replace")
+    values = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    threads = [thread for i, tid in enumerate(tids) if (thread := _thread(pid, tid, proc, i < LAST_CPUS))]
+    if not threads or values.get("State", "Z")[0] in "ZX":
+        return None
+    rank = RANK.search(_read(f"{proc}/{pid}/environ"))
+    small = int(values.get("VmRSS", "0").split()[0]) * 1024 <= PAGES_UP_TO_BYTES
+    # the first line is enough for the policy, and few bytes make the kernel walk few mappings
+    maps = _read(f"{proc}/{pid}/numa_maps", None if small else 200).decode(errors="replace")
+    return Process(
+        pid=pid,
+        name=values["Name"],
+        threads=tuple(threads),
+        mems_allowed=parse_cpulist(values.get("Mems_allowed_list", "")),
+        policy=next(iter(maps.split(maxsplit=2)[1:]), ""),
+        pages=_pages(maps) if small else {},
+        rank=int(rank[1]) if rank else None,
+    )
+
+
+def _thread(pid: int, tid: int, proc: str, with_last_cpu: bool) -> Thread | None:
+    try:
+        cpus = frozenset(os.sched_getaffinity(tid))
+    except OSError:  # it ended
+        return None
+    stat = _read(f"{proc}/{pid}/task/{tid}/stat") if with_last_cpu else b""
+    fields = stat.rpartition(b")")[2].split()  # the name before it may hold blanks and brackets
+    return Thread(
+        tid=tid, cpus=cpus, last_cpu=int(fields[36]) if len(fields) > 36 else None
+    )  # field 39 of proc(5)
+
+
+def _pages(maps: str) -> dict[int, int]:
+    pages: dict[int, int] = {}
+    for node, count in re.findall(r" N(\d+)=(\d+)", maps):
+        pages[int(node)] = pages.get(int(node), 0) + int(count)
+    return pages
+
+
+def _numbers(folder: str) -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir(folder) if name.isdigit())  # noqa: PTH208
+    except OSError:
+        return []
+
+
+def _read(path: str, limit: int | None = None) -> bytes:
+    """Return a file's contents or its first bytes; b"" if the process has ended or is not ours.
+
+    Without pathlib and buffers: of hundreds of small files, those would be most of the cost.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        parts = []
+        while part := os.read(descriptor, limit or 1 << 16):
+            parts.append(part)
+            if limit:
+                break
+        return b"".join(parts)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

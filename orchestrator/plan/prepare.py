@@ -1,0 +1,88 @@
+"""What `plan` and `run` share: experiment files and the user's wishes in, the same plan out. I/O."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.experiment.load import load_experiment
+from orchestrator.machine.probe import load_topology
+from orchestrator.model import Experiment, Plan, Sweep
+from orchestrator.plan import timings
+from orchestrator.plan.plan import Machine, make_plan
+from orchestrator.plan.survey import scratch_folder, survey
+from parsers.errors import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user gave on the command line beside the experiment files."""
+
+    output: Path | None = None
+    scratch: Path | None = None
+    allow_write: tuple[str, ...] = ()
+    topology: str | None = None  # plan for another machine: a file, or a synthetic description
+    strict: bool = False
+    only: tuple[str, ...] = ()  # names of sweeps
+    as_new: bool = False  # what the result file holds measured in another way begins cells of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything that is known before the first run starts."""
+
+    experiments: tuple[Experiment, ...]
+    machine: Machine
+    plan: Plan
+    scratch: Path
+
+
+def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
+    """Load, look around, plan. Raises UserError for every mistake before anything is started."""
+    loaded = _told_apart([load_experiment(path) for path in paths])
+    known = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
+    if missing := sorted(set(wishes.only) - known):
+        raise UserError(
+            "--only", f"no sweep named {', '.join(missing)}", f"sweeps: {', '.join(sorted(known))}"
+        )
+    experiments = tuple(_narrowed(experiment, wishes.only) for experiment in loaded)
+    if wishes.scratch is not None and not wishes.scratch.is_dir():
+        raise UserError(
+            "--scratch", f"{wishes.scratch} is no folder", "name a folder on the file system to be measured"
+        )
+    root = wishes.scratch or (wishes.output.parent if wishes.output else Path())
+    folder = scratch_folder(root, experiments)
+    machine = survey(
+        experiments,
+        scratch=folder,
+        topology=load_topology(wishes.topology) if wishes.topology is not None else None,
+        allow_write=wishes.allow_write,
+    )
+    plan = make_plan(experiments, machine, seed=seed, learnt=timings.load(), strict=wishes.strict)
+    return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
+
+
+def _told_apart(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Put the file's name before a sweep's name that an earlier file has taken: `lab-memory/tails`.
+
+    The earlier file keeps the name, so that adding a file leaves the cells of the others what they are.
+    """
+    taken: set[str] = set()
+    found = []
+    for experiment in experiments:
+        sweeps = [
+            dataclasses.replace(sweep, name=f"{experiment.name}/{sweep.name}")
+            if sweep.name in taken
+            else sweep
+            for sweep in experiment.sweeps
+        ]
+        taken |= {sweep.name for sweep in sweeps}
+        found.append(dataclasses.replace(experiment, sweeps=tuple(sweeps)))
+    return tuple(found)
+
+
+def _narrowed(experiment: Experiment, only: Sequence[str]) -> Experiment:
+    kept: tuple[Sweep, ...] = tuple(sweep for sweep in experiment.sweeps if not only or sweep.name in only)
+    return dataclasses.replace(experiment, sweeps=kept)

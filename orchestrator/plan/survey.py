@@ -1,0 +1,96 @@
+"""Look around once before planning: topology, tools, memory, space, rights. I/O; decides nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from orchestrator.machine import probe, write_guard
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Experiment
+from orchestrator.plan.plan import Machine
+from orchestrator.programs.find import find_programs
+from orchestrator.run.scratch import free_bytes
+from orchestrator.tools import Site
+
+SCRATCH_ROOT = "pinsweep-scratch"
+LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
+
+
+def survey(
+    experiments: Iterable[Experiment],
+    *,
+    scratch: Path,
+    topology: Topology | None = None,
+    allow_write: Iterable[str] = (),
+) -> Machine:
+    """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known."""
+    elsewhere = topology is not None
+    tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
+    programs = find_programs(tools, elsewhere=elsewhere)
+    site = Site(
+        topology=topology if topology is not None else probe.read_topology(),
+        numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),
+        scratch=str(scratch),
+        root=os.geteuid() == 0,
+        allow_write=dict(write_guard.allow(path) for path in allow_write),
+        path_kind=path_kind,
+        real_path=os.path.realpath,
+        find=(lambda name, path=None: name) if elsewhere else _found,  # noqa: ARG005
+        memory_bytes=None if elsewhere else available_memory_bytes(),
+        node_memory={} if elsewhere else available_by_node(),
+    )
+    return Machine(
+        site=site, programs=programs, free_scratch_bytes=None if elsewhere else free_bytes(scratch)
+    )
+
+
+def scratch_folder(root: Path, experiments: Iterable[Experiment]) -> Path:
+    """Return the folder of these experiments below `root`: the same for `plan` and for `run`."""
+    name = "+".join(experiment.name for experiment in experiments)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return root.absolute() / SCRATCH_ROOT / name
+
+
+def _found(name: str, path: str | None = None) -> str:
+    return shutil.which(name, path=path) or ""
+
+
+def path_kind(path: str) -> str:
+    """Return "missing", "file", "directory", "block", "char" or "other"; symbolic links are followed."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return "missing"
+    kinds = (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "directory"),
+        (stat.S_ISBLK, "block"),
+        (stat.S_ISCHR, "char"),
+    )
+    return next((kind for test, kind in kinds if test(mode)), "other")
+
+
+def available_by_node(sys: Path = probe.SYS) -> dict[int, int]:
+    """Return what each NUMA node can give: free, or cached files that give way; nodes that do not tell are left out."""
+    found = {}
+    for path in sys.glob("devices/system/node/node[0-9]*/meminfo"):
+        words = (line.split() for line in path.read_text("ascii").splitlines())  # Node 0 MemFree: 123 kB
+        kib = {line[2].rstrip(":"): int(line[3]) for line in words if len(line) > 3}
+        given = [kib[name] for name in ("MemFree", "Active(file)", "Inactive(file)") if name in kib]
+        if "MemFree" in kib:
+            found[int(path.parent.name.removeprefix("node"))] = sum(given) * 1024
+    return found
+
+
+def available_memory_bytes() -> int | None:
+    """Return MemAvailable, or None where the kernel does not tell."""
+    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return None

@@ -1,0 +1,183 @@
+"""Find the tools on this machine, and say which ones they are. I/O.
+
+Looked for, in this order: PINSWEEP_<TOOL> in the environment, `~/.config/pinsweep/tools.yaml` (tool: path), PATH,
+the folder of this Python (where the `impi-rt` wheel puts IMB). Where MLC or STREAM is absent, a kernel stands in.
+`PINSWEEP_MLC=kernel` asks for the kernel although the tool is there. PINSWEEP_MPIRUN, or `mpirun:` in tools.yaml,
+names the launcher for IMB; unset, the one that belongs to IMB's MPI library is found.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.machine.ask import ask
+from orchestrator.tools import Ask, Probed, Program, get_tool
+from parsers.errors import PinsweepError, UserError
+
+_ASK_TIMEOUT_S = 10.0
+
+
+def find_programs(tools: Iterable[str], *, elsewhere: bool = False) -> dict[str, Program | str]:
+    """Return for each tool its program, or why there is none and how to get it.
+
+    `elsewhere`: planning for another machine, where what is missing here may well be; it gets its bare name.
+    """
+    return {tool: _find(tool, elsewhere) for tool in sorted(set(tools))}
+
+
+def _find(tool: str, elsewhere: bool) -> Program | str:
+    module = get_tool(tool)
+    if not module.PROGRAMS and not module.KERNEL:
+        return Program(name="", path="")  # the command line of the experiment names it
+    variable = f"PINSWEEP_{tool.upper()}"
+    asked = os.environ.get(variable)
+    where = variable if asked else f"{tool} in tools.yaml"
+    asked = asked or configured().get(tool)
+    if asked == "kernel" and not module.KERNEL:
+        raise UserError(where, f"pinsweep has no kernel for {tool}", module.INSTALL)
+    if asked and asked != "kernel":
+        path = shutil.which(asked) or ""
+        if not path:
+            raise UserError(where, f"{asked} is not an executable file", f"unset it, or: {module.INSTALL}")
+        return _describe(tool, path, elsewhere)
+    if asked != "kernel":
+        for path in _candidates(module.PROGRAMS):
+            if _holds(path, module.SIGNATURE):
+                return _describe(tool, path, elsewhere)
+    if module.KERNEL:
+        return _kernel(tool, elsewhere)
+    if elsewhere:
+        return Program(name=module.PROGRAMS[0], path=module.PROGRAMS[0])
+    return f"{module.PROGRAMS[0]} is not installed ({module.INSTALL})"
+
+
+def recorded(tool: str, record: Mapping[str, Any]) -> Program | str:
+    """Return the very program that a session recorded, or why it cannot be started again.
+
+    `record` is that of `Session.programs`. A file that has changed since is another program.
+    """
+    path, name = str(record.get("path") or ""), str(record.get("name") or "")
+    if not path:
+        return Program(name=name, path="")  # the command line of the experiment names it
+    now = checksum(path)
+    if not now or now != record.get("sha256"):
+        return f"{path} is {'another program now' if now else 'no longer there'}"
+    found = _describe(tool, path, elsewhere=False)
+    if isinstance(found, str):
+        return found
+    version = str(record.get("version") or found.version)
+    return dataclasses.replace(found, name=name, version=version, stand_in=bool(record.get("stand_in")))
+
+
+def _candidates(names: Iterable[str]) -> Iterable[str]:
+    """Yield the executables of these names on PATH and beside this Python, all of them, in that order."""
+    folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), str(Path(sys.executable).parent)]
+    for name in names:
+        yield from filter(None, (shutil.which(name, path=folder) for folder in folders))
+
+
+def _holds(path: str, signature: bytes) -> bool:
+    """Tell whether a file holds some bytes, in whatever case."""
+    try:
+        return signature.lower() in Path(path).read_bytes().lower()
+    except OSError:
+        return False
+
+
+def _texts(path: str) -> str:
+    """Return the texts in an executable, of those that cannot be asked for their version; empty if it cannot be read."""
+    try:
+        return "\n".join(text.decode() for text in re.findall(rb"[ -~]{4,}", Path(path).read_bytes()))
+    except OSError:
+        return ""
+
+
+def _kernel(tool: str, elsewhere: bool) -> Program | str:
+    from orchestrator.programs import kernels
+
+    module = get_tool(tool)
+    stand_in = bool(module.PROGRAMS)
+    try:
+        path = str(kernels.build(module.KERNEL))
+    except PinsweepError as error:
+        if elsewhere:
+            return Program(name=module.KERNEL, path=module.KERNEL, stand_in=stand_in)
+        return f"{error.cause} ({error.hint})"
+    version = module.version(_ask(module.version_argv(path)))
+    return Program(name=module.KERNEL, path=path, version=version, sha256=checksum(path), stand_in=stand_in)
+
+
+def _describe(tool: str, path: str, elsewhere: bool) -> Program | str:
+    module = get_tool(tool)
+    found = module.probe(path, Ask(run=_ask, setting=_setting)) if hasattr(module, "probe") else Probed()
+    if isinstance(found, str):
+        if not elsewhere:
+            return found
+        found = Probed()
+    version = ""  # where a kernel may stand in, `version_argv` is the kernel's: the tool itself says its version when it runs
+    if not (module.PROGRAMS and module.KERNEL):
+        argv = module.version_argv(path)
+        version = module.version(_ask(argv, found.env) if argv else _texts(path))
+    return Program(
+        name=Path(path).name,
+        path=path,
+        version=version,
+        sha256=checksum(path),
+        env=found.env,
+        helpers=found.helpers,
+        notes=found.notes,
+    )
+
+
+def _setting(name: str) -> str:
+    """Return PINSWEEP_<NAME> of the environment, else `name:` of tools.yaml, else ""."""
+    return os.environ.get(f"PINSWEEP_{name.upper()}") or configured().get(name, "")
+
+
+@functools.cache
+def configured() -> Mapping[str, str]:
+    """Read `tools.yaml` of the user's configuration folder: tool names to paths. Empty where there is none."""
+    import platformdirs
+
+    path = Path(platformdirs.user_config_dir("pinsweep")) / "tools.yaml"
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(str(path), f"cannot be read: {error}") from error
+    import yaml
+
+    try:
+        found = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise UserError(str(path), f"not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        raise UserError(str(path), "must map tools to paths", "TOOL: /path/to/its/program")
+    return {str(k): str(Path(v).expanduser()) for k, v in found.items()}
+
+
+def checksum(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:
+    """Return what a program prints about itself; empty if it does not answer."""
+    if not argv:
+        return ""
+    said = ask(argv, timeout_s=_ASK_TIMEOUT_S, env={**os.environ, **(env or {})})
+    return (said.stdout + b"\n" + said.stderr).decode("utf-8", "replace") if said else ""

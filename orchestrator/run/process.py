@@ -1,0 +1,183 @@
+"""Have one process started, sleep until it ends or must be ended, and return how it went. I/O.
+
+Starting and ending is the watchdog's work; here is what pinsweep does meanwhile, which is to wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FrameType
+from typing import IO, Literal, Self
+
+from orchestrator.machine.ask import in_memory
+from orchestrator.model import Outcome
+from orchestrator.placement.housekeeping import moved_aside
+from orchestrator.run.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
+
+LOOK_EVERY_S = 0.12
+LOOKS = 12
+"""When a tool is looked at: tools are still starting then, and what is seen is settled within a second or two."""
+
+OUTPUT_LIMIT_BYTES = 256 << 20
+"""What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
+
+OUTPUT_CHECK_S = 2.0
+
+LOSES_PATIENCE = 4
+"""Signals after which a stop no longer waits for the next safe point."""
+
+
+class Stop:
+    """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
+
+    A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
+    again is taken literally, wherever this process is stuck; the watchdog then cleans up.
+    """
+
+    def __init__(self) -> None:
+        self.requested: signal.Signals | None = None
+        self._heard = 0
+        self._read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background job
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned is what it takes
+        os.close(self._read)
+        os.close(self._write)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._heard += 1
+        if self._heard >= LOSES_PATIENCE:
+            raise KeyboardInterrupt
+        self.requested = signal.Signals(number)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._write, b"!")
+
+    def fileno(self) -> int:
+        """Return a descriptor that becomes readable when a stop is requested."""
+        return self._read
+
+
+def run_process(
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    watchdog: Watchdog,
+    timeout_s: float,
+    stop: Stop,
+    cwd: str = "",
+    look: Callable[[int], bool] | None = None,
+    aside: Iterable[int] = (),
+) -> Outcome:
+    """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
+
+    `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
+    LOOKS times. For all the rest this process sleeps, as the watchdog does, on the CPUs `aside` if there are any: the
+    tool itself gets the mask that this process has when it is called. Output goes to files in memory, never to a
+    device that may be under test.
+    """
+    cpus = os.sched_getaffinity(0)
+    with in_memory() as stdout, in_memory() as stderr, moved_aside(aside):
+        begun = time.monotonic()
+        try:
+            watchdog.start(
+                argv, {**os.environ, "LC_ALL": "C", **env},
+                cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, aside=aside,
+            )  # fmt: skip
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, look, (stdout, stderr))
+        except BaseException:  # whatever went wrong here, the tool is not left behind
+            watchdog.end()
+            raise
+        if (
+            isinstance(answer, Ended) and answer.by_itself
+        ):  # time or patience ran out over what it left behind
+            ending = "by itself"
+        flooded = any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
+        outcome = Outcome(
+            wall_s=time.monotonic() - begun,
+            timed_out=ending == "timed out",
+            stopped=ending == "stopped",
+            stdout=_contents(stdout),
+            stderr=_contents(stderr),
+            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if flooded else "",
+        )
+    return _with(answer, outcome)
+
+
+def _with(answer: Answer, outcome: Outcome) -> Outcome:
+    """Add what the watchdog says of the end to what was seen of it here."""
+    match answer:
+        case Ended(status=status, usage=usage, wall_s=wall_s, unended=unended):
+            code = None if status is None else os.waitstatus_to_exitcode(status)
+            return dataclasses.replace(
+                outcome,
+                exit_code=code if code is not None and code >= 0 else None,
+                signal=-code if code is not None and code < 0 else None,
+                wall_s=wall_s,
+                usage=usage,
+                unended=unended,
+            )
+        case Refused(reason=reason):
+            return Outcome.not_started(reason)
+        case Killed(unended=unended):
+            if outcome.timed_out or outcome.stopped or outcome.error:  # that stands, whoever did the rest
+                return dataclasses.replace(outcome, unended=unended)
+            return dataclasses.replace(
+                outcome,
+                stopped=True,
+                error="pinsweep's watchdog process was killed, and the tool with it",
+                unended=unended,
+            )
+        case Broken(traceback=traceback):
+            raise RuntimeError(f"the watchdog failed:\n{traceback}")
+        case Started():
+            raise AssertionError("started twice")
+
+
+def _wait(
+    watchdog: Watchdog,
+    stop: Stop,
+    deadline: float,
+    look: Callable[[int], bool] | None,
+    spools: Sequence[IO[bytes]],
+) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
+    """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
+    pid = 0
+    looks = LOOKS if look else 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(watchdog, selectors.EVENT_READ)
+        selector.register(stop, selectors.EVENT_READ)
+        while True:
+            if stop.requested is not None:
+                return "stopped", watchdog.end()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return "timed out", watchdog.end()
+            ready = selector.select(min(left, LOOK_EVERY_S if looks else OUTPUT_CHECK_S))
+            if any(key.fileobj is watchdog for key, _ in ready):
+                answer = watchdog.receive()
+                if not isinstance(answer, Started):
+                    return "by itself", answer
+                pid = answer.pid
+            if look and looks and pid and not ready:
+                looks = 0 if look(pid) else looks - 1
+            if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
+                return "flooded", watchdog.end()
+
+
+def _contents(spool: IO[bytes]) -> bytes:
+    spool.seek(0)
+    return spool.read(OUTPUT_LIMIT_BYTES)

@@ -1,0 +1,252 @@
+"""A plan against the result file that it continues: are the runs to come repeats of the cells that are there? Pure.
+
+Repeats are of one cell only where they ran on the same PUs and memory with the same arguments; and the runs of one sweep stand
+under one heading only where machine and programs were the same. What differs is refused, or begins cells of its own: their
+option AS_NEW says what differs, so that every table and chart tells them from the cells of before. As that option is made of
+the differences alone, the same command in the same setting finds these cells again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.machine import facts
+from orchestrator.machine.cpulist import parse_cpulist
+from orchestrator.machine.topology import Topology
+from orchestrator.model import AS_NEW, Alias, Placement, Plan, PlannedRun, Point, canonical_json
+from orchestrator.placement.place import Unplaceable, resolve, where
+from orchestrator.plan.plan import spelt, start
+from orchestrator.store.result_file import Conditions, Session
+from orchestrator.tools import get_tool
+from parsers.errors import UserError
+
+_MOST_SAID: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that is not as it was."""
+
+    said: str  # "the kernel was 5.10 and is 6.1 now"
+    label: str  # of the cells that begin: "kernel 6.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a result file holds, as far as it decides."""
+
+    path: str
+    sessions: Sequence[Session]
+    points: Sequence[Point]
+    conditions: Sequence[Conditions]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What the runs to come will be measured with."""
+
+    host: str
+    facts: Mapping[str, Any]
+    programs: Mapping[str, Mapping[str, Any]]  # as a session records them
+    topology: Topology | None = None
+
+
+def continued(
+    plan: Plan, held: Held, now: Setting, *, is_pending: Callable[[PlannedRun], bool], as_new: bool
+) -> Plan:
+    """Return the plan with the runs in the cells that they belong to: those of before, or cells of their own.
+
+    Raises UserError where runs that are still to be started would be repeats of a cell, or cells of a sweep, that was measured in
+    another way, and `as_new` is not asked for; and where the file is another host's.
+    """
+    for session in held.sessions:
+        if session.host != now.host:
+            raise UserError(
+                held.path,
+                f"holds runs of the host {session.host}, this is {now.host}",
+                "name another file with -o",
+            )
+    plan = as_known(plan, held.points, held.conditions)
+    sessions = {session.session: session for session in held.sessions}
+    first = {point.point_id: point for point in held.points if AS_NEW not in point.options}
+    begun = {(point.sweep, point.options[AS_NEW]) for point in held.points if AS_NEW in point.options}
+    of_cell: dict[str, list[Conditions]] = {}
+    of_sweep: dict[str, dict[int, Session]] = {}
+    for conditions in held.conditions:
+        if point := first.get(conditions.point_id):
+            of_cell.setdefault(point.point_id, []).append(conditions)
+            of_sweep.setdefault(point.sweep, {})[conditions.session] = sessions[conditions.session]
+    cells: dict[str, Point] = {}  # point_id → the cell that its runs belong to
+    refused: dict[str, Difference] = {}
+    pending = {run.point.point_id for run in plan.runs if is_pending(run)}
+    for run in {run.point.point_id: run for run in plan.runs}.values():
+        before, of_all = of_cell.get(run.point.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
+        own = [sessions[conditions.session] for conditions in before]
+        found = [*_of_place(run, before), *_of_mask(run, own, of_all, now), *_of_machine(run, of_all, now)]
+        label = ", ".join(dict.fromkeys(difference.label for difference in found))
+        if found and (as_new or (run.sweep, label) in begun):
+            cells[run.point.point_id] = _anew(run.point, label)
+        elif run.point.point_id in pending:
+            refused |= {difference.said: difference for difference in found}
+    if refused:
+        raise _refusal(held.path, tuple(refused))
+    return _in_cells(plan, cells)
+
+
+def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Conditions]) -> Plan:
+    """Return the plan with the cells that a file holds under other words as it has them: a place or an option that is written in
+    another way, and starts the same, begins no cell."""
+    measured = {one.point_id: one for one in conditions}
+    planned = {point.point_id: point for point in plan.points}
+    starts = {run.point.point_id: _start(run.point, run.placement, run.argv) for run in plan.runs}
+    sweeps = {(point.sweep, point.tool) for point in plan.points}
+    known: dict[Hashable, Point] = {}
+    for point in points:
+        of = measured.get(point.point_id)
+        if of and (point.sweep, point.tool) in sweeps and point.point_id not in planned:
+            known.setdefault(_start(point, of.placement, of.argv), point)
+    used = {_place_of(point) for point in points}
+    asked = {_place_of(point) for point in plan.points}
+    cells: dict[str, Point] = {}
+    for point_id, own in starts.items():
+        point, same = planned[point_id], known.get(own)
+        if point_id in measured or same is None:
+            continue
+        renamed = _place_of(point) != _place_of(same)
+        if renamed and (_place_of(point) in used or _place_of(same) in asked):
+            continue  # names that are exchanged are no other words
+        cells[point_id] = dataclasses.replace(point, options=same.options, place=same.place)
+        del known[own]
+    labels = {canonical_json(planned[point_id].labels()): point for point_id, point in cells.items()}
+    aliases = [
+        Alias.between(planned[point_id], point)
+        for point_id, point in cells.items()
+        if planned[point_id].place != point.place
+    ]
+    for alias in plan.aliases:
+        kept = labels.get(canonical_json(dict(alias.of)))
+        alias = dataclasses.replace(alias, of=kept.labels()) if kept else alias
+        if alias.point != alias.of:
+            aliases.append(alias)
+    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+
+
+def _place_of(point: Point) -> tuple[str, str]:
+    return point.sweep, point.place.name if point.place else ""
+
+
+def _start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
+    return start(point, placement, [word for word in argv if "/" not in word])
+
+
+def _in_cells(plan: Plan, cells: Mapping[str, Point]) -> Plan:
+    """Return the plan with the runs of some cells (by point_id) in others."""
+    runs = tuple(
+        dataclasses.replace(run, point=cells.get(run.point.point_id, run.point)) for run in plan.runs
+    )
+    points = tuple(cells.get(point.point_id, point) for point in plan.points)
+    return dataclasses.replace(plan, runs=runs, points=points)
+
+
+def _refusal(path: str, said: Sequence[str]) -> UserError:
+    more = f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else ""
+    return UserError(
+        path,
+        f"holds runs that were measured in another way: {'; '.join(said[:_MOST_SAID])}{more}",
+        "name another file with -o; with --as-new they become cells of their own, named after what differs",
+    )
+
+
+def _anew(point: Point, label: str) -> Point:
+    return dataclasses.replace(point, options={**point.options, AS_NEW: label}, axes=(*point.axes, AS_NEW))
+
+
+def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]:
+    """Say where the cell's runs were, or what they were told to do, if that is not what is planned."""
+    found = []
+    now = _groups(run.placement)
+    cell = run.point.describe()
+    for conditions in before:
+        if _groups(conditions.placement) != now:
+            here, there = where(run.placement), where(conditions.placement)
+            said = f"{run.sweep} {cell} ran on {there}, and would run on {here} now"
+            found.append(Difference(said=said, label=here))
+            continue
+        words, others = (_arguments(run.tool, argv) for argv in (run.argv, conditions.argv))
+        gone = " ".join(word for word in others if word not in words)
+        new = " ".join(word for word in words if word not in others)
+        if gone or new:
+            said = f"{run.sweep} {cell} ran {_with(gone, new)}, and would run {_with(new, gone)} now"
+            found.append(Difference(said=said, label=_with(new, gone)))
+    return found
+
+
+def _of_mask(
+    run: PlannedRun, own: Sequence[Session], of_sweep: Sequence[Session], now: Setting
+) -> list[Difference]:
+    """Say on which CPUs a cell was free to run, or one that was never run would have been in earlier sessions of its sweep, if
+    these are others now. Where a cell with a place ran, its runs tell (`_of_place`)."""
+    here = now.facts.get("cpus_allowed")
+    found = []
+    for there in {session.facts.get("cpus_allowed") for session in own or of_sweep}:
+        if not here or not there or here == there:
+            continue
+        if not run.placement:
+            said = f"{run.sweep} {run.point.describe()} was free to run on CPUs {there}, and would be on {here} now"
+            found.append(Difference(said=said, label=f"free on CPUs {here}"))
+        elif not own and now.topology:
+            then = _placed(run, now.topology.under(parse_cpulist(there)))
+            if then and then.groups != run.placement.groups:
+                said = f"{run.sweep} {run.point.describe()} would have been on {where(then)} in earlier runs, and would be on {where(run.placement)} now"
+                found.append(Difference(said=said, label=where(run.placement)))
+    return found
+
+
+def _placed(run: PlannedRun, topology: Topology) -> Placement | None:
+    """Return where a run's place is on a machine; None where it has no such place."""
+    tool = get_tool(run.tool)
+    place = run.point.place or tool.default_place(run.point.options)
+    threads, processes = tool.shape(run.point.options)
+    try:
+        return resolve(place, topology, threads=threads, processes=processes)[0] if place else None
+    except Unplaceable:
+        return None
+
+
+def _groups(placement: Placement | None) -> tuple[object, ...]:
+    return placement.groups if placement else ()
+
+
+def _with(words: str, others: str) -> str:
+    return f"with {words}" if words else f"without {others}"
+
+
+def _arguments(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a command that say what is measured: paths (of programs, of scratch) may be others tomorrow."""
+    return spelt(tool, [word for word in argv if "/" not in word])
+
+
+def _of_machine(run: PlannedRun, before: Sequence[Session], now: Setting) -> list[Difference]:
+    """Say how the machine or the run's programs differ from those of earlier sessions."""
+    found = []
+    for session in before:
+        for fact, then, present in facts.changed(session.facts, now.facts):
+            said = f"the {fact.words} was {facts.short(then)} and is {facts.short(present)} now"
+            found.append(Difference(said=said, label=f"{fact.words} {facts.short(present)}"))
+        program, program_now = session.programs.get(run.tool, {}), now.programs.get(run.tool, {})
+        if _is_another(program, program_now):
+            said = f"the {program['name']} was another one ({program['path']}); this one is {program_now['path']}"
+            found.append(Difference(said=said, label=f"{program_now['name']} {program_now['sha256'][:8]}"))
+        for name in run.files:
+            old, new = (of.get("files", {}).get(name, {}) for of in (program, program_now))
+            if _is_another(old, new):
+                said = f"{new['path']} is another program now"
+                found.append(Difference(said=said, label=f"{name} {new['sha256'][:8]}"))
+    return found
+
+
+def _is_another(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    return bool(then.get("sha256") and now.get("sha256") and then["sha256"] != now["sha256"])

@@ -1,0 +1,226 @@
+"""The scratch folder: made, filled, bounded and removed by pinsweep, and by nobody else. I/O.
+
+The folder is recognised by a marker file, which is also its lock. A folder without the marker is not ours and is
+never written to or removed. When this process is killed, the watchdog removes the folder after it has ended the tool;
+it holds the lock, too, so the next pinsweep waits until the folder is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.model import ScratchFile, Write
+from orchestrator.run.process import Stop
+from orchestrator.run.watchdog import Watchdog
+from orchestrator.store import lockfile
+from parsers.errors import PinsweepError, UserError
+from parsers.units import size_text
+
+MARKER = ".pinsweep-scratch"
+MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that is in it.\n"
+RESERVE_BYTES = 64 << 20
+"""What stays free on the scratch file system whatever a sweep asks for."""
+
+_CHUNK_BYTES = 8 << 20
+_LOCK_PATIENCE_S = 15.0
+
+
+class Stopped(Exception):
+    """A stop was requested while scratch files were being written."""
+
+
+class Scratch:
+    """An open scratch folder, and who watches over it."""
+
+    def __init__(self, path: Path, watchdog: Watchdog) -> None:
+        self.path = path
+        self.watchdog = watchdog
+        self._made: dict[str, ScratchFile] = {}
+
+    def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
+        """Make what is not there yet; what other runs need gives way where there is no room for all of it at once.
+
+        Raises PinsweepError where there is no room even so, or a file cannot be written; Stopped on a stop.
+        """
+        for file in files:
+            path = Path(file.path)
+            if not path.is_relative_to(self.path):
+                raise ValueError(f"{path} lies outside the scratch folder {self.path}")
+            if self._made.get(file.path) == file and path.exists() and not file.folder:
+                continue
+            try:
+                self._make_room(file, files)
+                if file.text is not None:
+                    path.write_text(file.text, "utf-8")
+                elif file.folder:
+                    shutil.rmtree(path, ignore_errors=True)
+                    path.mkdir()
+                else:
+                    self._fill(path, file.size_bytes, stop)
+            except (OSError, Stopped) as error:
+                self.remove((file,))
+                if isinstance(error, Stopped):
+                    raise
+                raise PinsweepError(
+                    str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
+                ) from error
+            self._made[file.path] = file
+
+    def settle(self, writes: Iterable[Write]) -> None:
+        """Have what a run wrote on the device before the next one starts, and forget files that are not what they were."""
+        for write in writes:
+            path = Path(write.path)
+            for written in (path, *(path.rglob("*") if path.is_dir() else ())):
+                with contextlib.suppress(
+                    OSError
+                ):  # gone, or no file that can be synced: nothing of it is in the way
+                    _sync(written)
+            if write.spoils:
+                self._made.pop(write.path, None)
+
+    def remove(self, files: tuple[ScratchFile, ...]) -> None:
+        for file in files:
+            self._made.pop(file.path, None)
+            path = Path(file.path)
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+    def _make_room(self, file: ScratchFile, wanted: tuple[ScratchFile, ...]) -> None:
+        """Remove the file as it was, then others that this run does not want, until it fits."""
+        self.remove((file,))
+        others = [made for made in self._made.values() if made not in wanted]
+        while file.size_bytes > free_bytes(self.path) and others:
+            self.remove((others.pop(0),))
+        free = free_bytes(self.path)
+        if file.size_bytes > free:
+            raise PinsweepError(
+                str(self.path),
+                f"no room for {size_text(file.size_bytes)} of scratch: {size_text(max(0, free))} free",
+                "--scratch names a folder on another file system",
+            )
+
+    def _fill(self, path: Path, size_bytes: int, stop: Stop) -> None:
+        """Write `size_bytes` that neither compress nor repeat, and force them to the device."""
+        block = os.urandom(min(_CHUNK_BYTES, max(1, size_bytes)))
+        with path.open("xb") as file:
+            written = 0
+            while written < size_bytes:
+                if stop.requested is not None:
+                    raise Stopped
+                # each chunk begins with its own offset: no two are equal for a device that deduplicates
+                chunk = written.to_bytes(8, "little") + block[8:]
+                written += file.write(chunk[: size_bytes - written])
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve."""
+    while not folder.exists():
+        folder = folder.parent
+    usage = os.statvfs(folder)
+    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES
+
+
+@contextmanager
+def open_scratch(path: Path) -> Iterator[Scratch]:
+    """Make the folder, hold its lock, start the watchdog, remove all of it at the end.
+
+    Raises UserError if the folder is not ours or another pinsweep is using it, PinsweepError if there is no watchdog.
+    """
+    lock = _lock(path)
+    try:
+        watchdog = Watchdog(keep=(lock,), on_orphaned=lambda: _remove(path))
+    except BaseException:
+        _remove(path)
+        os.close(lock)
+        raise
+    removed = False
+    try:
+        for entry in path.iterdir():  # what a killed run may have left
+            if entry.name != MARKER:
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+        yield Scratch(path, watchdog)
+    finally:
+        try:
+            if not watchdog.busy:
+                _remove(path)
+                removed = True
+        finally:  # whoever loses patience interrupts this, too
+            watchdog.stop(finished=removed)
+            os.close(lock)
+
+
+def _lock(path: Path) -> int:
+    try:
+        while True:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = not path.exists()
+            path.mkdir(exist_ok=True)
+            if path.is_symlink() or (not fresh and not _is_ours(path)):
+                raise UserError(
+                    str(path),
+                    "this folder was not made by pinsweep",
+                    "move it away, or choose another with --scratch",
+                )
+            try:
+                lock = lockfile.acquire(path / MARKER, _LOCK_PATIENCE_S)
+            except FileNotFoundError:
+                continue  # its owner removed the folder between two of these calls
+            if lock is None:
+                raise UserError(
+                    str(path),
+                    "another pinsweep is using this scratch folder",
+                    "wait for it, or choose another with --scratch",
+                )
+            try:
+                os.truncate(lock, 0)
+                os.pwrite(lock, MARKER_TEXT.encode(), 0)
+            except OSError:  # the file system is full
+                _remove(path)
+                os.close(lock)
+                raise
+            return lock
+    except OSError as error:
+        raise UserError(
+            str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
+        ) from error
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether the folder is empty, or bears our marker with our words in it."""
+    try:
+        return (path / MARKER).read_text("utf-8") in ("", MARKER_TEXT) and not (path / MARKER).is_symlink()
+    except OSError:
+        return not any(path.iterdir())
+
+
+def _remove(path: Path) -> None:
+    """Remove the folder, the marker last, and the parents that pinsweep's default makes if they are empty."""
+    if not (path / MARKER).exists():
+        return
+    for entry in path.iterdir():
+        if entry.name != MARKER:
+            shutil.rmtree(
+                entry, ignore_errors=True
+            ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    (path / MARKER).unlink()
+    with contextlib.suppress(OSError):
+        path.rmdir()
+        if path.parent.name == "pinsweep-scratch":
+            path.parent.rmdir()

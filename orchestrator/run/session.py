@@ -1,0 +1,231 @@
+"""One `pinsweep run`: prepare, open the result file, record who runs where with what, execute. I/O."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import os
+import platform
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.machine import probe
+from orchestrator.model import Experiment
+from orchestrator.plan import timings
+from orchestrator.plan.prepare import Prepared, Wishes, prepare
+from orchestrator.plan.survey import LONGEST_NAME
+from orchestrator.programs.find import checksum
+from orchestrator.run import resume
+from orchestrator.run.execute import Event, Summary, execute
+from orchestrator.run.outcome import is_pending, pending
+from orchestrator.run.process import Stop
+from orchestrator.run.scratch import open_scratch
+from orchestrator.store.result_file import (
+    ResultFile,
+    StoredExperiment,
+    StoredPoint,
+    create_result,
+    open_begun,
+)
+from orchestrator.tools import Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What is left when `run` returns."""
+
+    path: Path
+    prepared: Prepared
+    summary: Summary
+
+
+def run_experiments(
+    paths: Sequence[Path],
+    wishes: Wishes,
+    *,
+    version: str,
+    argv: Sequence[str],
+    seed: int | None = None,
+    retry_failed: bool = False,
+    allow_misplaced: bool = False,
+    on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
+    on_event: Callable[[Event], None] = lambda _: None,
+) -> Finished:
+    """Run experiment files into one result file, new or continued.
+
+    The order's seed is the one given, else the file's own, else a new one; it is recorded. Raises UserError for
+    every mistake before anything is started or written.
+    """
+    if seed is None:
+        seed = _seed_of(wishes.output)
+    if seed is None:
+        seed = secrets.randbelow(2**31)
+    prepared = prepare(paths, wishes, seed=seed)
+    path = wishes.output or Path(default_name(prepared.experiments))
+    with Stop() as stop, create_result(path) as result:
+        prepared = _continued(
+            prepared, result, wishes.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
+        )
+        with open_scratch(
+            prepared.scratch
+        ) as scratch:  # made last: nothing removes it before there is a watchdog
+            on_begin(path, prepared)
+            session = begin(result, prepared, version=version, argv=argv, seed=seed)
+            summary = execute(
+                prepared.plan,
+                result,
+                session,
+                scratch,
+                stop,
+                topology=prepared.machine.site.topology,
+                retry_failed=retry_failed,
+                allow_misplaced=allow_misplaced,
+                on_event=on_event,
+            )
+        result.end_session(session, now_utc())
+    timings.remember(prepared.plan.runs, summary.walls)
+    return Finished(path=path, prepared=prepared, summary=summary)
+
+
+def begin(result: ResultFile, prepared: Prepared, *, version: str, argv: Sequence[str], seed: int) -> int:
+    """Record a session and its plan: which machine, which programs, which cells. Returns its number."""
+    session = result.begin_session(
+        started_utc=now_utc(),
+        version=version,
+        argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
+        seed=seed,
+        host=platform.node(),
+        facts=probe.facts(),
+        topology=probe.lstopo_xml() or "",
+        programs=_programs(prepared),
+    )
+    _store_plan(result, session, prepared)
+    return session
+
+
+def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
+    """Return what is recorded of each program that was found, by tool."""
+    files: dict[str, dict[str, dict[str, str]]] = {}
+    for tool, name, path in {(run.tool, *item) for run in prepared.plan.runs for item in run.files.items()}:
+        files.setdefault(tool, {})[name] = {"path": path, "sha256": checksum(path)}
+    return {
+        tool: {
+            "name": p.name,
+            "path": p.path,
+            "version": p.version,
+            "sha256": p.sha256,
+            "stand_in": p.stand_in,
+            **{name: text for name, text in p.notes.items() if name != "cmdhelp"},
+            **({"files": files[tool]} if tool in files else {}),
+        }
+        for tool, p in prepared.machine.programs.items()
+        if isinstance(p, Program)
+    }
+
+
+def _continued(
+    prepared: Prepared, result: ResultFile, as_new: bool, *, retry_failed: bool, allow_misplaced: bool
+) -> Prepared:
+    """Return what is prepared with its runs in the cells of a result file that they belong to. Raises UserError as `continued`."""
+    sessions = result.sessions()
+    if not sessions:
+        return prepared
+    attempts = result.attempts()
+    plan = resume.continued(
+        prepared.plan,
+        resume.Held(
+            path=str(result.path),
+            sessions=sessions,
+            points=[stored.point for stored in result.points()],
+            conditions=result.conditions(),
+        ),
+        resume.Setting(
+            host=platform.node(),
+            facts=probe.facts(),
+            programs=_programs(prepared),
+            topology=prepared.machine.site.topology,
+        ),
+        is_pending=lambda run: is_pending(
+            attempts.get(run.key, (0, ""))[1], retry_failed=retry_failed, allow_misplaced=allow_misplaced
+        ),
+        as_new=as_new,
+    )
+    return dataclasses.replace(prepared, plan=plan)
+
+
+def plan_experiments(
+    paths: Sequence[Path], wishes: Wishes, *, seed: int | None = None
+) -> tuple[Prepared, int]:
+    """Return what `run_experiments` would do, and how many runs the result file holds already, which are left out.
+
+    The order's seed is the one given, else the file's own, else 0. Raises UserError as `run_experiments` does.
+    """
+    if seed is None:
+        seed = _seed_of(wishes.output) or 0
+    prepared = prepare(paths, wishes, seed=seed)
+    begun = open_begun(wishes.output) if wishes.output else None
+    if begun is None:
+        return prepared, 0
+    with begun as known:
+        if wishes.topology is None:
+            prepared = _continued(prepared, known, wishes.as_new, retry_failed=False, allow_misplaced=False)
+        todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
+    left = {run.point.point_id for run in todo}
+    plan = dataclasses.replace(
+        prepared.plan, runs=tuple(todo), points=tuple(p for p in prepared.plan.points if p.point_id in left)
+    )
+    return dataclasses.replace(prepared, plan=plan), done + failed
+
+
+def _seed_of(path: Path | None) -> int | None:
+    """Return the seed of the first session of a result file; None if there is no file, or nothing in it."""
+    begun = open_begun(path) if path else None
+    if begun is None:
+        return None
+    with begun as known:
+        sessions = known.sessions()
+    return sessions[0].seed if sessions else None
+
+
+def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
+    for experiment in prepared.experiments:
+        sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
+        digest = hashlib.sha256(experiment.text.encode()).hexdigest()
+        points = [point for point in prepared.plan.points if point.sweep in sweeps]
+        result.add_plan(
+            session,
+            StoredExperiment(
+                sha256=digest,
+                path=experiment.path,
+                title=experiment.title,
+                text=experiment.text,
+                about=experiment.about,
+            ),
+            [
+                StoredPoint(
+                    point=point,
+                    sweep_title=sweeps[point.sweep].title,
+                    repeats=sweeps[point.sweep].repeats,
+                    experiment=digest,
+                )
+                for point in points
+            ],
+            [skipped for skipped in prepared.plan.skipped if skipped.sweep in sweeps],
+            [alias for alias in prepared.plan.aliases if alias.sweep in sweeps],
+        )
+
+
+def default_name(experiments: Sequence[Experiment]) -> str:
+    """Return `EXPERIMENT@HOST-UTC.db`, in signs that every file system takes."""
+    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
+    host = re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())
+    return f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host}-{stamp}.db"
+
+
+def now_utc() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,154 @@
+"""The JSON Schema for editors: it takes what the loader takes, and refuses the common mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from orchestrator.experiment.expand import expand
+from orchestrator.experiment.load import ExperimentError, parse_experiment
+from orchestrator.experiment.schema import json_schema
+from orchestrator.machine.topology import topology_from_text
+from orchestrator.quantities import QuantityError, parse
+from orchestrator.tools import get_tool, tool_names
+
+ROOT = Path(__file__).resolve().parents[3]
+DOCS = ROOT / "docs" / "experiments.md"
+FENCE = re.compile(r"^```(yaml|yaml broken|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = [(match[1], match[2]) for match in FENCE.finditer(DOCS.read_text("utf-8"))]
+
+
+def whole(text: str) -> str:
+    return text if "schema: 1" in text else f"schema: 1\n{text}"
+
+
+EXAMPLES = {f"docs {n}": whole(text) for n, (kind, text) in enumerate(BLOCKS, 1) if kind == "yaml"}
+SHIPPED = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "experiments").glob("*.yaml"))}
+FILES = {**EXAMPLES, **SHIPPED}
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return json_schema()
+
+
+@pytest.fixture(scope="module")
+def validator(schema: dict[str, Any]) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_it_is_a_schema(schema: dict[str, Any]) -> None:
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_the_file_that_editors_use_is_the_present_one(schema: dict[str, Any]) -> None:
+    """After a change: `pinsweep schema > docs/experiment.schema.json`."""
+    assert json.loads((ROOT / "docs" / "experiment.schema.json").read_text("utf-8")) == schema
+
+
+def test_every_option_of_every_tool_is_in_it_with_its_help(schema: dict[str, Any]) -> None:
+    for name in tool_names():
+        properties = schema["$defs"][name]["properties"]
+        for option, about in get_tool(name).options().items():
+            assert properties[option]["description"] == about.help
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES.keys())
+def test_it_takes_what_the_loader_takes(text: str, validator: jsonschema.Draft202012Validator) -> None:
+    assert parse_experiment(text, "test.yaml").sweeps
+    assert [error.message for error in validator.iter_errors(yaml.safe_load(text))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tool: fio",
+        "schema: 2\ntool: fio",
+        "schema: 1",
+        "schema: 1\ntool: fi0",
+        "schema: 1\ntool: fio\nmatrx: {bs: [4k]}",
+        "schema: 1\ntool: fio\nmatrix: {iodpeth: [1]}",
+        "schema: 1\ntool: fio\nmatrix: {iodepth: []}",
+        "schema: 1\ntool: fio\nmatrix: {}",
+        "schema: 1\ntool: fio\nmatrix: [iodepth]",
+        "schema: 1\ntool: fio\nmatrix: {rw: [rendread]}",
+        "schema: 1\ntool: fio\nfixed: {iodepth: [1, 2]}",
+        "schema: 1\ntool: fio\nfixed: {direct: maybe}",
+        "schema: 1\ntool: fio\nfixed: {cpus_allowed: 0-3}",
+        "schema: 1\ntool: fio\nzip: {iodpeth: [1]}",
+        "schema: 1\ntool: fio\ninclude: [{iodpeth: 1}]",
+        "schema: 1\ntool: fio\nexclude: [{iodpeth: 1}]",
+        "schema: 1\ntool: fio\nexclude: [{}]",
+        "schema: 1\ntool: fio\nrepeats: 0",
+        "schema: 1\ntool: fio\nrepeats: many",
+        "schema: 1\ntool: fio\norder: listd",
+        "schema: 1\ntool: fio\ntimeout: soon",
+        "schema: 1\ntool: fio\nrequires: {packages: two}",
+        "schema: 1\ntool: fio\nrequires: {smtt: true}",
+        "schema: 1\ntool: fio\nfixed: {place: {name: x}}",
+        "schema: 1\ntool: fio\nfixed: {place: {cpus: all, memroy: local}}",
+        "schema: 1\ntool: fio\nfixed: {place: {cpus: all, spread: wide}}",
+        "schema: 1\ntool: fio\nsweeps: []",
+        "schema: 1\ntool: fio\nsweeps: [{title: x}]",
+        "schema: 1\ntool: fio\nsweeps: [{name: x, fixed: {iodpeth: 1}}]",
+        "schema: 1\ntool: fio\nsweeps: [{name: x, tool: mlc, fixed: {mode: idle}}]",
+        "schema: 1\ntool: fio\nmatrix: {bs: [4k]}\nsweeps: [{name: x}]",
+        "schema: 1\nsweeps: [{name: x}]",
+        "schema: 1\ntool: stream\nfixed: {threads: 0}",
+        "schema: 1\ntool: stream\nfixed: {threads: coers}",
+        "schema: 1\ntool: mlc\nfixed: {mode: loaded_latency, delays: [[1]]}",
+        "schema: 1\ntool: mlc\nmatrix: {mode: [loaded_latency], W: [13]}",
+    ],
+)
+def test_it_refuses_what_the_loader_refuses(text: str, validator: jsonschema.Draft202012Validator) -> None:
+    with pytest.raises(ExperimentError):
+        parse_experiment(text, "test.yaml")
+    assert not validator.is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["8", "0.5", "1..8", "1..cores x2", "2..32 step 2", "25%", "all", "1..all", "0.5 x L2", "4*LLC", "4k..1M x4", "10kB",
+     "eight", "coers", "1..", "..8", "1..8 step", "25 cores", "x L2", "1, 2", "10 GB", "-1", ""],
+)  # fmt: skip
+def test_its_pattern_of_a_quantity_is_the_parsers(text: str, schema: dict[str, Any]) -> None:
+    try:
+        parse(text, "pus")
+    except QuantityError:
+        expected = False
+    else:
+        expected = True
+
+    assert bool(re.search(schema["$defs"]["quantity"]["pattern"], text)) is expected
+
+
+def test_the_mistakes_in_the_documentation_are_those_one_gets() -> None:
+    kinds = [kind for kind, _ in BLOCKS]
+    at = kinds.index("yaml broken")
+    with pytest.raises(ExperimentError) as error:
+        parse_experiment(BLOCKS[at][1], "lab.yaml")
+
+    assert kinds[at + 1] == "text"
+    assert error.value.lines() == BLOCKS[at + 1][1].splitlines()
+
+
+@pytest.mark.parametrize(("tool", "words", "cells"), [("stream", "19 cells", 19), ("fio", "17 cells", 17)])
+def test_the_documentation_counts_cells_rightly(tool: str, words: str, cells: int) -> None:
+    machine = topology_from_text("pack:2 [numa] core:10 pu:1")
+    found = [expand(parse_experiment(text, "x.yaml"), machine)[0] for text in EXAMPLES.values()]
+
+    assert words in DOCS.read_text("utf-8")
+    assert (tool, cells) in [(points[0].tool, len(points)) for points in found if points]
+
+
+def test_the_documentation_names_every_key_and_every_tool(schema: dict[str, Any]) -> None:
+    text = DOCS.read_text("utf-8")
+
+    for word in (*schema["properties"], *tool_names(), *schema["properties"]["requires"]["properties"]):
+        assert f"`{word}`" in text or f"{word}:" in text

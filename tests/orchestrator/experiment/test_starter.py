@@ -1,0 +1,39 @@
+"""`pinsweep init`: for tools that somebody has written a sweep for, and for those of tomorrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.experiment import starter
+from orchestrator.experiment.load import parse_experiment
+from orchestrator.tools import get_tool, tool_names
+
+WITHOUT_NEEDS = [
+    name for name in tool_names() if not any(option.required for option in get_tool(name).options().values())
+]
+
+
+@pytest.mark.parametrize("tool", tool_names())
+def test_a_written_starter_loads(tool: str) -> None:
+    assert parse_experiment(starter.starter(tool), "mine.yaml").sweeps[0].tool == tool
+
+
+@pytest.mark.parametrize("tool", WITHOUT_NEEDS)
+def test_a_tool_that_needs_no_option_gets_an_experiment_that_loads(
+    tool: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(get_tool(tool), "STARTER", raising=False)
+
+    (sweep,) = parse_experiment(starter.starter(tool), "mine.yaml").sweeps
+
+    assert (sweep.tool, dict(sweep.fixed), dict(sweep.matrix)) == (tool, {}, {})
+
+
+def test_options_that_are_needed_stand_there_with_a_value_to_begin_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(get_tool("poke"), "STARTER")
+
+    (sweep,) = parse_experiment(starter.starter("poke"), "mine.yaml").sweeps
+
+    assert sweep.fixed == {"target": "null"}

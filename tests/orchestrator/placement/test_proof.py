@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.machine.probe import read_topology
+from orchestrator.model import Group, Place, Placement
+from orchestrator.placement.place import numactl, resolve
+from orchestrator.placement.proof import LAST_CPUS, Process, Thread, as_json, look, mismatches, settled
+
+NUMACTL = shutil.which("numactl") or ""
+real = pytest.mark.skipif(
+    not NUMACTL or not Path("/proc/self/numa_maps").exists(), reason="no numactl, or a kernel without NUMA"
+)
+two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nothing to confuse it with")
+
+SLEEP = "import time; print('ready', flush=True); time.sleep(30)"
+THREADS = (
+    "import os, threading, time\n"
+    "def work(cpu):\n"
+    "    if cpu is not None: os.sched_setaffinity(0, {cpu})\n"
+    "    time.sleep(30)\n"
+    "for cpu in %s: threading.Thread(target=work, args=(cpu,), daemon=True).start()\n"
+    "time.sleep(0.05); print('ready', flush=True); time.sleep(30)"
+)
+
+
+@contextlib.contextmanager
+def started(*argv: str, **env: str) -> Iterator[int]:
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, **env})
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def here(cpus: str, memory: str = "local", *, threads: int | None = None, processes: int = 1) -> Placement:
+    (placement,) = resolve(
+        Place(name="here", cpus=cpus, memory=memory), read_topology(), threads=threads, processes=processes
+    )
+    return placement
+
+
+def cpus_here() -> list[int]:
+    return sorted(os.sched_getaffinity(0))
+
+
+# --- real processes ---
+
+
+@real
+@pytest.mark.parametrize("memory", ["local", "interleave", "any"])
+def test_a_run_under_numactl_is_where_it_was_put(memory: str) -> None:
+    asked = here("all", memory, threads=1)
+
+    with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", SLEEP) as pid:
+        seen = look(pid)
+
+    (process,) = seen
+    assert settled(asked, seen)
+    assert mismatches(asked, seen) == []
+    assert process.cpus == set(asked.groups[0].cpus)
+    assert process.threads[0].last_cpu in asked.groups[0].cpus
+    assert process.policy.startswith(
+        {"local": "bind:", "interleave": "interleave:", "any": "default"}[memory]
+    )
+    assert sum(process.pages.values()) > 100
+
+
+@real
+@two_cpus
+def test_a_wrapper_that_pins_itself_anew_is_caught() -> None:
+    first, second = cpus_here()[:2]
+    asked = here(f"pu {first}")
+
+    with started(
+        *numactl(asked.groups[0], NUMACTL), "taskset", "-c", str(second), sys.executable, "-c", SLEEP
+    ) as pid:
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
+
+    assert len(found) == 1
+    assert found[0].endswith(f"it may run on PUs {second}, asked for {first}")
+
+
+@real
+@two_cpus
+def test_one_thread_out_of_place_is_caught() -> None:
+    first, second = cpus_here()[:2]
+    asked = here(f"pu {first}")
+    code = THREADS % f"[{first}, {second}]"
+
+    with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", code) as pid:
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
+
+    assert len(found) == 1
+    assert f"1 of 3 threads may run on PUs {second}, asked for {first}" in found[0]
+
+
+@real
+@two_cpus
+def test_threads_crowded_on_one_pu_are_caught() -> None:
+    first, second = cpus_here()[:2]
+    asked = here(f"pu {first},{second}")
+    narrow = ["taskset", "-c", str(first), sys.executable, "-c", THREADS % "[None, None]"]
+
+    with started(*numactl(asked.groups[0], NUMACTL), *narrow) as pid:
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
+
+    assert len(found) == 1
+    assert f"3 threads are crowded on PUs {first}, asked for" in found[0]
+
+
+@real
+def test_a_wrapper_that_changes_the_memory_policy_is_caught() -> None:
+    asked = here("all", "local")
+    node = read_topology().numa_nodes[0].os_index
+
+    with started(
+        *numactl(asked.groups[0], NUMACTL), NUMACTL, f"--preferred={node}", sys.executable, "-c", SLEEP
+    ) as pid:
+        found = [mismatch.text for mismatch in mismatches(asked, look(pid))]
+
+    assert len(found) == 1
+    assert f"memory policy is prefer:{node}" in found[0] or "memory policy is prefer" in found[0]
+    assert "asked for bind:" in found[0]
+
+
+@real
+def test_ranks_are_told_apart_by_what_their_launcher_gave_them(tmp_path: Path) -> None:
+    """Two ranks under a launcher that is not pinned, started in the wrong order."""
+    cpus = cpus_here()
+    one, other = cpus[0], cpus[-1]
+    asked = Placement(name="pair", groups=(Group(cpus=(one,)), Group(cpus=(other,))))
+    launcher = tmp_path / "mpirun"  # by its name it is a launcher
+    launcher.write_text(
+        "#!/bin/sh\n"
+        f'PMI_RANK=1 {NUMACTL} -C {other} -- "$@" & \n'
+        f'PMI_RANK=0 {NUMACTL} -C {one} -- "$@" & \n'
+        "wait\n"
+    )
+    launcher.chmod(0o755)
+    process = subprocess.Popen([str(launcher), "sleep", "20"])
+    try:
+        deadline = time.monotonic() + 10
+        seen = look(process.pid)
+        while [p.name for p in seen].count("sleep") < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+            seen = look(process.pid)
+        ranks = {p.rank: p for p in seen if p.rank is not None}
+
+        assert settled(asked, seen)
+        assert mismatches(asked, seen) == []
+        assert [sorted(ranks[n].cpus) for n in (0, 1)] == [[one], [other]]
+        swapped = Placement(name="swapped", groups=asked.groups[::-1])
+        assert len(mismatches(swapped, seen)) == (2 if one != other else 0)
+    finally:
+        for one_of_them in reversed(look(process.pid)):
+            os.kill(one_of_them.pid, signal.SIGKILL)
+        process.wait()
+
+
+@real
+def test_descendants_are_seen_and_those_that_ended_are_not() -> None:
+    code = (
+        "import subprocess, time\n"
+        "done = subprocess.Popen(['true']); time.sleep(0.1)\n"
+        "child = subprocess.Popen(['sleep', '20']); print('ready', flush=True); time.sleep(20)"
+    )
+    with started(sys.executable, "-c", code) as pid:
+        deadline = time.monotonic() + 5
+        while (seen := look(pid))[-1].name != "sleep" and time.monotonic() < deadline:
+            time.sleep(0.01)  # for an instant after exec, the kernel still has the old name
+        for child in seen[1:]:
+            os.kill(child.pid, signal.SIGKILL)
+
+    assert [process.name for process in seen[1:]] == ["sleep"]  # the zombie of `true` is left out
+
+
+def test_a_process_that_is_gone_is_nothing() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+
+    assert look(process.pid) == ()
+
+
+@real
+def test_a_look_sees_all_threads_and_the_last_cpu_of_the_first() -> None:
+    with started(sys.executable, "-c", THREADS % str([None] * 64)) as pid:
+        (process,) = look(pid)
+
+    assert len(process.threads) == 65
+    assert sum(thread.last_cpu is not None for thread in process.threads) == min(65, LAST_CPUS)
+
+
+@real
+def test_what_was_seen_is_kept_as_json() -> None:
+    asked = here("all")
+
+    with started(*numactl(asked.groups[0], NUMACTL), sys.executable, "-c", SLEEP) as pid:
+        kept = as_json(look(pid))
+
+    assert json.loads(json.dumps(kept)) == kept
+    (process,) = kept["processes"]
+    assert process["threads"] == {process["cpus"]: 1}
+
+
+# --- the decision alone ---
+
+
+def process(name: str = "stream", *masks: set[int], **more: object) -> Process:
+    threads = tuple(Thread(tid=100 + i, cpus=frozenset(m), last_cpu=min(m)) for i, m in enumerate(masks))
+    made = Process(pid=100, name=name, threads=threads, mems_allowed=frozenset({0, 1}), policy="bind:0")
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+ONE = Placement(name="one", groups=(Group(cpus=(0, 1), membind=(0,)),))
+TWO = Placement(name="two", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(4,), membind=(1,))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen", "said"),
+    [
+        (ONE, [process("stream", {0, 1})], []),
+        (ONE, [process("stream", {0}, {1})], []),
+        (ONE, [process("memlat", {0})], []),  # one thread may pin itself inside
+        (ONE, [process("stream", {0}, {0})], ["2 threads are crowded on PUs 0, asked for 0-1"]),
+        (ONE, [process("stream", {0, 2})], ["it may run on PUs 2, asked for 0-1"]),
+        (ONE, [process("stream", {0}, {3})], ["1 of 2 threads may run on PUs 3, asked for 0-1"]),
+        (ONE, [process("stream", {0, 1}, policy="default")], ["memory policy is default, asked for bind:0"]),
+        (ONE, [process("stream", {0, 1}, policy="bind:0-1")], ["memory policy is bind:0-1, asked for bind:0"]),
+        (ONE, [process("stream", {0, 1}, policy="interleave:0")], ["is interleave:0, asked for bind:0"]),
+        (ONE, [process("stream", {0, 1}, policy="bind=static:0")], []),
+        (ONE, [process("stream", {0, 1}, policy="")], []),  # a kernel without NUMA
+        (ONE, [process("stream", {0, 1}, mems_allowed=frozenset({1}))], ["allows memory of NUMA nodes 1, asked for 0"]),
+        (ONE, [process("mpirun", {0, 1, 2, 3}, policy="default"), process("IMB-MPI1", {0, 1})], []),
+        (ONE, [], []),
+        (TWO, [process("IMB-MPI1", {0}, rank=0)], []),
+        (TWO, [process("IMB-MPI1", {4}, rank=1, policy="bind:1"), process("IMB-MPI1", {0}, rank=0)], []),
+        (TWO, [process("IMB-MPI1", {0}), process("IMB-MPI1", {4}, policy="bind:1", pid=101)], []),
+        # what seed 003 did: hwloc-bind core:0 core:7 gives both ranks the union
+        (
+            TWO,
+            [process("IMB-MPI1", {0, 4}, rank=0), process("IMB-MPI1", {0, 4}, rank=1, policy="bind:1")],
+            ["rank 0: IMB-MPI1 (100): it may run on PUs 4, asked for 0", "rank 1: IMB-MPI1 (100): it may run on PUs 0"],
+        ),
+        (
+            TWO,
+            [process("IMB-MPI1", {0}, rank=0), process("IMB-MPI1", {4}, rank=1, policy="bind:1"), process("IMB-MPI1", {5}, rank=2)],
+            ["rank 2 was not asked for"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_a_mismatch(asked: Placement, seen: list[Process], said: list[str]) -> None:
+    found = [mismatch.text for mismatch in mismatches(asked, seen)]
+
+    assert len(found) == len(said)
+    assert all(part in text for part, text in zip(said, found, strict=True))
+
+
+def test_interleaving_is_checked_by_its_nodes() -> None:
+    asked = Placement(name="wide", groups=(Group(cpus=(0,), interleave=(0, 1)),))
+
+    assert mismatches(asked, [process("stream", {0}, policy="interleave:0-1")]) == []
+    assert len(mismatches(asked, [process("stream", {0}, policy="bind:0-1")])) == 1
+
+
+def test_no_policy_asked_is_no_policy_checked() -> None:
+    asked = Placement(name="any", groups=(Group(cpus=(0,)),))
+
+    assert mismatches(asked, [process("stream", {0}, policy="prefer:1")]) == []
+
+
+def test_nothing_is_decided_before_the_tool_is_there() -> None:
+    assert not settled(ONE, [process("numactl", {0, 1})])
+    assert not settled(TWO, [process("mpirun", {0, 1, 4}), process("IMB-MPI1", {0})])
+    assert settled(TWO, [process("IMB-MPI1", {0}), process("IMB-MPI1", {4})])

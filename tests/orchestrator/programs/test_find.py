@@ -1,0 +1,91 @@
+"""Which executable is taken for a tool, from what lies on PATH."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.programs import find
+from orchestrator.tools import Program
+from parsers.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH of two folders, and no configuration."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    find.configured.cache_clear()
+    return tmp_path
+
+
+def executable(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n# {text}\n")
+    path.chmod(0o755)
+
+
+def test_a_program_of_the_same_name_is_not_taken_for_the_tool(path: Path) -> None:
+    """ImageMagick installs /usr/bin/stream."""
+    executable(path / "a" / "stream", "ImageMagick")
+    executable(path / "b" / "stream", "STREAM version $Revision: 5.10 $")
+
+    found = find.find_programs(["stream"])["stream"]
+
+    assert isinstance(found, Program)
+    assert found.path == str(path / "b" / "stream")
+    assert not found.stand_in
+
+
+def test_what_the_user_names_is_taken_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrapper script around the tool holds none of its bytes."""
+    executable(path / "wrapper", "exec ssh node7 mlc")
+    monkeypatch.setenv("PINSWEEP_MLC", str(path / "wrapper"))
+
+    found = find.find_programs(["mlc"])["mlc"]
+
+    assert isinstance(found, Program)
+    assert found.path == str(path / "wrapper")
+    assert found.sha256
+
+
+def test_a_configured_program_that_is_not_there_is_the_users_mistake(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINSWEEP_MLC", str(path / "nowhere"))
+
+    with pytest.raises(UserError, match="nowhere is not an executable file"):
+        find.find_programs(["mlc"])
+
+
+def test_the_configuration_file_names_programs(path: Path) -> None:
+    executable(path / "my-stream", "any")
+    (path / "config" / "pinsweep").mkdir(parents=True)
+    (path / "config" / "pinsweep" / "tools.yaml").write_text(f"stream: {path}/my-stream\n")
+
+    found = find.find_programs(["stream"])["stream"]
+
+    assert isinstance(found, Program)
+    assert found.path == str(path / "my-stream")
+
+
+@pytest.mark.parametrize("text", ["- a list\n", "stream: [1]\n", "stream: {\n"])
+def test_a_damaged_configuration_is_named(path: Path, text: str) -> None:
+    (path / "config" / "pinsweep").mkdir(parents=True)
+    (path / "config" / "pinsweep" / "tools.yaml").write_text(text)
+
+    with pytest.raises(UserError, match=r"tools\.yaml"):
+        find.find_programs(["stream"])
+
+
+def test_what_is_missing_says_how_to_get_it(path: Path) -> None:
+    assert "apt-get install fio" in str(find.find_programs(["fio"])["fio"])
+
+
+def test_what_is_missing_here_may_be_there_elsewhere(path: Path) -> None:
+    found = find.find_programs(["fio"], elsewhere=True)["fio"]
+
+    assert isinstance(found, Program)
+    assert found.path == "fio"

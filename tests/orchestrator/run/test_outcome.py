@@ -1,0 +1,124 @@
+"""What every ended process is worth, and what is still to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchestrator.model import Outcome, Plan, PlannedRun, Point
+from orchestrator.run.outcome import judge, pending, words
+
+POINT = Point(
+    sweep="s",
+    tool="command",
+    options={"command": "x", "metrics": {"reply": {"regex": "reply ([0-9]+)"}}},
+    axes=(),
+)
+
+
+def planned(repeat: int = 1) -> PlannedRun:
+    return PlannedRun(
+        sweep="s", tool="command", point=POINT, repeat=repeat, argv=("x",), env={}, placement=None,
+        timeout_s=5, nominal_s=1, estimate_s=1, program="x",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "reason"),
+    [
+        (Outcome(exit_code=0, stdout=b"reply 7"), "ok", ""),
+        (Outcome(exit_code=0, stderr=b"reply 7"), "ok", ""),
+        (Outcome(exit_code=3, stdout=b"reply 7"), "failed", "exit status 3: reply 7"),
+        (Outcome(exit_code=3, stderr=b"no such disk\n"), "failed", "exit status 3: no such disk"),
+        (Outcome(exit_code=1), "failed", "exit status 1: it printed nothing"),
+        (Outcome(signal=11, stderr=b""), "failed", "ended by signal 11: it printed nothing"),
+        (Outcome(signal=11, stdout=b"reply 7"), "failed", "ended by signal 11: reply 7"),
+        (Outcome(signal=15, stopped=True, stdout=b"reply 7"), "interrupted", "stopped by the user"),
+        (Outcome(stopped=True, error="its watchdog was killed"), "interrupted", "its watchdog was killed"),
+        (
+            Outcome(exit_code=0, stdout=b"reply 7", unended=("fio (pid 7, state D, user 0)", "2 more")),
+            "failed",
+            "it left processes behind that could not be ended: fio (pid 7, state D, user 0), 2 more",
+        ),
+        (
+            Outcome(timed_out=True, unended=("fio (pid 7, state D, user 0)",)),
+            "timeout",
+            "did not end within 5 s; could not be ended: fio (pid 7, state D, user 0)",
+        ),
+        (Outcome(signal=15, timed_out=True, stdout=b"reply 7"), "timeout", "did not end within 5 s"),
+        (Outcome.not_started("x: No such file or directory"), "failed", "x: No such file or directory"),
+        (
+            Outcome(exit_code=0, stdout=b"reply 7", error="printed more than 256 MiB"),
+            "failed",
+            "printed more than 256 MiB",
+        ),
+    ],
+)
+def test_an_outcome_has_one_status_and_a_reason(outcome: Outcome, status: str, reason: str) -> None:
+    assert judge(planned(), outcome)[:2] == (status, reason)
+
+
+def test_a_good_run_in_the_wrong_place_is_misplaced() -> None:
+    status, reason, parsed = judge(
+        planned(), Outcome(exit_code=0, stdout=b"reply 7"), ["on PU 3, asked for 1"]
+    )
+
+    assert (status, reason) == ("misplaced", "on PU 3, asked for 1")
+    assert parsed is not None
+
+
+def test_a_parser_that_stumbles_costs_neither_the_run_nor_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: Any) -> None:
+        raise RecursionError("maximum recursion depth exceeded")
+
+    monkeypatch.setattr("parsers.command.parse", parse)
+
+    assert judge(planned(), Outcome(exit_code=0, stdout=b"["))[:2] == (
+        "failed",
+        "its output could not be read: RecursionError: maximum recursion depth exceeded",
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("",), "it printed nothing"),
+        (("", "out"), "out"),
+        (("a\nb\n",), "a; b"),
+        (("cause\nusage 1\nusage 2\nusage 3\n",), "cause; …; usage 3"),
+        (("---\n\n",), "it printed nothing"),
+    ],
+)
+def test_words_are_the_first_and_the_last_that_say_something(texts: tuple[str, ...], expected: str) -> None:
+    assert words(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "retry", "allow", "expected"),
+    [
+        ("", False, False, "todo"),
+        ("ok", True, False, "done"),
+        ("interrupted", False, False, "todo"),
+        ("failed", False, False, "failed"),
+        ("failed", True, False, "todo"),
+        ("timeout", False, False, "failed"),
+        ("disturbed", False, False, "done"),
+        ("misplaced", False, False, "failed"),
+        ("misplaced", True, False, "todo"),
+        ("misplaced", False, True, "done"),
+        ("misplaced", True, True, "done"),
+    ],
+)
+def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: str) -> None:
+    plan = Plan(runs=(planned(),), points=(POINT,), skipped=(), seed=0)
+    attempts = {planned().key: (1, status)} if status else {}
+
+    todo, done, failed = pending(plan, attempts, retry_failed=retry, allow_misplaced=allow)
+
+    assert {"todo": len(todo), "done": done, "failed": failed} == {
+        "todo": 0,
+        "done": 0,
+        "failed": 0,
+        expected: 1,
+    }

@@ -1,0 +1,161 @@
+"""Real processes: they end, are ended, and leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator.model import Outcome
+from orchestrator.run.process import Stop, run_process
+from orchestrator.run.watchdog import Watchdog
+
+
+def run(*argv: str, timeout_s: float = 20.0, **env: str) -> Outcome:
+    watchdog = Watchdog()
+    with Stop() as stop:
+        outcome = run_process(argv, env, watchdog=watchdog, timeout_s=timeout_s, stop=stop)
+    watchdog.stop()
+    return outcome
+
+
+def test_output_exit_status_and_usage_are_what_the_process_gave() -> None:
+    outcome = run("sh", "-c", 'printf "a\\0b"; printf err >&2; exit 3')
+
+    assert (outcome.stdout, outcome.stderr, outcome.exit_code, outcome.signal) == (b"a\0b", b"err", 3, None)
+    assert not outcome.timed_out
+    assert not outcome.stopped
+    assert outcome.usage["max_rss_bytes"] > 0
+
+
+def test_environment_is_added_to_the_inherited_one_and_locale_is_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INHERITED", "yes")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+
+    outcome = run("sh", "-c", 'echo "$INHERITED $ADDED $LC_ALL"', ADDED="too")
+
+    assert outcome.stdout == b"yes too C\n"
+
+
+def test_a_program_that_is_not_there_is_an_outcome_not_an_exception() -> None:
+    outcome = run("/nonexistent/tool")
+
+    assert outcome.error == "/nonexistent/tool: No such file or directory"
+    assert outcome.exit_code is None
+
+
+def test_death_by_signal_is_told_from_an_exit_status() -> None:
+    outcome = run("sh", "-c", "kill -SEGV $$")
+
+    assert (outcome.exit_code, outcome.signal) == (None, signal.SIGSEGV)
+
+
+def test_a_signal_stops_the_run_at_once(watchdog: Watchdog) -> None:
+    with Stop() as stop:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        outcome = run_process(["sleep", "300"], {}, watchdog=watchdog, timeout_s=60, stop=stop)
+
+    assert outcome.stopped
+    assert stop.requested == signal.SIGINT
+    assert outcome.signal == signal.SIGTERM
+    assert outcome.wall_s < 30
+
+
+def test_handlers_are_what_they_were_after_a_stop() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Stop():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_look_is_called_until_it_has_seen_enough(watchdog: Watchdog) -> None:
+    seen: list[bytes] = []
+
+    def look(pid: int) -> bool:
+        seen.append(Path(f"/proc/{pid}/cmdline").read_bytes())
+        return len(seen) == 2
+
+    with Stop() as stop:
+        run_process(["sleep", "0.8"], {}, watchdog=watchdog, timeout_s=5, stop=stop, look=look)
+
+    assert seen == [b"sleep\x000.8\x00"] * 2
+
+
+def test_waiting_costs_next_to_nothing() -> None:
+    """The observer effect: a sleep of a second in ≤ 20 ms of our own CPU time and a handful of wake-ups."""
+    before = os.times(), Path("/proc/self/status").read_text()
+    run("sleep", "1")
+    after = os.times(), Path("/proc/self/status").read_text()
+
+    def switches(status: str) -> int:
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("voluntary_ctxt"))
+
+    assert switches(after[1]) - switches(before[1]) < 30
+    assert (after[0].user - before[0].user) + (after[0].system - before[0].system) < 0.1
+
+
+def test_raw_bytes_survive() -> None:
+    program = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 100)"
+
+    assert run(sys.executable, "-c", program).stdout == bytes(range(256)) * 100
+
+
+def test_an_error_of_our_own_does_not_leave_the_tool_behind(watchdog: Watchdog) -> None:
+    tools: list[int] = []
+
+    def look(pid: int) -> bool:
+        tools.append(pid)
+        raise RuntimeError("ours")
+
+    with Stop() as stop, pytest.raises(RuntimeError, match="ours"):
+        run_process(["sleep", "300"], {}, watchdog=watchdog, timeout_s=60, stop=stop, look=look)
+
+    assert not Path(f"/proc/{tools[0]}").exists()
+
+
+def test_a_tool_that_prints_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_CHECK_S", 0.05)
+
+    outcome = run("yes")
+
+    assert outcome.error == "printed more than 1 MiB"
+    assert len(outcome.stdout) == 1 << 20
+
+
+def test_a_tool_that_printed_too_much_and_ended_at_once_is_cut_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_LIMIT_BYTES", 1 << 20)
+    monkeypatch.setattr("orchestrator.run.process.OUTPUT_CHECK_S", 60)
+
+    outcome = run("head", "-c", "2000000", "/dev/zero")
+
+    assert outcome.exit_code == 0
+    assert outcome.error == "printed more than 1 MiB"
+
+
+def test_what_was_ignored_stays_ignored() -> None:
+    """nohup pinsweep run … survives its terminal."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert stop.requested is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_signals_again_and_again_are_taken_literally() -> None:
+    def insist() -> None:
+        for _ in range(10):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    with Stop() as stop:
+        with pytest.raises(KeyboardInterrupt):
+            insist()
+        assert stop.requested == signal.SIGINT

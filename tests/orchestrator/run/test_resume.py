@@ -1,0 +1,302 @@
+"""What may join the runs of a result file, and what begins cells of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from orchestrator.machine.topology import topology_from_text
+from orchestrator.model import AS_NEW, Alias, Group, Place, Placement, Plan, PlannedRun, Point
+from orchestrator.run.resume import Held, Setting, continued
+from orchestrator.store.result_file import Conditions, Session
+from parsers.errors import UserError
+
+LIBRARY = {"path": "/opt/mpi/libmpi.so.12", "sha256": "aa"}
+LAUNCHER = {"path": "/opt/mpi/mpiexec.hydra", "sha256": "bb"}
+IMB = {
+    "name": "IMB-MPI1",
+    "path": "/opt/IMB-MPI1",
+    "sha256": "cc",
+    "files": {"libmpi.so.12": LIBRARY, "mpirun": LAUNCHER},
+}
+FACTS = {"kernel": "6.1", "cpu_model": "Xeon", "memory_bytes": 100 << 30, "governor": "performance"}
+PLACE = Placement(name="x", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(1,), membind=(0,))))
+ARGV = ("mpiexec.hydra", "-np", "1", "/usr/bin/numactl", "--physcpubind=0", "--", "/opt/IMB-MPI1", "PingPong")
+
+
+def point(size: int) -> Point:
+    place = Place(name="x", cpus="same cache")
+    return Point(sweep="s", tool="imb", options={"np": size}, place=place, axes=("np",))
+
+
+def run(of: Point, repeat: int = 1, **changes: Any) -> PlannedRun:
+    planned = PlannedRun(
+        sweep="s", tool="imb", point=of, repeat=repeat, argv=ARGV, env={}, placement=PLACE, timeout_s=1, nominal_s=1,
+        estimate_s=1, program="IMB-MPI1", files={name: file["path"] for name, file in IMB["files"].items()},  # type: ignore[attr-defined]
+    )  # fmt: skip
+    return dataclasses.replace(planned, **changes)
+
+
+def session(number: int = 1, **changes: Any) -> Session:
+    first = Session(
+        session=number, started_utc="", ended_utc=None, pinsweep_version="", argv=(), seed=1, host="n1", facts=FACTS, topology_text="",
+        programs={"imb": IMB},
+    )  # fmt: skip
+    return dataclasses.replace(first, **changes)
+
+
+def held(*points: Point, sessions: tuple[Session, ...] = (session(),), **changes: Any) -> Held:
+    conditions = tuple(
+        Conditions(point_id=p.point_id, session=s.session, placement=PLACE, argv=ARGV)
+        for p in points[:1]
+        for s in sessions
+    )
+    conditions = tuple(dataclasses.replace(c, **changes) for c in conditions)
+    return Held(path="r.db", sessions=sessions, points=points, conditions=conditions)
+
+
+def go_on(
+    runs: list[PlannedRun], known: Held, *, as_new: bool = False, pending: bool = True, **now: Any
+) -> list[Point]:
+    setting = Setting(**{"host": "n1", "facts": FACTS, "programs": {"imb": IMB}, **now})
+    points = tuple({r.point.point_id: r.point for r in runs}.values())
+    plan = Plan(runs=tuple(runs), points=points, skipped=(), seed=1)
+    done = continued(plan, known, setting, is_pending=lambda _: pending, as_new=as_new)
+    assert done.points == tuple({r.point.point_id: r.point for r in done.runs}.values())
+    return [r.point for r in done.runs]
+
+
+def with_file(name: str, sha256: str) -> dict[str, Any]:
+    return {"imb": {**IMB, "files": {**IMB["files"], name: {"path": f"/opt/mpi/{name}", "sha256": sha256}}}}  # type: ignore[dict-item]
+
+
+def test_more_repeats_and_more_cells_join() -> None:
+    runs = [run(point(2)), run(point(2), 2), run(point(4))]
+
+    assert go_on(runs, held(point(2))) == [r.point for r in runs]
+
+
+CHANGES: list[tuple[dict[str, Any], str, str]] = [
+    ({"facts": {**FACTS, "kernel": "6.2"}}, "the kernel was 6.1 and is 6.2 now", "kernel 6.2"),
+    ({"facts": {**FACTS, "governor": "powersave"}}, "the governor was performance and is powersave now", "governor powersave"),
+    ({"facts": {**FACTS, "memory_bytes": 97 << 30}}, "the memory was 100 GiB and is 97 GiB now", "memory 97 GiB"),
+    ({"programs": with_file("libmpi.so.12", "dd")}, "/opt/mpi/libmpi.so.12 is another program now", "libmpi.so.12 dd"),
+    ({"programs": with_file("mpirun", "dd")}, "/opt/mpi/mpirun is another program now", "mpirun dd"),
+    ({"programs": {"imb": {**IMB, "sha256": "dd"}}}, "the IMB-MPI1 was another one (/opt/IMB-MPI1); this one is /opt/IMB-MPI1", "IMB-MPI1 dd"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("now", "said", "label"), CHANGES, ids=[label for *_, label in CHANGES])
+def test_another_machine_or_program_is_refused_or_begins_anew(
+    now: dict[str, Any], said: str, label: str
+) -> None:
+    runs = [run(point(2), 2), run(point(4))]  # of the second nothing was measured: its sweep was
+
+    with pytest.raises(UserError) as refused:
+        go_on(runs, held(point(2)), **now)
+    anew = go_on(runs, held(point(2)), as_new=True, **now)
+    again = go_on(runs, held(point(2), *anew), **now)
+    before = go_on(runs, held(point(2), *anew))
+
+    assert said in refused.value.cause
+    assert "--as-new" in refused.value.hint
+    assert [p.options[AS_NEW] for p in anew] == [label, label]
+    assert [p.axes for p in anew] == [("np", AS_NEW)] * 2
+    assert again == anew  # the setting finds its cells without being told
+    assert before == [r.point for r in runs]
+    assert (
+        go_on(runs, held(point(2)), pending=False, **now) == before
+    )  # nothing is mixed where nothing is started
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "label"),
+    [
+        (
+            {"placement": Placement(name="x", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(5,), membind=(0,))))},
+            "s np=2 ran on CPUs 0 and 1, memory of node 0, and would run on CPUs 0 and 5, memory of node 0 now",
+            "CPUs 0 and 5, memory of node 0",
+        ),
+        ({"placement": None}, "and would run on no CPU in particular now", "no CPU in particular"),
+        ({"argv": (*ARGV, "-sync", "on")}, "ran without -sync on, and would run with -sync on now", "with -sync on"),
+        ({"argv": ARGV[:-1]}, "ran with PingPong, and would run without PingPong now", "without PingPong"),
+    ],
+)  # fmt: skip
+def test_other_cpus_or_arguments_are_of_another_cell(changes: dict[str, Any], said: str, label: str) -> None:
+    runs = [run(point(2), **changes), run(point(4), **changes)]
+
+    with pytest.raises(UserError) as refused:
+        go_on(runs, held(point(2)))
+    anew = go_on(runs, held(point(2)), as_new=True)
+
+    assert said in refused.value.cause
+    assert anew[0].options[AS_NEW] == label
+    assert anew[1] == runs[1].point  # of which nothing was measured
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        {"facts": {**FACTS, "memory_bytes": (100 << 30) - (1 << 30)}},
+        {"facts": {"kernel": "6.1"}},
+        {"facts": {**FACTS, "microcode": "0x1", "load_1min": 3}},
+        {"programs": {"imb": {"name": "IMB-MPI1", "path": "/elsewhere/IMB-MPI1", "sha256": "cc"}}},
+        {"programs": {}},
+    ],
+)
+def test_what_is_not_known_or_hardly_differs_does_not_matter(now: dict[str, Any]) -> None:
+    runs = [run(point(2), 2)]
+
+    assert go_on(runs, held(point(2)), **now) == [point(2)]
+
+
+def test_every_session_of_a_cell_counts() -> None:
+    """A file of before may be mixed already: there is no setting in which its cells can go on."""
+    both = (session(1, facts={**FACTS, "kernel": "5.10"}), session(2))
+
+    with pytest.raises(UserError, match=r"kernel was 5\.10 and is 6\.1 now"):
+        go_on([run(point(2), 9)], held(point(2), sessions=both))
+
+
+def test_a_file_is_of_one_host() -> None:
+    with pytest.raises(UserError, match="holds runs of the host n1, this is n2"):
+        go_on([run(point(2))], held(point(2)), host="n2", as_new=True)
+
+
+def test_a_path_of_a_program_or_of_scratch_is_no_argument() -> None:
+    elsewhere = tuple(word.replace("/opt", "/usr/local") for word in ARGV)
+
+    assert go_on([run(point(2), 2, argv=elsewhere)], held(point(2))) == [point(2)]
+
+
+# --- one cell, however it is written --------------------------------------------------------------------------
+
+METRICS = {"reply": {"regex": "([0-9]+)", "unit": "us"}}
+
+
+def written(
+    tool: str, options: dict[str, Any], place: Place, words: tuple[str, ...], cpus: tuple[int, ...] = (0,)
+) -> PlannedRun:
+    of = Point(sweep="s", tool=tool, options=options, place=place, axes=("place",))
+    placement = Placement(name=place.name, groups=(Group(cpus=cpus),))
+    return run(of, tool=tool, argv=(tool, *words), placement=placement, files={})
+
+
+def measured(*runs: PlannedRun, **facts: Any) -> Held:
+    conditions = [
+        Conditions(point_id=r.point.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs
+    ]
+    return Held(
+        path="r.db",
+        sessions=(session(facts={**FACTS, **facts}),),
+        points=[r.point for r in runs],
+        conditions=conditions,
+    )
+
+
+CORE = Place(name="here", cpus="core 0", memory="any")
+COMMAND = {"command": "x {n}", "n": 1, "metrics": METRICS, "seconds": 1}
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "words", "after", "now"),
+    [
+        ("fio", {"bs": "4k", "runtime": 2}, ("--bs=4k", "--runtime=2"), {"blocksize": 4096, "runtime": "2s"}, ("--blocksize=4096", "--runtime=2s")),
+        ("fio", {"bssplit": "4k/50:8k/50", "size": "1M"}, ("--bssplit=4k",), {"bssplit": "4096/50:8192/50", "size": "1024k"}, ("--bssplit=4096",)),
+        ("stream", {"array_size": "1M"}, ("1048576",), {"array_size": "1024k"}, ("1048576",)),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "metrics": {"reply": {**METRICS["reply"], "unit": "µs", "better": "neither", "text": "Reply"}}}, ("x", "1")),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "seconds": 5, "command": "x  '{n}'"}, ("x", "1")),
+        ("command", {**COMMAND, "env": {"A": 1}}, ("x", "1"), {**COMMAND, "env": {"A": "1"}}, ("x", "1")),
+    ],
+)  # fmt: skip
+def test_an_option_in_another_spelling_begins_no_cell(
+    tool: str, before: dict[str, Any], words: tuple[str, ...], after: dict[str, Any], now: tuple[str, ...]
+) -> None:
+    there = written(tool, before, CORE, words)
+
+    assert go_on([written(tool, after, CORE, now)], measured(there)) == [there.point]
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "words", "after", "now"),
+    [
+        ("fio", {"bs": "4k"}, ("--bs=4k",), {"bs": "4m"}, ("--bs=4m",)),
+        ("stream", {"array_size": 1024}, ("1024",), {"array_size": "1k"}, ("128",)),
+        ("command", {**COMMAND, "command": "x {seconds}"}, ("x", "1"), {**COMMAND, "command": "x {seconds}", "seconds": 2}, ("x", "2")),
+        ("command", COMMAND, ("x", "1"), {**COMMAND, "metrics": {"reply": {**METRICS["reply"], "unit": "ms"}}}, ("x", "1")),
+    ],
+)  # fmt: skip
+def test_an_option_of_another_value_does(
+    tool: str, before: dict[str, Any], words: tuple[str, ...], after: dict[str, Any], now: tuple[str, ...]
+) -> None:
+    new = written(tool, after, CORE, now)
+
+    assert go_on([new], measured(written(tool, before, CORE, words))) == [new.point]
+
+
+def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() -> None:
+    there = written("command", COMMAND, CORE, ("x", "1"))
+    by_number = written("command", COMMAND, Place(name="here", cpus="pu 0", memory="any"), ("x", "1"))
+    renamed = written("command", COMMAND, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
+    elsewhere = written(
+        "command", COMMAND, Place(name="here", cpus="pu 1", memory="any"), ("x", "1"), cpus=(1,)
+    )
+
+    assert go_on([by_number], measured(there)) == go_on([renamed], measured(there)) == [there.point]
+    assert go_on([elsewhere], measured(there)) == [elsewhere.point]
+    assert Alias.between(by_number.point, there.point).reason.startswith(
+        "the same CPUs and memory here as place.cpus=core 0:"
+    )
+    unplaced = dataclasses.replace(there.point, place=None)
+    assert "here as place=none named:" in Alias.between(by_number.point, unplaced).reason
+    # of two that are planned none takes the other's place
+    assert go_on([there, by_number], measured(there)) == [there.point, by_number.point]
+
+
+def test_places_that_exchange_their_names_begin_cells() -> None:
+    a, b = (
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("ab")
+    )
+    swapped = [
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("ba")
+    ]
+
+    moved = [
+        written("command", COMMAND, Place(name=name, cpus=f"pu {n}", memory="any"), ("x", "1"), cpus=(n,))
+        for n, name in enumerate("xa")
+    ]
+
+    assert go_on(swapped, measured(a, b)) == [run.point for run in swapped]
+    assert go_on(moved, measured(a)) == [run.point for run in moved]
+
+
+def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> None:
+    options = {**COMMAND, "env": {"WHERE": "{place}"}}
+    there = written("command", options, CORE, ("x", "1"))
+    renamed = written("command", options, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
+
+    assert go_on([renamed], measured(there)) == [renamed.point]
+
+
+def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
+    """Two names of the CPUs 0 and 1: with one CPU the first cannot be, and the second is another cell than it was."""
+    two = topology_from_text("package:1 core:2 pu:1")
+    everywhere = Place(name="everywhere", cpus="all", memory="any")
+    there = written(
+        "command", COMMAND, Place(name="both", cpus="pu 0,1", memory="any"), ("x", "1"), cpus=(0, 1)
+    )
+    narrow = {"topology": two.limited({0}), "facts": {**FACTS, "cpus_allowed": "0"}}
+    known = measured(there, cpus_allowed="0-1")
+
+    with pytest.raises(UserError) as refused:
+        go_on([written("command", COMMAND, everywhere, ("x", "1"))], known, **narrow)
+    anew = go_on([written("command", COMMAND, everywhere, ("x", "1"))], known, as_new=True, **narrow)
+    one = written("command", {**COMMAND, "n": 2}, Place(name="one", cpus="pu 0", memory="any"), ("x", "2"))
+
+    assert "would have been on CPUs 0,1 in earlier runs, and would be on CPU 0 now" in refused.value.cause
+    assert [p.options[AS_NEW] for p in anew] == ["CPU 0"]
+    assert go_on([one], known, **narrow) == [one.point]  # it would have been there before, too

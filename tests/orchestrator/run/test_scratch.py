@@ -1,0 +1,195 @@
+"""The scratch folder: filled, bounded, locked, removed; never somebody else's."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator.model import ScratchFile, Write
+from orchestrator.run.process import Stop
+from orchestrator.run.scratch import MARKER, Stopped, free_bytes, open_scratch
+from parsers.errors import PinsweepError, UserError
+
+
+def test_files_are_made_as_asked_and_everything_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "pinsweep-scratch" / "sweep"
+    data, text, many = str(folder / "data"), str(folder / "delays"), str(folder / "files")
+    with open_scratch(folder) as scratch, Stop() as stop:
+        scratch.prepare(
+            (
+                ScratchFile(path=data, size_bytes=20_000_001),
+                ScratchFile(path=text, text="0\n2\n"),
+                ScratchFile(path=many, folder=True),
+            ),
+            stop,
+        )
+
+        assert Path(data).stat().st_size == 20_000_001
+        assert Path(data).stat().st_blocks * 512 >= 20_000_001  # written, not sparse
+        assert Path(text).read_text() == "0\n2\n"
+        assert Path(many).is_dir()
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_filled_once(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "data"
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
+        first = path.read_bytes()
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=1000),), stop)
+
+        assert path.read_bytes() == first
+        scratch.remove((ScratchFile(path=str(path), size_bytes=1000),))
+        assert not path.exists()
+
+
+@pytest.mark.parametrize("spoils", [False, True])
+def test_a_file_is_filled_again_after_a_run_that_left_something_else(tmp_path: Path, spoils: bool) -> None:
+    path = tmp_path / "s" / "data"
+    file = ScratchFile(path=str(path), size_bytes=1000)
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((file,), stop)
+        path.write_bytes(b"\0" * 1000)
+        scratch.settle((Write(path=str(path), kind="scratch", spoils=spoils),))
+        scratch.prepare((file,), stop)
+
+        assert (path.read_bytes() == b"\0" * 1000) is not spoils
+
+
+def test_no_two_chunks_are_equal(tmp_path: Path) -> None:
+    path = tmp_path / "s" / "data"
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((ScratchFile(path=str(path), size_bytes=32 << 20),), stop)
+        data = path.read_bytes()
+
+    assert len({data[i : i + 4096] for i in range(0, len(data), 8 << 20)}) == 4
+
+
+def test_somebody_elses_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(UserError, match="not made by pinsweep"), open_scratch(theirs):
+        pass
+
+    assert (theirs / "thesis.tex").read_text() == "years of work"
+
+
+def test_links_in_the_folder_are_removed_not_followed(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.tex").write_text("years of work")
+    with open_scratch(tmp_path / "s"):
+        (tmp_path / "s" / "link").symlink_to(theirs)
+
+    assert (theirs / "thesis.tex").exists()
+    assert not (tmp_path / "s").exists()
+
+
+def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        with pytest.raises(PinsweepError, match="no room for"):
+            scratch.prepare(
+                (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=free_bytes(tmp_path) + 1),), stop
+            )
+        assert [entry.name for entry in (tmp_path / "s").iterdir()] == [MARKER]
+
+
+def test_a_stop_while_filling_leaves_no_half_file(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Stopped):
+            scratch.prepare((ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=1000),), stop)
+        assert not (tmp_path / "s" / "data").exists()
+
+
+def test_a_path_outside_the_folder_is_a_bug_not_a_write(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop, pytest.raises(ValueError, match="outside"):
+        scratch.prepare((ScratchFile(path=str(tmp_path / "elsewhere"), size_bytes=1),), stop)
+
+
+def test_two_pinsweeps_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.run.scratch._LOCK_PATIENCE_S", 0.2)
+    with (
+        open_scratch(tmp_path / "s"),
+        pytest.raises(UserError, match="another pinsweep"),
+        open_scratch(tmp_path / "s"),
+    ):
+        pass
+
+
+def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / MARKER).touch()
+    (tmp_path / "s" / "old.dat").write_bytes(b"x" * 1000)
+
+    with open_scratch(tmp_path / "s"):
+        assert not (tmp_path / "s" / "old.dat").exists()
+
+
+def test_what_other_runs_need_gives_way_where_there_is_no_room_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interleaved cells want all their files at once; each alone fits."""
+    folder = tmp_path / "s"
+    files = [ScratchFile(path=str(folder / name), size_bytes=1 << 20) for name in "abc"]
+    with open_scratch(folder) as scratch, Stop() as stop:
+        monkeypatch.setattr(
+            "orchestrator.run.scratch.free_bytes",
+            lambda path: (2 << 20) - sum(entry.stat().st_size for entry in path.iterdir()),
+        )
+        for file in (*files, files[0]):
+            scratch.prepare((file,), stop)
+            assert Path(file.path).stat().st_size == 1 << 20
+
+
+def test_a_folder_is_empty_each_time(tmp_path: Path) -> None:
+    folder = ScratchFile(path=str(tmp_path / "s" / "files"), folder=True)
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((folder,), stop)
+        (tmp_path / "s" / "files" / "left").touch()
+        scratch.prepare((folder,), stop)
+
+        assert list((tmp_path / "s" / "files").iterdir()) == []
+
+
+def test_a_full_file_system_leaves_no_folder(tmp_path: Path) -> None:
+    """A file that may not grow fails in the same place, and needs no file system of its own."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(UserError, match="cannot be made"), open_scratch(tmp_path / "s"):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from orchestrator.scratch import open_scratch
+with open_scratch(Path(sys.argv[1])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_folder_that_was_just_made_is_removed_after_kill_9(tmp_path: Path) -> None:
+    """Before anything was measured: facts about the machine are read then, which takes a second."""
+    folder = tmp_path / "pinsweep-scratch" / "s"
+    subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
+
+    ends = time.monotonic() + 20
+    while folder.parent.exists():
+        assert time.monotonic() < ends, "the folder stays"
+        time.sleep(0.02)
