@@ -134,9 +134,10 @@ def resolution(results: Results) -> Iterator[Fault]:
     """times printed too coarsely, or from too few repetitions
 
     The last digit that is known, ÷ the time: above 2 % the figure cannot tell a change of 2 %. It is that of
-    the bandwidth in the same row, where that has more digits than the time. And sizes behind which there are
-    fewer than 50 repetitions (IMB's own choice for megabytes). Of a single run: warn; where the run was
-    repeated, its repeats show how wide it is: info.
+    the bandwidth in the same row, where that has more digits than the time; of a table nothing tells it. And sizes
+    behind which there are fewer than 50 repetitions. Of a single run: warn; where the run was repeated, its
+    repeats show how wide it is, and few repetitions of more than 8 B alone, IMB's own choice for megabytes:
+    info.
 
     Do: decide nothing from these sizes alone; repeat the run, raise -iter for the large ones.
     """
@@ -147,18 +148,17 @@ def resolution(results: Results) -> Iterator[Fault]:
         coarse = {size: step / t for size, (t, step) in known.items() if step / t > 0.02}
         lines = (row for run in runs for row in timings(run) if row.message_size is not None)
         few = sorted({row.message_size or 0 for row in lines if 0 < (row.repetitions or 99) < 50})
-        parts = []
         if coarse:
             worst = max(coarse, key=lambda s: coarse[s])
-            parts.append(
+            text = (
                 f"{fmt.quantity(known[worst].time, 'ns')} in steps of {fmt.quantity(known[worst].step, 'ns')}: {fmt.percent(coarse[worst])} "
                 f"(up to {fmt.size(max(coarse))})"
             )
-        if few:
-            parts.append(f"fewer than 50 repetitions from {fmt.size(few[0])} on")
-        if parts:
             level: Level = "warn" if len(runs) == 1 else "info"
-            yield Fault(level=level, run=runs[0], text="; ".join(parts))
+            yield Fault(level=level, run=runs[0], text=text)
+        if few:
+            text = f"fewer than 50 repetitions from {fmt.size(few[0])} on"
+            yield Fault(level="warn" if len(runs) == 1 and few[0] <= 8 else "info", run=runs[0], text=text)
 
 
 def kinds_judged_finer() -> Iterator[str]:

@@ -64,7 +64,10 @@ def _module(tool: str) -> NumbersModule:
 
 def numbers(run: Run) -> list[Number]:
     """Return what a run is compared by, in the order of its tables; empty if it gave no number."""
-    return list(_module(run.tool).numbers(run)) if run.parsed else []
+    found = list(_module(run.tool).numbers(run)) if run.parsed else []
+    if run.parsed and run.parsed.has("from_table"):  # nothing tells to what digit it was printed
+        return [number.printed_to(None) for number in found]
+    return found
 
 
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:

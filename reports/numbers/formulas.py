@@ -277,11 +277,11 @@ def pingpong(times: Mapping[int, float]) -> MessageCurve:
 
 
 def message_curve(runs: Sequence[MessageCurve]) -> MessageCurve:
-    """Return of each figure the median over the runs of one cell that have it."""
+    """Return of each figure the median over the runs of one cell; None where one of them lacks it."""
 
     def median(of: Callable[[MessageCurve], float | None]) -> float | None:
         found = [value for run in runs if (value := of(run)) is not None]
-        return statistics.median(found) if found else None
+        return statistics.median(found) if found and len(found) == len(runs) else None
 
     sizes = [run.peak_size for run in runs if run.peak_size is not None]
     return MessageCurve(

@@ -50,14 +50,15 @@ class Pin(NamedTuple):
 def timings(parsed: Parsed) -> Iterator[Timing]:
     """The lines of all tables, in the order of the text."""
     labels: Mapping[str, Cell] = {}
+    known = not parsed.has("from_table")  # how many digits its program prints
     line: dict[str, float] = {}
     for row in parsed.measured():
         if line and (row.labels != labels or row.metric in line):
-            yield _timing(labels, line)
+            yield _timing(labels, line, known)
             line = {}
         labels, line[row.metric] = row.labels, row.value
     if line:
-        yield _timing(labels, line)
+        yield _timing(labels, line, known)
 
 
 @reading(Pin)
@@ -67,9 +68,11 @@ def pins(parsed: Parsed) -> Iterator[Pin]:
         yield Pin(whole(row.get("run")), str(row.get("host")), whole(row.get("rank")), str(row.get("cpus")))
 
 
-def _timing(labels: Mapping[str, Cell], line: Mapping[str, float]) -> Timing:
+def _timing(labels: Mapping[str, Cell], line: Mapping[str, float], digits_known: bool) -> Timing:
     mode, size = labels.get("mode"), whole(labels.get("message_size"))
-    time, step = _recovered(line.get("time"), size, line.get("bandwidth"))
+    time, step = line.get("time"), None
+    if digits_known:
+        time, step = _recovered(time, size, line.get("bandwidth"))
     return Timing(
         benchmark=str(labels.get("benchmark") or "PingPong"),
         nprocs=whole(labels.get("nprocs")),

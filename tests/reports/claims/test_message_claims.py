@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pinsweep.cli import cli
 from reports import numbers
 from reports.charts import titles
+from reports.checks import audit
 from reports.draw.figure import Figure, KeyNumber
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
@@ -59,6 +62,62 @@ def test_a_title_over_several_panels_is_true_of_each(make: Any, tmp_path: Path) 
     number = key(path)
     assert (number.value, number.unit) == ("190", "ns")
     assert number.context == "0 B, all, source b.txt"
+
+
+def test_a_key_number_is_of_all_repeats(make: Any, tmp_path: Path) -> None:
+    """One repeat of three has no message without bytes: the number is that of 0 to 8 B, which all have."""
+    told = times(0.5, 9e3)
+    cut = {size: t for size, t in told.items() if size}
+    path = pingpong(make, tmp_path / "r.db", *(("near", "", one) for one in (told, cut, told)))
+
+    assert key(path).context == "up to 8 B (median), near"
+    offers = figures(path)[0].numbers[0]
+    assert offers.rows[0][offers.columns.index("0 B")] == "–"
+
+
+def test_peaks_at_different_sizes_have_no_one_size(make: Any, tmp_path: Path) -> None:
+    told = times(0.5, 9e3)
+    runs = [told | {2**p: 2**p / 12e3} for p in (19, 20, 22)]
+    path = pingpong(make, tmp_path / "r.db", *(("near", "", one) for one in runs))
+
+    offers = figures(path)[0].numbers[0]
+    assert offers.rows[0][offers.columns.index("at")] == "512 KiB to 4 MiB"
+
+
+@pytest.mark.parametrize(("first", "doubt"), [("1048576", ""), ("0", "P3")])
+def test_few_repetitions_of_large_messages_are_no_doubt_of_small_ones(
+    make: Any, tmp_path: Path, first: str, doubt: str
+) -> None:
+    text = re.sub(rf"(?m)^( +{first} +) 1000 ", r"\1   20 ", make.imb_text(times(1.5, 9e3)))
+    path = make.Maker(tmp_path / "r.db").add("p", "imb", {}, text).write()
+
+    assert key(path).doubt == doubt
+    assert [f.level for f in audit.audit(model.load([path])) if f.id == "P3"] == ["warn" if doubt else "info"]
+
+
+def test_a_table_does_not_tell_its_last_digit(make: Any, tmp_path: Path) -> None:
+    """389 ns are no multiple of 10 ns."""
+    text = "size t\n" + "".join(f"{size} {t:.3f}\n" for size, t in times(0.389, 9e3).items())
+    (tmp_path / "t.txt").write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    words = [
+        "parse",
+        "table",
+        str(tmp_path / "t.txt"),
+        "--tool",
+        "imb",
+        "--columns",
+        "message_size, time[us]",
+        "-o",
+        str(path),
+    ]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+
+    (run,) = model.load([path]).good("imb")
+
+    assert [f for f in audit.audit(model.load([path])) if f.id in ("P3", "G6")] == []
+    assert {number.step for number in numbers.numbers(run)} == {None}
 
 
 def test_one_statistic_for_both_sides(make: Any, tmp_path: Path) -> None:
