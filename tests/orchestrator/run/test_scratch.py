@@ -178,7 +178,7 @@ def test_a_full_file_system_leaves_no_folder(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from orchestrator.scratch import open_scratch
+from orchestrator.run.scratch import open_scratch
 with open_scratch(Path(sys.argv[1])):
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -130,9 +130,9 @@ def test_what_a_tool_leaves_behind_is_ended_with_it(watchdog: Watchdog, script: 
 KILLED = """
 import sys
 from pathlib import Path
-from orchestrator import process_tree
-from orchestrator.process import Stop, run_process
-from orchestrator.scratch import open_scratch
+from orchestrator.machine import process_tree
+from orchestrator.run.process import Stop, run_process
+from orchestrator.run.scratch import open_scratch
 process_tree.GRACE_S = 0.3
 with open_scratch(Path(sys.argv[1])) as scratch, Stop() as stop:
     print(scratch.watchdog.pid, flush=True)

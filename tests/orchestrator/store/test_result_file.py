@@ -223,8 +223,8 @@ import os, sys
 from dataclasses import asdict
 from pathlib import Path
 sys.path[:0] = [{str(Path(__file__).parents[3])!r}, {str(Path(__file__).parent)!r}]
-from test_store import add, begin
-from orchestrator.store import create_result
+from test_result_file import add, begin
+from orchestrator.store.result_file import create_result
 with create_result(Path(sys.argv[1])) as result:
     session = begin(result)
     print("begun", flush=True)
