@@ -51,8 +51,8 @@ METHODS = (
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
     "bins there are none. In flight ÷ asked is IOPS × latency ÷ (iodepth × jobs), by Little’s law: near 1 where the queue was "
     "kept full. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
-    "logarithm of the latency. CPU per I/O is user and system time of fio’s processes ÷ all their I/Os, so the two parts of a mix "
-    "share one figure."
+    "logarithm of the latency; “≥”: every depth kept the limit. CPU per I/O is user and system time of fio’s processes ÷ all their "
+    "I/Os, so the two parts of a mix share one figure."
 )
 
 _KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
@@ -403,12 +403,20 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
     rows, within = [], []
     for (of, name, _), own in series:
         cells = sorted(
-            (int(depth), at["iops"].median(), at["p99"].median(skipna=False))
+            (int(depth), float(at["iops"].median()), float(at["p99"].median(skipna=False)))
             for (depth,), at in groups(own, ["iodepth"])
         )
         points = [(rate, p99) for _, rate, p99 in cells if p99 == p99]
         iops = {depth: rate for depth, rate, _ in cells}
-        within.append([formulas.within_slo(points, limit) for limit in LIMITS])
+        slowest = max((p99 for _, p99 in points), default=0.0)
+        within.append(
+            [
+                None if (most := formulas.within_slo(points, limit)) is None
+                else fmt.quantity(most, "IOPS") if slowest > limit
+                else f"≥ {fmt.quantity(most, 'IOPS', rounding=fmt.DOWN)}"
+                for limit in LIMITS
+            ]
+        )  # fmt: skip
         rows.append(
             (
                 name, *([common.facet_title(of, option_value)] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
@@ -426,7 +434,7 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
         ),
         rows=tuple(
-            (*row, *(fmt.quantity(kept[i], "IOPS") for i in told)) for row, kept in zip(rows, within, strict=True)
+            (*row, *(kept[i] or fmt.NOTHING for i in told)) for row, kept in zip(rows, within, strict=True)
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
     )  # fmt: skip

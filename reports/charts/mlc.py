@@ -32,8 +32,8 @@ RANK = 11
 METHODS = (
     "Loaded latency: the floor (compared and exported as unloaded latency) is the median latency of the rows that move at most 10 % of the peak bandwidth "
     "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "
-    "curve in the order of load; “≥”: the load did not double the latency. What a curve offers is the median over the repeats of "
-    "what each of them does. The latency is that of one reading thread, whatever the others do."
+    "curve in the order of load; “≥”: in one repeat or more no load reached that latency. What a curve offers is the median over "
+    "the repeats of what each of them does. The latency is that of one reading thread, whatever the others do."
 )
 
 _MIXES: Final = {
@@ -121,6 +121,12 @@ class LoadCurve:
     @property
     def most(self) -> Spread:
         return formulas.spread([run.peak for run in self.runs])
+
+    @property
+    def peak_delay(self) -> str:
+        """The delay of the peak; of repeats that have it at different delays "0 to 50"."""
+        low, high = (fmt.whole(of(run.peak_delay for run in self.runs)) for of in (min, max))
+        return low if low == high else f"{low} to {high}"
 
     @property
     def name(self) -> str:
@@ -475,7 +481,7 @@ def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale)
         offers = load.offers
         yield (
             *(_floor_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
-            scale.number(offers.peak), fmt.whole(offers.peak_delay), fmt.number(offers.latency_at_peak),
+            scale.number(offers.peak), load.peak_delay, fmt.number(offers.latency_at_peak),
         )  # fmt: skip
 
     starred = any(

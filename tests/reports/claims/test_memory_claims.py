@@ -489,3 +489,32 @@ def test_a_caption_of_stream_explains_the_marks_that_are_there(make: Any, tmp_pa
     assert not lines.panels[0].wide["datasets"]["references"]
     assert "Dotted" not in lines.sub
     assert ("5.27" in many.sub, "5.28" in many.sub) == (True, False)
+
+
+def test_what_only_some_repeats_double_is_a_bound_and_called_one(make: Any, tmp_path: Path) -> None:
+    """One of three repeats doubles its floor, and so do the medians: 163 ns over 78.5. Peaks are at two delays."""
+    of = {83.4: (165.5, 118.0), 76.2: (163.3, 114.0), 78.5: (151.4, 150.0)}
+    runs = [
+        [
+            (0, slow, 50e3),
+            (50, near, 51e3 if floor == 78.5 else 40e3),
+            (500, floor, 4e3),
+            (5000, floor, 2e3),
+            (9000, floor, 1e3),
+        ]
+        for floor, (slow, near) in of.items()
+    ]
+    path = loaded(make, tmp_path / "r.db", *runs)
+
+    figure = figures(path)[0]
+    row = dict(zip(figure.tables[0].columns, figure.tables[0].rows[0], strict=True))
+
+    assert (figure.title, row["at delay"], row["GB/s within 2 × floor"][:2]) == (
+        "Latency under load",
+        "0 to 50",
+        "≥ ",
+    )
+    assert any(
+        "in one repeat or more no load reached that latency" in m
+        for m in build.build(model.load([path])).methods
+    )
