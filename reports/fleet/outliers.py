@@ -58,6 +58,22 @@ class Odd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Halves:
+    """Two groups of nodes that differ by far more than the nodes of either, about as large: none is what is usual."""
+
+    worse: tuple[str, ...]
+    better: tuple[str, ...]
+    strips: tuple[tuple[Series, Strip], ...]  # the numbers that they differ in
+
+    def medians(self, strip: Strip) -> tuple[float, float]:
+        """Return the median of the worse nodes and of the better ones."""
+        sides: tuple[list[float], list[float]] = [], []
+        for node in strip.nodes:
+            sides[node.name not in self.worse].append(node.value)
+        return statistics.median(sides[0]), statistics.median(sides[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Nodes of equal hardware."""
 
@@ -70,6 +86,28 @@ class Group:
     @property
     def judged(self) -> bool:
         return self.baseline > 0 or len(self.nodes) >= LEAST_NODES
+
+    @property
+    def halves(self) -> tuple[Halves, ...]:
+        """Return the two groups that its nodes fall into, where they do: those of the most numbers first."""
+        split = group_by((row for row in self.strips if row[1].worse_half), lambda row: row[1].worse_half)
+        return tuple(
+            Halves(
+                worse=worse,
+                better=tuple(n.name for n in own[0][1].nodes if n.name not in worse),
+                strips=tuple(own),
+            )
+            for worse, own in sorted(split.items(), key=lambda item: -len(item[1]))
+        )
+
+    def unseen(self, threshold: float) -> str:
+        """Say how much worse than the threshold a node may be without being told from the others: "" if no worse."""
+        judged = [strip.unseen for _, strip in self.strips if strip.unseen and not strip.worse_half]
+        blind = [least for least in judged if least > threshold]
+        if not blind:
+            return ""
+        most = fmt.number(max(blind) * 100, 2, fmt.UP)
+        return f"up to {most} % worse may go unseen in {len(blind)} of {fmt.plural(len(judged), 'number')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +185,10 @@ def build(
                 )
             )  # fmt: skip
         judged = judge_fleet(metrics, threshold=threshold)
+        halved = {node.name for strip in judged.strips if strip.worse_half for node in strip.nodes}
         for node, status in judged.statuses.items():
-            statuses[node] = worst(statuses[node], status)
+            unclear = node in halved and status in ("ok", "fast")
+            statuses[node] = "unknown" if unclear else worst(statuses[node], status)
         everywhere += [
             e
             for e in judged.everywhere
@@ -170,6 +210,7 @@ def build(
                 apart=kind.differences(largest) if largest and kind != largest else "", baseline=sessions,
             )
         )  # fmt: skip
+        warnings += _halved(groups[-1])
         if baseline and not sessions:
             warnings.append(
                 f"the baseline has none of these numbers from this hardware: {kind.name} ({folded(members)})"
@@ -400,6 +441,20 @@ def _programs(collected: Iterable[Series]) -> list[str]:
         for tool, programs in by_tool.items()
         if len(programs) > 1
     ]
+
+
+def _halved(group: Group) -> Iterable[str]:
+    """Say who is in which of two groups of nodes, and what each has in the number in which they differ most."""
+    for halves in group.halves:
+        one, worse, better = max(
+            ((one, *halves.medians(strip)) for one, strip in halves.strips),
+            key=lambda row: abs(row[1] - row[2]) / max(abs(row[1]), abs(row[2])),
+        )
+        yield (
+            f"the nodes fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
+            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.unit)} against "
+            f"{fmt.quantity(better, one.unit)}; which of them is as it should be, these files do not tell"
+        )
 
 
 _TOO_MANY: Final = 0.25

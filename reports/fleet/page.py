@@ -117,6 +117,14 @@ def sentence(report: Report) -> str:
         parts.append(f"None of {fmt.plural(total, 'node')} is known to be slow")
     if report.rerun:
         parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
+    halves = [halves for group in report.groups for halves in group.halves]
+    if halves:
+        parts.append(
+            f"two groups of nodes differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
+        )
+    unseen = [text for group in report.groups if (text := group.unseen(report.threshold))]
+    if unseen:
+        parts.append(unseen[0])
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
     return "; ".join(parts) + "."
@@ -205,10 +213,14 @@ def _methods(report: Report) -> Iterable[str]:
     )
     least = f"{report.threshold * 100:.3g} %"
     yield (
-        "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median and what the last printed digit makes; "
-        f"z is the distance in such spreads, above 0 worse. Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three "
-        f"sessions. Slow: z above 3 and {least} worse, and {least} worse in each of three sessions or more; broken: 10 %. Slightly slow everywhere: the mean z over all "
-        f"numbers lies 3.5 robust standard deviations above that of the other nodes, and they are {report.threshold * 100 / 3:.3g} % worse on average."
+        "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median, what the last printed digit makes, and what "
+        "the scatter of the nodes' own sessions makes of a node's median; z is the distance in such spreads, above 0 worse. "
+        f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "
+        f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal nodes in 5 of "
+        "100 fleets (a t value for as many comparisons as there are nodes times numbers that do not move together), and each session by half "
+        "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
+        f"other nodes, and by more than chance makes of equal nodes in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average. "
+        "Two groups of nodes: apart by more than twice what either spans, the smaller with more than 40 % of the nodes; there nobody is judged."
     )
 
 

@@ -121,8 +121,12 @@ def _finding(group: Group, report: Report, several: bool) -> str:
         where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
+    if group.halves:
+        return f"{fmt.plural(len(group.nodes), 'node')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
     if suspicious:
         return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
+    if unseen := group.unseen(report.threshold):
+        return f"None{where} is known to be slow; {unseen}"
     return f"None{where} is slow"
 
 
@@ -260,13 +264,23 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ]
         rows.append(
             (
-                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread), fmt.count(len(strip.nodes)),
+                one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread),
+                fmt.percent(strip.unseen), fmt.count(len(strip.nodes)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
                 ", ".join(marked),
             )
         )  # fmt: skip
     return Table(
-        columns=("Number", "Median", "Nodes differ by (robust SD)", "Nodes", "Worst", "Best", "Marked"),
+        columns=(
+            "Number",
+            "Median",
+            "Nodes differ by (robust SD)",
+            "Unseen up to",
+            "Nodes",
+            "Worst",
+            "Best",
+            "Marked",
+        ),
         rows=tuple(rows),
-        numeric=frozenset({1, 2, 3}),
+        numeric=frozenset({1, 2, 3, 4}),
     )

@@ -55,6 +55,8 @@ def _groups(report: Report) -> Iterable[str]:
             lines.append(
                 "  fewer than 8 such nodes: not judged by each other; give sessions of good ones with --baseline"
             )
+        if unseen := group.unseen(report.threshold):
+            lines.append(f"  {unseen}")
         if group.baseline:
             lines.append(f"  compared with a baseline of {fmt.plural(group.baseline, 'session')}")
     if lines:
@@ -162,7 +164,8 @@ def _group_json(group: Group) -> dict[str, Any]:
         "hardware": dict(group.hardware.facts), "nodes": list(group.nodes), "differs": group.apart or None,
         "judged": group.judged, "baseline_sessions": group.baseline,
         "numbers": [
-            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.nodes)}
+            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.nodes),
+             "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None}
             for one, strip in group.strips
         ],
     }  # fmt: skip

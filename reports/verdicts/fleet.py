@@ -6,14 +6,18 @@ those say who is slow. One run of 1000 good nodes accuses ten or more; the secon
 
 A fault is there in every run, a disturbance is not: slow is a node whose every run is worse by the threshold. Where one run
 in 20 is slowed by something (8 %), that takes the good nodes accused from 4.2 in 1000 to 0.3, and of nodes that are 5 % slow
-finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated: 1000 nodes, sd 1.2 %, 20 slow).
+finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3: 1000 nodes, sd 1.2 %, 20 slow).
+
+z above 3 is no evidence where many numbers of many nodes are looked at: of fleets of 8 equal nodes with 54 numbers, noise of
+3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40 nodes in 48 to 84.
+So the z that is asked for grows with the number of comparisons, and the nodes' own sessions count in the spread.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, median_low
 from typing import Final, Literal
@@ -30,6 +34,11 @@ CONFIRMED = 3
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
 EFFECT, BROKEN = 0.03, 0.10
+HALF = 0.4
+"""Of two groups of nodes that are apart, more than so many in the smaller: which of them is slow, nobody can tell."""
+FALSE, FALSE_EVERYWHERE = 0.05, 0.01
+"""The share of fleets of equal nodes in which chance alone may accuse one: in a number, and of being slow everywhere."""
+
 LEAST_SPREAD = 0.003  # of the median: nobody is accused for less than this times z
 ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_NODES values
 LEAST_METRICS = 3
@@ -57,6 +66,7 @@ class Metric:
 _FLOOR: Final = "beyond the floor"
 _TOLERANCE: Final = "beyond the tolerance"
 _RULES: Final = (_FLOOR, _TOLERANCE)
+_HALVES: Final = "the nodes fall into two groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +95,10 @@ class Strip:
     middle: float | None  # what nodes are compared with
     spread: float | None  # robust sd, same unit
     nodes: tuple[Node, ...]
+    unseen: float | None = (
+        None  # relative: what is less worse, in three sessions, is not told from the others
+    )
+    worse_half: tuple[str, ...] = ()  # where the nodes fall into two groups, those of the worse one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +136,8 @@ def worst(*statuses: Status) -> Status:
 
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
     """Return what each node is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
-    strips = tuple(_strip(metric, threshold) for metric in metrics)
+    false = FALSE / max(1.0, comparisons(metrics))
+    strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
     for strip in strips:
         for node in strip.nodes:
@@ -136,6 +151,37 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
     )
 
 
+def comparisons(metrics: Sequence[Metric]) -> float:
+    """Return how many independent comparisons of a node with the others there are: nodes × numbers that do not move together.
+
+    What puts the same runs in the same order (a rate and the time of the same work) is one number. Of others those that
+    correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
+    """
+    import numpy as np
+
+    alike: dict[tuple[tuple[str, int], ...], set[tuple[int, ...]]] = defaultdict(set)
+    for metric in metrics:
+        sign = 1.0 if metric.better == "lower" else -1.0
+        runs = tuple((name, i) for name, own in sorted(metric.values.items()) for i in range(len(own)))
+        values = [sign * metric.values[name][i] for name, i in runs]
+        ranks = [0] * len(runs)
+        for rank, i in enumerate(sorted(range(len(runs)), key=values.__getitem__)):
+            ranks[i] = rank
+        alike[runs].add(tuple(ranks))
+    total = 0.0
+    for runs, rows in alike.items():
+        m, n = len(rows), len(runs)
+        nodes = len({name for name, _ in runs})
+        if m > 1 and n > 2:
+            r = np.corrcoef(np.array(sorted(rows), dtype=float))
+            chance = 1 / (n - 1)
+            together = max(0.0, (float((r**2).sum() - m) / (m * (m - 1)) - chance) / (1 - chance))
+            total += nodes * (1 + (m - 1) * (1 - together))
+        else:
+            total += nodes * m
+    return total
+
+
 def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, float]:
     """Return (median, robust sd): 1.4826 MAD, at least 0.3 % of the median and what the last digit makes."""
     middle = median(values)
@@ -143,37 +189,119 @@ def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, flo
     return middle, max(1.4826 * mad, LEAST_SPREAD * abs(middle), resolution * abs(middle) / math.sqrt(12))
 
 
-def _strip(metric: Metric, threshold: float) -> Strip:
+def _strip(metric: Metric, threshold: float, false: float) -> Strip:
     of_node = {name: median(runs) for name, runs in metric.values.items() if runs}
     if not all(map(math.isfinite, of_node.values())):
         raise ValueError(f"{metric.key!r}: values must be finite")
     middle: float | None = None
     spread: float | None = None
+    worse_half: tuple[str, ...] = ()
     if metric.baseline:
         middle, spread = centre(metric.baseline, metric.resolution)
         if len(metric.baseline) < LEAST_NODES:
             spread = max(spread, ASSUMED_SPREAD * abs(middle))
     elif len(of_node) >= LEAST_NODES:
         middle, spread = centre(list(of_node.values()), metric.resolution)
+        worse_half = _worse_half(metric, of_node, threshold * abs(middle)) if middle else ()
+    noise, df = scatter(metric.values.values())
+    beyond = _beyond(false, len(metric.baseline or of_node), df)
     nodes = tuple(
-        _node(metric, name, value, middle or None, spread, threshold) for name, value in of_node.items()
+        _node(metric, name, value, middle or None, spread, noise, beyond, threshold, halves=bool(worse_half))
+        for name, value in of_node.items()
     )
-    return Strip(metric=metric, middle=middle, spread=spread, nodes=nodes)
+    unseen = None
+    if middle and spread:
+        confirmed = any(node.runs >= CONFIRMED for node in nodes)
+        least = SLOW_Z * max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
+        unseen = max(threshold, least)
+    return Strip(
+        metric=metric, middle=middle, spread=spread, nodes=nodes, unseen=unseen, worse_half=worse_half
+    )
+
+
+def _worse_half(metric: Metric, of_node: Mapping[str, float], least: float) -> tuple[str, ...]:
+    """Return the worse nodes where the nodes fall into two groups of about as many, further apart than twice what either
+    spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
+    names = sorted(of_node, key=of_node.__getitem__)
+    values = [of_node[name] for name in names]
+    cut = max(range(1, len(names)), key=lambda i: values[i] - values[i - 1])
+    low, high = names[:cut], names[cut:]
+    apart = values[cut] - values[cut - 1]
+    spans = max(values[cut - 1] - values[0], values[-1] - values[cut])
+    if (
+        metric.better == "neither"
+        or min(len(low), len(high)) <= HALF * len(names)
+        or apart <= max(least, 2 * spans)
+    ):
+        return ()
+    worse = set(low if metric.better == "higher" else high)
+    return tuple(name for name in of_node if name in worse)
+
+
+def scatter(nodes: Iterable[Sequence[float]]) -> tuple[float, float]:
+    """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one wild node decides nothing.
+    (0, 0) of fewer than LEAST_NODES: where most nodes ran once, their own spread has the noise of sessions in it.
+
+    The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is
+    what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
+    """
+    squares, df = [], 0.0
+    for runs in nodes:
+        if len(runs) > 1:
+            mean, own = fmean(runs), len(runs) - 1
+            squares.append(math.fsum((run - mean) ** 2 for run in runs) / own / (1 - 2 / (9 * own)) ** 3)
+            df += own / 4
+    return (math.sqrt(median(squares)), df) if len(squares) >= LEAST_NODES else (0.0, 0.0)
+
+
+def _of_median(runs: int) -> float:
+    """Return the sd of the median of some sessions, in sd of one."""
+    return math.sqrt(math.pi / 2 / (runs + math.pi / 2 - 1))
+
+
+def _beyond(false: float, values: int, df: float) -> float:
+    """Return the z that a share `false` of equal nodes exceeds: t, since the spread is known from so many values (whose MAD is
+    worth less than half of them; of a short baseline it is assumed) and from the nodes' own sessions."""
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(max(values, LEAST_NODES) / 2 + df, false))
 
 
 def _node(
-    metric: Metric, name: str, value: float, middle: float | None, spread: float | None, threshold: float
+    metric: Metric,
+    name: str,
+    value: float,
+    middle: float | None,
+    spread: float | None,
+    noise: float,
+    beyond: float,
+    threshold: float,
+    *,
+    halves: bool,
 ) -> Node:
-    runs = len(metric.values[name])
+    runs = metric.values[name]
     sign = {"higher": -1.0, "lower": 1.0, "neither": 0.0}[metric.better]
     z = worse = None
+    off, far = [0.0], threshold  # of each session; what each must be off by
     if middle is not None and spread:
-        z, worse = sign * (value - middle) / spread, sign * (value - middle) / abs(middle)
-    steadily = middle is not None and all(
-        sign * (run - middle) / abs(middle) > threshold for run in metric.values[name]
-    )
-    status, reason = _status(metric, value, runs, z, worse, sign, threshold, steadily=steadily)
-    return Node(name=name, status=status, value=value, runs=runs, z=z, worse=worse, reason=reason)
+        own = max(spread, noise * _of_median(len(runs)))
+        z, worse = sign * (value - middle) / own, sign * (value - middle) / abs(middle)
+        off = [sign * (run - middle) / abs(middle) for run in runs]
+        far = max(threshold, beyond * own / abs(middle) / 2)
+    status, reason = _status(metric, value, len(runs), z, worse, sign, threshold)
+    if reason in _RULES or z is None or worse is None:
+        pass
+    elif halves:
+        status, reason = "unknown", _HALVES
+    elif len(runs) >= CONFIRMED and worse > threshold and z > (SLOW_Z if min(off) > far else beyond):
+        bad: Status = "broken" if worse > BROKEN else "slow"
+        if min(off) <= far:
+            status, reason = "suspicious", "its sessions disagree"
+        else:
+            status, reason = (bad, "") if z > beyond else ("suspicious", "may be chance")
+    elif z < -beyond and max(off) < -far:
+        status = "fast"
+    return Node(name=name, status=status, value=value, runs=len(runs), z=z, worse=worse, reason=reason)
 
 
 def _status(
@@ -184,9 +312,8 @@ def _status(
     worse: float | None,
     sign: float,
     threshold: float,
-    *,
-    steadily: bool,
 ) -> tuple[Status, str]:
+    """Return what is said of a node before its sessions are asked: by the rules of a site, and by too few sessions."""
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if runs >= CONFIRMED else "suspicious"), _FLOOR
@@ -195,13 +322,9 @@ def _status(
         return "unknown", few if len(metric.values) < LEAST_NODES else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
-    if z > SLOW_Z and worse > threshold and runs >= CONFIRMED:
-        return (bad, "") if steadily else ("suspicious", "its sessions disagree")
     # half of the threshold: of nodes that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
     if (worse > threshold or (z > SUSPICIOUS_Z and worse > threshold / 2)) and runs < CONFIRMED:
         return "suspicious", ""
-    if z < -SLOW_Z and worse < -threshold:
-        return "fast", ""
     return "ok", ""
 
 
@@ -211,31 +334,49 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
     `least`: the mean distance from which on it is one. The kernels of one run share its noise: of 15 nodes that are alike to 0.5 %
     one was 0.7 % worse in six numbers, which were three.
     """
-    of_group: dict[str, dict[str, list[tuple[float, float, int]]]] = defaultdict(lambda: defaultdict(list))
+    of_group: dict[str, dict[str, list[tuple[list[float], float]]]] = defaultdict(lambda: defaultdict(list))
     for strip in strips:
-        for node in strip.nodes:
-            if node.z is not None and node.worse is not None and strip.metric.better != "neither":
-                of_group[strip.metric.group][node.name].append((node.z, node.worse, node.runs))
+        if strip.metric.better == "neither" or not strip.middle or not strip.spread:
+            continue
+        sign = 1.0 if strip.metric.better == "lower" else -1.0
+        for name, runs in strip.metric.values.items():
+            if runs:
+                z = [sign * (run - strip.middle) / strip.spread for run in runs]
+                of_group[strip.metric.group][name].append((z, strip.spread / abs(strip.middle)))
     found = []
     for group, nodes in of_group.items():
         means = {
-            name: fmean(z for z, *_ in seen) for name, seen in nodes.items() if len(seen) >= LEAST_METRICS
+            name: fmean(median(z) for z, _ in seen)
+            for name, seen in nodes.items()
+            if len(seen) >= LEAST_METRICS
         }
         if len(means) < LEAST_NODES:
             continue
         middle = median(means.values())
-        spread = 1.4826 * median([abs(z - middle) for z in means.values()])
-        worse = {name: fmean(worse for _, worse, _ in nodes[name]) for name in means}
-        found += [
-            Everywhere(
-                name=name,
-                group=group,
-                z=(z - middle) / spread,
-                worse=worse[name],
-                metrics=len(nodes[name]),
-                runs=median_low(runs for *_, runs in nodes[name]),
-            )
-            for name, z in means.items()
-            if spread > 0 and (z - middle) / spread > EVERYWHERE_Z and worse[name] > least
-        ]
+        between = 1.4826 * median([abs(z - middle) for z in means.values()])
+        sessions = {name: _sessions([z for z, _ in nodes[name]]) for name in means}
+        noise, df = scatter(sessions.values())
+        beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))
+        for name, mean in means.items():
+            seen = nodes[name]
+            spread = max(between, noise * _of_median(len(sessions[name])))
+            same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
+            worse = [fmean(session) for session in zip(*same, strict=True)]
+            if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least:
+                found.append(
+                    Everywhere(
+                        name=name,
+                        group=group,
+                        z=(mean - middle) / spread,
+                        worse=fmean(median(z) * s for z, s in seen),
+                        metrics=len(seen),
+                        runs=median_low(len(z) for z, _ in seen),
+                    )
+                )
     return tuple(sorted(found, key=lambda e: -e.z))
+
+
+def _sessions(numbers: Sequence[Sequence[float]]) -> list[float]:
+    """Return the mean of each session over the numbers that as many sessions gave as most did."""
+    runs = median_low(map(len, numbers))
+    return [fmean(session) for session in zip(*(one for one in numbers if len(one) == runs), strict=True)]

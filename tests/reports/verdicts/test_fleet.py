@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.verdicts.fleet import Fleet, Metric, centre, judge_fleet
+from reports.verdicts.fleet import Fleet, Metric, centre, comparisons, judge_fleet
 
 
 def fleet(
@@ -173,3 +174,61 @@ def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
     by_name = {node.name: node for node in strip.nodes}
     assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its sessions disagree")
     assert by_name["n06"].status == "slow"
+
+
+def equal(seed: int, nodes: int, *, cells: int = 12, slow: float = 0.0) -> list[Metric]:
+    """Return rates and the times of the same work, of three sessions: 10 % from run to run (3 repeats), 5 % from session to
+    session. `slow`: so much less has n00."""
+    rng = np.random.default_rng(seed)
+    session = rng.normal(1, 0.05, (1, nodes, 3))
+    rates = np.median(session[..., None] * rng.normal(1, 0.1, (cells, nodes, 3, 3)), axis=-1)
+    rates[:, 0] *= 1 - slow
+    both: tuple[tuple[str, float], ...] = (("higher", 1.0), ("lower", -1.0))
+    return [
+        Metric(key=(cell, better), group="g", better=better, values={f"n{i:02}": tuple(map(float, rates[cell, i] ** power)) for i in range(nodes)})  # type: ignore[arg-type]
+        for cell in range(cells)
+        for better, power in both
+    ]  # fmt: skip
+
+
+def accused(found: Fleet) -> set[str]:
+    everywhere = {e.name for e in found.everywhere if e.confirmed}
+    return statuses(found, "slow") | statuses(found, "broken") | everywhere
+
+
+@pytest.mark.parametrize(("nodes", "fleets"), [(8, 40), (18, 20), (40, 20)])
+def test_of_equal_nodes_that_scatter_none_is_accused(nodes: int, fleets: int) -> None:
+    """One in 20 fleets may; by z above 3 alone it were more than half of them."""
+    found = [judge_fleet(equal(seed, nodes)) for seed in range(fleets)]
+    assert sum(bool(accused(one)) for one in found) <= fleets // 20
+    assert sum(bool(statuses(one, "fast")) for one in found) <= fleets // 10
+    assert all(strip.unseen > 0.08 for one in found for strip in one.strips if strip.unseen)
+
+
+def test_a_fault_beyond_such_noise_is_found() -> None:
+    assert all(accused(judge_fleet(equal(seed, 18, slow=0.4))) == {"n00"} for seed in range(10))
+
+
+def test_a_rate_and_the_time_of_the_same_work_are_one_number() -> None:
+    metrics = equal(1, 8)
+    rates = [metric for metric in metrics if metric.better == "higher"]
+    assert comparisons(metrics) == comparisons(rates)
+    assert 0.7 * 8 * len(rates) < comparisons(rates) <= 8 * len(rates)
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_of_two_halves_nobody_is_ok_and_it_is_known_who_is_in_which(better: Any) -> None:
+    chance = np.random.default_rng(3)
+    values = {
+        f"n{i}": tuple(map(float, (80 if i % 2 else 100) * chance.normal(1, 0.01, 3))) for i in range(9)
+    }
+    found = judge_fleet([Metric(key=0, group="g", better=better, values=values)])
+    odd = tuple(n for n in values if int(n[1]) % 2)
+    assert found.strips[0].worse_half == (
+        odd if better == "higher" else tuple(n for n in values if n not in odd)
+    )
+    assert set(found.statuses.values()) == {"unknown"}
+    three = {n: v for n, v in values.items() if n not in ("n1", "n3")}
+    spread = {f"m{i}": (100.0 + i,) * 3 for i in range(3)}
+    (strip,) = judge_fleet([Metric(key=0, group="g", better=better, values=three | spread)]).strips
+    assert strip.worse_half == ()  # 2 of 10: these are slow, or fast
