@@ -117,6 +117,11 @@ _EFFECT: Mapping[str, frozenset[str]] = {
 }
 """The options that change what a mode measures. memlat refuses the others; MLC ignores them, or prints no figures."""
 
+_PLACED: Mapping[str, str] = {
+    "loaded_latency": "ckj", "idle_latency": "cj", "peak_injection_bandwidth": "k", "max_bandwidth": "k", "c2c_latency": "c",
+}  # fmt: skip
+"""The options that place what a mode measures; memlat refuses the others. The matrices go through the nodes by themselves."""
+
 _WHY = {
     "delays": "belongs to loaded_latency, not to {mode}",
     "d": "belongs to loaded_latency, not to {mode}",
@@ -195,15 +200,16 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         group = placement.groups[0]
         threads = len(group.cpus)
         prefix = numactl(group, site.numactl)
-        if given.get("T"):
-            argv.append(f"-k{format_cpulist(group.cpus)}")
-        else:
+        known = _PLACED.get(mode, "")
+        load = group.cpus
+        if "c" in known and not given.get("T"):
             argv.append(f"-c{group.cpus[0]}")
-        if mode == "loaded_latency" and not given.get("T"):
-            if len(group.cpus) < 2:
+            load = group.cpus[1:]
+        if "k" in known:
+            if not load:
                 raise Refused(f"a loaded latency needs a CPU for the load: {placement.name} has one")
-            argv.append(f"-k{format_cpulist(group.cpus[1:])}")
-        if len(group.membind) == 1:
+            argv.append(f"-k{format_cpulist(load)}")
+        if "j" in known and len(group.membind) == 1:
             argv.append(f"-j{group.membind[0]}")
     scratch: tuple[ScratchFile, ...] = ()
     delays = tuple(given.get("delays", (given["d"],) if "d" in given else DEFAULT_DELAYS))

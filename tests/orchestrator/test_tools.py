@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from orchestrator.machine.topology import topology_from_synthetic
 from orchestrator.model import Place, Point, Write
 from orchestrator.placement.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
+from orchestrator.tools.mlc import MODES
 from parsers import parser_names
 from parsers.errors import UserError
 
+MEMLAT = Path(__file__).parents[2] / "kernels" / "memlat.c"
 ULYSSES = topology_from_synthetic("pack:2 numa:1 core:10 pu:1")
 
 
@@ -155,6 +159,16 @@ class TestMlc:
         assert {"--loaded_latency", "-c10", "-k11-19", "-j1", "-W9", "-l256"} <= set(command.argv)
         assert command.scratch[0].text == "0\n100\n"
         assert f"-g{command.scratch[0].path}" in command.argv
+
+    @pytest.mark.parametrize("mode", MODES)
+    def test_a_place_gives_no_option_that_memlat_refuses(self, mode: str) -> None:
+        known = re.search(rf'{{"{mode}", [A-Z0-9_]+, "(\w+)"}}', MEMLAT.read_text())
+        assert known is not None
+
+        argv = build("mlc", {"mode": mode}, self.PLACE).argv
+
+        assert argv[:2] == ("numactl", "--physcpubind=10-19")
+        assert {word[1] for word in argv if re.match("-[a-zA-Z]", word)} <= set(known[1])
 
     def test_read_only_is_r(self) -> None:
         assert "-R" in build("mlc", {"mode": "loaded_latency", "W": "R"}, self.PLACE).argv
