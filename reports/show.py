@@ -28,9 +28,11 @@ _MOST_LINES = 40
 # --- a result file -----------------------------------------------------------------------------------------
 
 
-def summary(results: Results, *, bars: bool = False) -> list[str]:
+def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool = False) -> list[str]:
     """Return what each sweep and program found, in at most 80 columns: "stream  ▅▇█  highest bandwidth of 3: triad 23.0 GB/s at
-    threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes."""
+    threads=8". A sparkline (`bars`) has a column per cell, in the order of the axes. `found`: by the audit; what it convicts is
+    marked."""
+    doubtful = audit.convicted(found)
     by_sweep = group_by(
         (r for tool in results.tools for r in results.good(tool)),
         lambda r: (r.point.sweep, naming.program_kind(r)),
@@ -39,7 +41,7 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     for (sweep, _), runs in by_sweep.items():
         cells = _ordered([run for run in runs if not run.void] or runs)
         typical = _typical(cells)
-        lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical)))
+        lines.append((sweep, _spark(typical) if bars else "", _best(cells, typical, doubtful)))
     drawn = max((len(spark) for _, spark, _ in lines), default=0)
     room = WIDTH - max((len(name) for name, _, _ in lines), default=0) - 2 - (drawn + 2 if drawn else 0)
     rows: list[tuple[str, ...]] = []
@@ -49,23 +51,57 @@ def summary(results: Results, *, bars: bool = False) -> list[str]:
     return _columns(rows, indent=0)
 
 
-def _best(cells: Sequence[Sequence[Run]], typical: Sequence[float | None]) -> str:
-    """Return what the best cell found and by which number it is the best: of a time the lowest. Where neither way is better it is the
-    highest; where the cells have different units, or their directions were edited, the first one stands for the others."""
+def _best(
+    cells: Sequence[Sequence[Run]],
+    typical: Sequence[float | None],
+    doubtful: Mapping[tuple[object, ...], str],
+) -> str:
+    """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
+    whose repeats overlap with its own. Where neither way is better it is the highest; where the cells have different units, or their
+    directions were edited, the first one stands for the others."""
     name, better = numbers.leader(cells[0][0])
     if len({numbers.leader(cell[0])[1] for cell in cells}) > 1:
         typical = [None] * len(cells)
-    known = [(value, i) for i, value in enumerate(typical) if value is not None]
+    known = [(v, i) for i, v in enumerate(typical) if v is not None and numbers.ranked(cells[i][0])]
     chosen, why = 0, "first"
     if known:
-        chosen = (min(known) if better == "lower" else max(known))[1]
+        chosen = (min(known) if better == "lower" else max(known, key=lambda one: one[0]))[1]
         why = f"{'lowest' if better == 'lower' else 'highest'} {name}"
     best = cells[chosen]
-    said = numbers.headline(best[0].tool, *(run.parsed for run in best))
+    doubt = audit.doubts(doubtful, best)
+    said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{f' ⚠ {doubt}' if doubt else ''}"
     if len(cells) == 1:
         return said
+    alike = [i for value, i in known if value == typical[chosen] and i != chosen]
+    if len(alike) == len(cells) - 1:
+        return f"{said} in all {fmt.count(len(cells))} cells"
     at = f" at {best[0].point.describe()}" if best[0].point.labels() else ""
-    return f"{why} of {fmt.count(len(cells))}: {said}{at}"
+    as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
+    beside = _overlapping(cells, name, chosen, [i for _, i in known if i not in alike])
+    return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
+
+
+def _overlapping(cells: Sequence[Sequence[Run]], name: str, chosen: int, others: Sequence[int]) -> str:
+    """Say of how many others the repeats overlap with those of the chosen cell; "" of none."""
+    told = numbers.leaders(cells[chosen][0].tool, *(run.parsed for run in cells[chosen]))
+    if not told:
+        return ""
+    own = formulas.spread([value for _, value in told])
+    ranges = [
+        formulas.spread(
+            [value for _, value in numbers.leaders(cells[i][0].tool, *(run.parsed for run in cells[i]))]
+        )
+        for i in others
+        if i != chosen
+    ]
+    overlap = sum(one.high >= own.low and own.high >= one.low for one in ranges)
+    unit = "IOPS" if name == "IOPS" else told[0][0]
+    low, high = (fmt.quantity(value, unit) for value in (own.low, own.high))
+    return (
+        f"; its repeats, {low} to {high}, overlap with those of {fmt.plural(overlap, 'other')}"
+        if overlap
+        else ""
+    )
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -142,9 +142,10 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
     from reports.results import model
 
     results = model.load([finished.path])
-    for line in show.summary(results, bars=_options.draws(sys.stderr)):
+    findings = audit.audit(results)
+    for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         click.echo(line, err=True)
-    if found := audit.brief(audit.audit(results)):
+    if found := audit.brief(findings):
         for line in found:
             click.secho(line, fg="yellow", err=True)
         click.echo(f"what they mean: pinsweep audit {path}", err=True)

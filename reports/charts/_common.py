@@ -135,7 +135,9 @@ def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
     which these differ; at last by a number."""
     runs = {name: [run for _, run in same] for name, same in group_by(named, lambda n: n[0]).items()}
     apart = {name: facet_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
-    found = [", ".join(filter(None, (name, facet_title(facet(run, apart[name]))))) for name, run in named]
+    found = [
+        ", ".join(filter(None, (name, facet_title(facet(run, apart[name]), run.tool)))) for name, run in named
+    ]
     seen: Counter[str] = Counter()
     out = []
     for name in found:
@@ -168,10 +170,9 @@ def over(runs: Sequence[Run]) -> str:
     return f"of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else "of the repeats"
 
 
-def facet_title(of: Facet, naming: Callable[[str, Any], str] | None = None) -> str:
+def facet_title(of: Facet, tool: str) -> str:
     """Return "64 B stride, node n001", for people."""
-    name = naming or option_value
-    return ", ".join(name(key, value) for key, value in of if value is not None)
+    return ", ".join(option_value(tool, key, value) for key, value in of if value is not None)
 
 
 def curve(

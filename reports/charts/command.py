@@ -17,7 +17,7 @@ from reports.numbers import formulas
 from reports.readings import measurements
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
-from reports.results.naming import option_value, program_name
+from reports.results.naming import program_name
 from reports.text import format as fmt
 
 SECTION = "Other programs"
@@ -117,7 +117,7 @@ def _points(
     sized = axis is None and _SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
-        of = common.facet_title(common.facet(run, names), option_value)
+        of = common.facet_title(common.facet(run, names), tool)
         for row in _measured(tool, run):
             statistic = row.get("statistic") if "statistic" not in told else None
             metric = " ".join(

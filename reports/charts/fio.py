@@ -37,7 +37,7 @@ from reports.numbers.fio import (
 from reports.readings import groups
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run, texts_of
-from reports.results.naming import block, option_value, program_name
+from reports.results.naming import block, program_name
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     rows: dict[str, list[Panel]] = {"iops": [], "latency": [], "p99": [], "tradeoff": []}
     apart = len(shown) == 1  # one panel each for the median and p99; of several, thin lines in one
     for of, lines in drawn.items():
-        where = common.facet_title(of, option_value)
+        where = common.facet_title(of, "fio")
         iops, delays, tails = lines["iops"], lines[middle], lines["p99"]
         values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
         values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
@@ -419,7 +419,7 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
         )  # fmt: skip
         rows.append(
             (
-                name, *([common.facet_title(of, option_value)] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
+                name, *([common.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
                 fmt.whole(max(iops, key=lambda depth: iops[depth])), fmt.whole(formulas.saturation(iops)),
             )
         )  # fmt: skip
@@ -463,7 +463,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         at = _known(depth)
         words = f"depth {at}" if at else "depth not said"
         drawn = _tails.pooled(f"{label}, {words}", "", members)
-        where = common.facet_title(of, option_value)
+        where = common.facet_title(of, "fio")
         listed = f"{series}, {words}{', ' + where if where else ''}"
         every.append((of, series, at or 0, listed, drawn))
     first = every[0][0]
@@ -472,7 +472,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     chosen = [d[-1] for same, at in ends for d in same if d[2] in at][: _tails.MOST_CURVES]
     subject = chosen[0]
     name = _begun(next(listed for *_, listed, d in every if d is subject))
-    where, latency = common.facet_title(first, option_value), _latency(binned)[0]
+    where, latency = common.facet_title(first, "fio"), _latency(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     title = findings.modes(name, subject.steady_modes) or findings.tail(
         name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, noun="I/O",
@@ -652,7 +652,7 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
         iops = common.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
         first = (
             name,
-            *([common.facet_title(of, option_value)] if named else []),
+            *([common.facet_title(of, "fio")] if named else []),
             fmt.whole(_known(depth)),
             iops,
         )
@@ -712,7 +712,7 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
-    context += [title] if (title := common.facet_title(apart, option_value)) else []
+    context += [title] if (title := common.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
     return [

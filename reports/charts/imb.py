@@ -20,7 +20,7 @@ from reports.readings import groups
 from reports.readings.imb import timings
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
-from reports.results.naming import option_value, program_name
+from reports.results.naming import program_name
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         of = {name: fmt.scale_to_largest(own[name].dropna(), imb.METRICS[name].unit) for name in metrics}
         rows = []
         for (where, line, size), same in groups(own, ["panel", "line", "message_size"]):
-            name = ", ".join(filter(None, [line, common.facet_title(where, option_value)]))
+            name = ", ".join(filter(None, [line, common.facet_title(where, "imb")]))
             known = [(of[name], same[name].dropna()) for name in metrics]
             texts = (common.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
             rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
@@ -223,7 +223,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     lit = common.spotlight(list(shown.values()), lambda c: c.points[0][1].median)
     drawn: list[Panel] = []
     for of, lines in zip(shown, lit, strict=True):
-        where = common.facet_title(of, option_value)
+        where = common.facet_title(of, "imb")
         axis = "One-way time" if is_pingpong else f"Time{f', {whose}' if whose else ''}"
         drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", axis, common.colours(lit)))
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
@@ -477,7 +477,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
 
 def _named(panels: Panels) -> list[tuple[str, Line]]:
     """Return all curves, each with its name, and its panel's where there are several."""
-    titles = {of: f", {common.facet_title(of, option_value)}" if len(panels) > 1 else "" for of in panels}
+    titles = {of: f", {common.facet_title(of, 'imb')}" if len(panels) > 1 else "" for of in panels}
     return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
 
 
@@ -507,7 +507,7 @@ def _key_numbers(panels: Panels) -> list[KeyNumber]:
     if not known:
         return []
     of, near, (at, time) = min(known, key=lambda k: k[2][1].median)
-    context = ", ".join(filter(None, [at, near.name, common.facet_title(of, option_value)]))
+    context = ", ".join(filter(None, [at, near.name, common.facet_title(of, "imb")]))
     beside = [(line, said[1]) for panel, line, said in known if panel == of and said[0] == at]
     far, most = max(beside, key=lambda pair: pair[1].median)
     if formulas.differs(time, most):

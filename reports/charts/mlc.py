@@ -18,7 +18,6 @@ from reports.numbers import formulas
 from reports.numbers.formulas import Load, LoadedLatency, Spread
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
-from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_kind, program_name, stands_in
@@ -309,7 +308,7 @@ def _loaded_panel(
     lowest = min((c for c in curves if c.offers.idle), key=lambda load: load.offers.unloaded, default=None)
     floor = lowest.offers.unloaded if lowest else 0.0
     whose = f" of {_short(lowest.traffic)}" if lowest and len(curves) > 1 else ""
-    title = common.facet_title(of, option_value)
+    title = common.facet_title(of, "mlc")
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 330, 300), left=common.left_margin(y))
@@ -441,7 +440,7 @@ def _heat_table(of: common.Facet, curves: Sequence[LoadCurve]) -> Table:
         [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
         for delay in chosen
     ]
-    title = common.facet_title(of, option_value)
+    title = common.facet_title(of, "mlc")
     return Table(
         caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
         columns=("Delay", *(_short(load.traffic) for load in curves)),
@@ -467,7 +466,7 @@ def _curves_table(
         caption=caption,
         columns=(*head, *columns),
         rows=tuple(
-            (load.name, *([common.facet_title(of, option_value)] if several else []), *row)
+            (load.name, *([common.facet_title(of, "mlc")] if several else []), *row)
             for of, curves in panels.items()
             for load in curves
             for row in cells(load)
@@ -538,7 +537,7 @@ def _peak_number(panels: dict[common.Facet, list[LoadCurve]]) -> KeyNumber:
         ((of, load) for of, curves in panels.items() for load in curves), key=lambda c: c[1].offers.peak
     )
     cell = best.cell
-    which = ", ".join(filter(None, [best.name, common.facet_title(of, option_value)]))
+    which = ", ".join(filter(None, [best.name, common.facet_title(of, "mlc")]))
     context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
     name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
     return common.key_number(name, best.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
@@ -573,11 +572,6 @@ class Idle:
         caches = [machine.numbers().get("LLC", 0) if machine else 0 for machine in machines]
         known = all(0 < cache < self.buffer < math.inf for cache in caches)
         return "Memory, idle" if known else "Idle latency"
-
-
-def option_value(name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option in words; a buffer without a unit is one of KiB."""
-    return naming.option_value(name, f"{value} KiB" if name == "b" and str(value).isdecimal() else value)
 
 
 def _access_time(idle: Idle) -> AccessTime:
@@ -617,7 +611,7 @@ def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
         cell = load.cell
         found.append(
             Idle(
-                which=common.facet_title(of, option_value), value=load.floor, said=f"{said}; {program_name(cell[0])}",
+                which=common.facet_title(of, "mlc"), value=load.floor, said=f"{said}; {program_name(cell[0])}",
                 buffer=_buffer(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip
@@ -665,7 +659,7 @@ def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
     """found: the idle latencies of one cell."""
     runs = list(found["run"])
     return Idle(
-        which=", ".join(filter(None, [place, common.facet_title(of, option_value)])),
+        which=", ".join(filter(None, [place, common.facet_title(of, "mlc")])),
         value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote",
     )  # fmt: skip
@@ -693,7 +687,7 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
             Idle(
-                which=", ".join(filter(None, [which, common.facet_title(of, option_value)])), value=value, pairs=len(same),
+                which=", ".join(filter(None, [which, common.facet_title(of, "mlc")])), value=value, pairs=len(same),
                 said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip
@@ -772,7 +766,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         cells = own.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
         if len(tables) < _MOST_MATRICES:
             drawn += dict.fromkeys(own["run"])
-        tables.append(_matrix_table(matrix, kind, common.facet_title(of, option_value), cells.reset_index()))
+        tables.append(_matrix_table(matrix, kind, common.facet_title(of, "mlc"), cells.reset_index()))
         known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
         far = distances(own["run"].iloc[0], known)
         paired += any(a != b and (a, a) in known for a, b in known)
@@ -825,7 +819,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         return None
     runs = list(dict.fromkeys(found["run"]))
     cells = {
-        (common.facet_title(of, option_value), section, traffic): formulas.spread(list(own["value"]))
+        (common.facet_title(of, "mlc"), section, traffic): formulas.spread(list(own["value"]))
         for (of, section, traffic), own in groups(_by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
     }  # fmt: skip
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
@@ -905,4 +899,4 @@ def _entry_words(of: common.Facet, section: str, traffic: Any, transfer: Any, *r
     label_placement = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
     mix = traffic_name(traffic) if isinstance(traffic, str) else ""
     told = transfer if isinstance(transfer, str) else ""
-    return ", ".join(filter(None, [_section_words(section), mix, told, *label_placement, common.facet_title(of, option_value)]))  # fmt: skip
+    return ", ".join(filter(None, [_section_words(section), mix, told, *label_placement, common.facet_title(of, "mlc")]))  # fmt: skip

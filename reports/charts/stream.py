@@ -17,7 +17,7 @@ from reports.readings import groups
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
-from reports.results.naming import option_value, program_kind, program_name, stands_in
+from reports.results.naming import program_kind, program_name, stands_in
 from reports.text import format as fmt
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _panel(
         data["notes"] += rings["notes"]
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)
 
-    title = common.facet_title(of, option_value)
+    title = common.facet_title(of, "stream")
     described = " ".join(
         f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most"
         + (
@@ -241,7 +241,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         )
         rows.append(
             (
-                kernel, *([common.facet_title(of, option_value)] if named else []), fmt.whole(count) if count else fmt.NOTHING,
+                kernel, *([common.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
                 *(f"{'⚠ ' * (p in void)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
@@ -277,7 +277,7 @@ def _key_numbers(
     ]
     words = [_counted(at) if at else "", best.name if best.name != "all" else ""]
     context = ", ".join(filter(None, words))
-    if title := common.facet_title(of, option_value):
+    if title := common.facet_title(of, "stream"):
         context += f", {title}"
     remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)
     beside = dict(remote.points).get(at) if remote and best.name == "local" and at else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.model import UNRECORDED_HOST
+from orchestrator.tools import tool_names
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
 from reports.checks._cells import Cell, cell_key
 from reports.results import naming
@@ -118,7 +119,7 @@ def _title(fault: Fault, told_apart: frozenset[str]) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
     labels = fault.run.point.labels()
     named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
-    cell = fault.cell or ", ".join(_words(name, value) for name, value in named.items())
+    cell = fault.cell or ", ".join(_words(fault.run.tool, name, value) for name, value in named.items())
     whose = cell or fault.run.text
     said = ": ".join(filter(None, (whose, fault.title or fault.text)))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", str(labels.get("source", " "))))
@@ -132,12 +133,11 @@ _PLAIN = (*_ALWAYS, "op", "ioengine")
 """Options whose value says what it is."""
 
 
-def _words(name: str, value: Any) -> str:  # noqa: ANN401
+def _words(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     if name == "source":
         return str(value)
-    return (
-        str(value).replace("_", " ") if name in _PLAIN else naming.option_value(name, value).replace("_", " ")
-    )
+    plain = name in _PLAIN and (naming.has_option(tool, name) or tool not in tool_names())
+    return (str(value) if plain else naming.option_value(tool, name, value)).replace("_", " ")
 
 
 def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tuple[str, str]]:

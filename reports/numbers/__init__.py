@@ -54,6 +54,10 @@ class NumbersModule(Protocol):
         """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
+    def ranked(self, parsed: Parsed) -> bool:
+        """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
+        ...
+
 
 @functools.cache
 def _module(tool: str) -> NumbersModule:
@@ -138,12 +142,20 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     return [one for parsed in known if (one := module.leading(parsed))]
 
 
+def ranked(run: Run) -> bool:
+    """May a run be the best of its sweep?"""
+    module = _module(run.tool)
+    return module.ranked(run.parsed) if run.parsed and hasattr(module, "ranked") else True
+
+
 def leader(run: Run) -> tuple[str, Direction]:
     """Return what the `leading` number of a run is, in words, and which way is better: ("bandwidth", "higher")."""
     told = leading(run.tool, run.parsed)
     known = next((n.name for n in numbers(run) if (n.name.unit, n.value) == told), None)
     if known is not None:
-        return known.quantity.replace("_", " "), known.better
+        match = dict(known.part).get("index")  # of several of one metric
+        which = "" if match is None else f" (index {match})"
+        return known.quantity.replace("_", " ") + which, known.better
     if told and get_parser(run.tool).METRICS:
         return _QUANTITIES.get(told[0], ("number", "neither"))
     return next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither"
@@ -156,5 +168,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "ranked",
 ]  # fmt: skip

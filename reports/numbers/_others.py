@@ -27,12 +27,12 @@ def numbers(run: Run) -> Iterator[Number]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return the number that leads and how many more metrics there are: "rate 600 MB/s and 2 more"."""
+    """Return the number that leads and how many more there are, of other metrics or of its own: "rate 600 MB/s and 2 more"."""
     rows = list(together(repeats).measured())
     if not rows:
         return ""
     first = _leader(rows)
-    more = len({r.metric for r in rows}) - 1
+    more = len(rows) - 1
     said = f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, first.unit)}"
     return said + (f" and {more} more" if more else "")
 

@@ -104,3 +104,8 @@ def leading(parsed: Parsed) -> tuple[str, float] | None:
     total = first(parsed, "total_time")
     value = total or next(iter(latencies(parsed).values()), {}).get("p50")
     return None if value is None else ("ns", value)
+
+
+def ranked(parsed: Parsed) -> bool:
+    """Is anything accessed? An empty access is the timer alone."""
+    return any(time.target not in (None, "null") for time in times(parsed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from orchestrator.tools import get_tool, tool_names
@@ -48,20 +49,28 @@ def _name(run: Run) -> str:
     return f"{known} {version}".strip()
 
 
-def option_value(name: str, value: Any) -> str:  # noqa: ANN401
+@functools.cache
+def has_option(tool: str, name: str) -> bool:
+    """Is an option the tool's own? An axis of a command, or what a user says of a text, may have the name of another tool's."""
+    return tool in tool_names() and name in get_tool(tool).options()
+
+
+def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32"."""
     if name in ("place", "host", "program"):
         return str(value)
+    if name == "run of its text":
+        return f"run {value}"
+    if not has_option(tool, name):
+        return f"{name} {value}"
     if name == "bs":
         return f"{block(value)} blocks"
     if name == "l":
         return f"{value} B stride"
     if name == "bytes":
         return block(value)
-    if name == "run of its text":
-        return f"run {value}"
     if name == "b":
-        return f"buffer {value}"
+        return f"buffer {value}{' KiB' if str(value).isdecimal() else ''}"
     return f"{name} {value}"
 
 

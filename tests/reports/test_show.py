@@ -9,6 +9,7 @@ import pytest
 
 from parsers import get_parser
 from reports import numbers, show
+from reports.checks import audit
 from reports.results import model
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -55,13 +56,68 @@ def test_the_best_is_that_of_the_medians(make: Any, tmp_path: Path) -> None:
         for rate in rates:
             maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
 
-    assert lines(maker.write()) == ["s  highest bandwidth of 2: triad 20.1 GB/s at threads=2"]
+    assert " ".join(" ".join(lines(maker.write())).split()) == (
+        "s highest bandwidth of 2: triad 20.1 GB/s at threads=2; its repeats, 20.0 GB/s to 20.2 GB/s, overlap with those of 1 other"
+    )
 
 
 def test_one_cell_is_no_best(make: Any, tmp_path: Path) -> None:
     path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
 
     assert lines(path) == ["s  triad 20.0 GB/s"]
+
+
+def commands(make: Any, path: Path, texts: dict[int, tuple[str, ...]]) -> Path:
+    maker = make.Maker(path)
+    for a, own in texts.items():
+        for text in own:
+            options = {"command": "x", "metrics": {"zeta": METRICS["zeta"]}, "a": a}
+            maker.add("s", "command", options, text, axes=("a",))
+    written: Path = maker.write()
+    return written
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (((42, 42), (42, 42), (42, 42)), "zeta 42.0 ms in all 3 cells"),
+        (((42,), (50,), (42,)), "lowest zeta of 3: zeta 42.0 ms at a=0 and 1 more cell"),
+        (((42, 44), (50, 52)), "lowest zeta of 2: zeta 43.0 ms at a=0"),
+        (((42, 54), (50, 52)), "lowest zeta of 2: zeta 48.0 ms at a=0; its repeats, 42.0 ms to 54.0 ms, overlap with those of 1 other"),
+    ],
+)  # fmt: skip
+def test_the_best_is_not_told_from_others_where_it_is_not(
+    values: tuple[tuple[int, ...], ...], said: str, make: Any, tmp_path: Path
+) -> None:
+    texts = {a: tuple(f"zeta {v}" for v in own) for a, own in enumerate(values)}
+
+    assert " ".join(" ".join(lines(commands(make, tmp_path / "r.db", texts))).split()) == f"s {said}"
+
+
+def test_the_best_bears_the_mark_of_a_check(make: Any, tmp_path: Path) -> None:
+    path = commands(make, tmp_path / "r.db", {a: ("zeta 42",) * 3 for a in (1, 2)})
+    results = model.load([path])
+
+    assert show.summary(results, audit.audit(results)) == ["s  zeta 42.0 ms ⚠ G1 in all 2 cells"]
+
+
+def test_several_matches_of_a_metric_are_counted(make: Any, tmp_path: Path) -> None:
+    texts = {a: (f"zeta {a}\nzeta 100\nzeta 200",) for a in (1, 2)}
+    path = commands(make, tmp_path / "r.db", texts)
+
+    assert lines(path) == ["s  lowest zeta (index 0) of 2: zeta 1.00 ms and 2 more at a=1"]
+    assert "zeta 2.00 ms and 2 more" in show.show_result(path)
+
+
+def test_the_timer_alone_is_no_best_latency(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for target, median in (("null", 16.0), ("memory", 60.0), ("memory", 90.0)):
+        options = {"target": target, "bytes": int(median) * 1024}
+        maker.add(
+            "s", "poke", options, make.poke_text([median] * 100, target=target), axes=("target", "bytes")
+        )
+
+    assert "lowest latency p50 of 3: median 60" in " ".join(lines(maker.write()))
 
 
 @pytest.mark.parametrize(

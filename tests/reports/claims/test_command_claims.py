@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from reports.checks import audit
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure
 from reports.report import build
@@ -122,3 +123,19 @@ def test_a_number_beside_its_bar_has_a_unit_that_fits_it(make: Any, tmp_path: Pa
     (panel,) = figure(maker.write(), "command").panels
 
     assert {row["text"] for row in panel.wide["datasets"]["rows"]} == {"2.26 MB/s", "9.10 GB/s"}
+
+
+def test_an_axis_is_not_named_by_another_tool_s_words(make: Any, tmp_path: Path) -> None:
+    """`b` is a buffer, `l` a stride and `bs` a block of the tools that have these options; a command's axis is called as it is."""
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+)", "unit": "MB/s", "better": "higher"}}
+    for b, l in ((1, 64), (2, 128)):  # noqa: E741 (the names are the case)
+        for rate in (100 * b, 300 * b):
+            options = {"command": "x", "metrics": metrics, "b": b, "l": l, "bs": 4, "mode": "y"}
+            maker.add("s", "command", options, f"rate {rate}\n", axes=("b", "l", "bs", "mode"))
+    path = maker.write()
+
+    (finding,) = audit.audit(model.load([path]))
+    assert finding.title.startswith("B 1, l 64, mode y: 2 repeats")
+    assert "l 64, bs 4" not in str(built := figure(path, "command"))
+    assert not any(word in str(built) for word in ("buffer", "stride", "blocks"))
