@@ -95,7 +95,7 @@ def test_the_best_is_not_told_from_others_where_it_is_not(
 
 
 def test_the_best_bears_the_mark_of_a_check(make: Any, tmp_path: Path) -> None:
-    path = commands(make, tmp_path / "r.db", {a: ("zeta 42",) * 3 for a in (1, 2)})
+    path = commands(make, tmp_path / "r.db", dict.fromkeys((1, 2), ("zeta 42",) * 3))
     results = model.load([path])
 
     assert show.summary(results, audit.audit(results)) == ["s  zeta 42.0 ms ⚠ G1 in all 2 cells"]
