@@ -5,6 +5,7 @@ What stands here once is used by the terminal, the page and the machine formats 
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -65,17 +66,21 @@ def word(row: Row) -> str:
 
 
 def shift(row: Row) -> str:
-    """Return the change of the typical pair; where the medians go the other way, they are told: "+0.1 % (medians −0.2 %)"."""
+    """Return the change of the typical pair; where that of the medians is another, they are told: "+0.1 % (medians −0.2 %)"."""
     said = change(row.change)
     return f"{said} ({other})" if (other := _medians(row)) else said
 
 
 def _medians(row: Row) -> str:
-    """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed."""
-    if row.change is None or change(row.change) == change(0.0):
+    """Return "medians −0.2 %" where the medians of the sides go the other way than the change that is printed, or are off by another
+    size: by more than the threshold, and half of the larger of the two."""
+    if not row.decision.ratio or row.median_b / row.median_a <= 0:
         return ""
-    medians = row.median_b / row.median_a - 1
-    return f"medians {change(medians)}" if medians * row.change < 0 else ""
+    medians, typical = math.log(row.median_b / row.median_a), math.log(row.decision.ratio)
+    against = medians * typical < 0 and change(row.change) != change(0.0)
+    larger = max(abs(medians), abs(typical))
+    far = abs(medians - typical) > max(math.log1p(row.decision.threshold), larger / 2)
+    return f"medians {change(row.median_b / row.median_a - 1)}" if against or far else ""
 
 
 def tally(rows: Sequence[Row], noun: str) -> str:
