@@ -125,6 +125,16 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
 
 
+def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some options that need no panels: what is drawn of a run (beside it) tells their value. Cells of two values
+    that nothing tells apart would be pooled."""
+    pairs = list(drawn)
+    names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
+    known = [((facet(run, names), by), _own(run)) for run, by in pairs]
+    points = {point for point, _ in known}
+    return tuple(n for n in within if len({(point, str(own.get(n))) for point, own in known}) == len(points))
+
+
 def cell(run: Run) -> tuple[str, str, str]:
     """Return what the repeats of a cell share; a stand-in's runs are no repeats."""
     return run.file, run.record.point_id, program_kind(run)

@@ -199,7 +199,8 @@ def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
     has a panel of its own."""
     within = _WITHIN if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
-    return common.facet_names(runs, within=within)
+    drawn = zip(found["run"], zip(found["series"], found["iodepth"].astype(str), strict=True), strict=True)
+    return common.facet_names(runs, within=common.told(drawn, within))
 
 
 def _latency(found: pd.DataFrame) -> tuple[str, str]:

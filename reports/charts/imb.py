@@ -122,7 +122,8 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
     `panel` (a Facet), and `line`: what tells it from the others of its benchmark and panel."""
     import pandas as pd
 
-    names = common.facet_names(runs, within=("place", "benchmark"))
+    drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
+    names = common.facet_names(runs, within=common.told(drawn, ("place", "benchmark")))
     rows = [row for run in runs for row in timings(run)]
     leads = [stands_for(row) for row in rows]
     times = [

@@ -195,8 +195,8 @@ def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
 
 
 def _told_by_traffic(found: pd.DataFrame) -> tuple[str, ...]:
-    """Return the options that need no panels of their own where the traffic is known: -W."""
-    return ("W",) if found["traffic"].notna().all() else ()
+    """Return the options that need no panels of their own where the traffic tells them: -W."""
+    return common.told(zip(found["run"], found["traffic"].fillna(""), strict=True), ("W",))
 
 
 def _heaviness(traffic: str) -> tuple[int, str]:

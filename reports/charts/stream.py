@@ -55,10 +55,15 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
 
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
-    return common.in_panels(rates.frame(runs), "place", "threads").assign(
+    return common.in_panels(rates.frame(runs), *_within(runs)).assign(
         place=lambda f: f["run"].map(_line),
         threads=lambda f: f["run"].map(threads),
     )
+
+
+def _within(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return the options that need no panels: not threads that were asked for, where the same number ran."""
+    return common.told(((run, (_line(run), threads(run))) for run in runs), ("place", "threads"))
 
 
 def _line(run: Run) -> str:
@@ -101,7 +106,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         (y.median for lines in sound.values() for c in lines for _, y in c.points), default=0.0
     )
     scale = fmt.scale_to_largest([largest], "B/s")
-    names = common.facet_names(runs, within=("place", "threads"))
+    names = common.facet_names(runs, within=_within(runs))
     missing = group_by(lost, lambda r: common.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = axes.integers(counts, "Threads")

@@ -11,6 +11,7 @@ import csv
 import itertools
 import json
 import math
+import re
 import sqlite3
 import statistics
 from collections import Counter
@@ -683,3 +684,31 @@ def test_a_load_that_never_doubled_the_latency_gives_a_bound_and_no_number(make:
     _, drawn = page_of(path, "mlc")
     (offers,) = [table for figure in drawn for table in figure.tables if "Floor, ns" in table.columns]
     assert any(cell.startswith("≥") for cell in offers.rows[0])
+
+
+# --- cells that nothing drawn tells apart ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["fio", "imb", "mlc", "stream"])
+def test_cells_that_nothing_drawn_tells_apart_are_not_pooled(make: Any, tmp_path: Path, tool: str) -> None:
+    """Two cells of one option that is drawn within a panel, whose texts tell the same: rwmixread of pure reads, threads that were not
+    started, a -W that the text denies."""
+    rows = [(0, 160.0, 50e3), (100, 90.0, 20e3), (500, 80.0, 9e3), (5000, 80.0, 2e3)]
+    texts = {
+        "fio": lambda n: fio_of(make, 1e4 * n),
+        "imb": lambda n: make.imb_text({0: 0.5 * n, 8: 0.5 * n, 64: 0.6 * n}),
+        "mlc": lambda n: make.mlc_text([(delay, ns, rate * n) for delay, ns, rate in rows]),
+        "stream": lambda n: make.stream_text(1e4 * n, 4),
+    }
+    axis, values = {"fio": ("rwmixread", (30, 70)), "imb": ("benchmark", ("PingPong", "PingPing")), "mlc": ("W", (3, 5)), "stream": ("threads", (1, 2))}[tool]  # fmt: skip
+    maker = make.Maker(tmp_path / "r.db")
+    for n, value in enumerate(values):
+        maker.add("s", tool, {axis: value}, texts[tool](n + 1), axes=(axis,))
+
+    _, drawn = page_of(maker.write(), tool)
+
+    assert all(len(figure.panels) >= 2 for figure in drawn if figure.panels)
+    tables = [table for figure in drawn for table in (*figure.tables, *figure.numbers)]
+    assert not [
+        cell for table in tables for row in table.rows for cell in row if re.search(r"\(.*–.*\)", cell)
+    ]
