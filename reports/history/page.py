@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.draw.figure import KeyNumber
 from reports.history import figure as _history
 from reports.history.changes import LEAST, Report
-from reports.history.text import counts_text, difference_text, few_text, nothing_text
+from reports.history.text import counts_text, difference_text, few_text, nothing_text, unseen_text
 from reports.page import html
 from reports.report import build as page
 from reports.results.write import write_whole
@@ -52,7 +52,7 @@ def sentence(report: Report) -> str:
         return f"Too few sessions: it takes {LEAST} to tell a change from day-to-day noise."
     if not report.steps:
         found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
-        return "; ".join(filter(None, [found, few_text(report.histories)])) + "."
+        return "; ".join(filter(None, [found, unseen_text(report, judged), few_text(report.histories)])) + "."
     last = max(report.steps, key=lambda s: s.moment.at)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
     changes = fmt.plural(len(report.steps), "change")

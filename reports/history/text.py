@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from reports.history.changes import LEAST, History, Moment, Report, Step
 from reports.text import format as fmt
 from reports.text.columns import columns, printable
+from reports.verdicts.fleet import centre
 
 _NUMBERS = 8
 
@@ -28,7 +29,9 @@ def as_text(report: Report, *, everything: bool = False) -> str:
         steps = [step for step in report.steps if step.host == host]
         head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
         found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
-        blocks.append(printable(f"{head}: {'; '.join(filter(None, [found, few_text(own)]))}"))
+        blocks.append(
+            printable(f"{head}: {'; '.join(filter(None, [found, unseen_text(report, own), few_text(own)]))}")
+        )
         blocks += [_step(step, everything) for step in steps]
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
     return "\n\n".join(filter(None, blocks))
@@ -47,6 +50,22 @@ def few_text(own: Iterable[History]) -> str:
     """Say of how many numbers nothing can be said; "" of none."""
     few = sum(not h.judged for h in own)
     return f"{fmt.plural(few, 'number')} in fewer than {LEAST} sessions, too few to tell" if few else ""
+
+
+_UNSEEN: Final = 4.0
+"""Robust standard deviations of the sessions: of steps of 4 sd, five sessions on either side are found in 73 of 100, seven in 98."""
+
+
+def unseen_text(report: Report, own: Iterable[History]) -> str:
+    """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter."""
+    steady = [centre(h.medians) for h in own if h.judged and not h.changes]
+    blind = [
+        least for middle, sd in steady if middle and (least := _UNSEEN * sd / abs(middle)) > report.threshold
+    ]
+    if not blind:
+        return ""
+    most = fmt.number(max(blind) * 100, 2, fmt.UP)
+    return f"steps of up to {most} % may go unseen in {fmt.plural(len(blind), 'number')}"
 
 
 def difference_text(step: Step) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -201,6 +202,16 @@ def test_a_session_with_a_wrong_clock_is_named_and_stands_in_its_place(nightly: 
     assert warning in html.html(history_page.build(report, title="t"))
     document = json.loads(history_text.as_json(report))
     assert [bool(s["clock"]) for s in document["hosts"][0]["sessions"]] == [i == 12 for i in range(24)]
+
+
+def test_no_change_says_how_large_a_step_would_not_be_seen(nightly: Nightly) -> None:
+    """The sessions differ by 10 %: no step of 20 % could be told from that."""
+    report = nightly.add([20e3 * (1 + 0.1 * (-1) ** i) for i in range(12)], [OLD] * 12).report()
+    assert report.steps == ()
+    said = re.search(r"steps of up to (\d\d) % may go unseen in 4 numbers", history_text.as_text(report))
+    assert said
+    assert int(said[1]) >= 40
+    assert said[0] in history_page.sentence(report)
 
 
 def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
