@@ -286,7 +286,9 @@ def _key_numbers(
         context += f", {title}"
     remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)
     beside = dict(remote.points).get(at) if remote and best.name == "local" and at else None
-    if beside:
+    if beside and not (
+        beside.low <= top.high and top.low <= beside.high
+    ):  # repeats that overlap tell no ratio
         context += f"; remote {fmt.number(beside.median / top.median)} ×"
     return [common.key_number(_name(runs, kernel), top, "B/s", context, 12, cell)]
 

@@ -94,6 +94,23 @@ def test_remote_memory_is_compared_at_one_number_of_threads(make: Any, tmp_path:
     assert figures(path, "stream")[0].title == "Remote memory costs 28.0 % at 16 threads"
 
 
+def test_repeats_that_overlap_give_no_ratio_of_remote_memory(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, rates in (("local", (30e3, 40e3, 41e3)), ("remote", (29e3, 31e3, 32e3))):
+        for rate in rates:
+            maker.add(
+                "s",
+                "stream",
+                {"threads": 4},
+                make.stream_text(rate, 4),
+                axes=("place",),
+                place=place,
+                relation=place,
+            )
+
+    assert key(maker.write(), "STREAM Triad").context == "4 threads, local"
+
+
 # --- matrices ----------------------------------------------------------------------------------------------
 
 EIGHT = [
