@@ -122,9 +122,12 @@ def sentence(report: Report) -> str:
         parts.append(
             f"two groups of nodes differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
         )
-    unseen = [text for group in report.groups if (text := group.unseen(report.threshold))]
-    if unseen:
-        parts.append(unseen[0])
+    several = len(report.groups) > 1
+    parts += [
+        text + (f" of {_named(group.nodes)}" if several else "")
+        for group in report.groups
+        if (text := group.unseen(report.threshold))
+    ]
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
     return "; ".join(parts) + "."
@@ -214,7 +217,7 @@ def _methods(report: Report) -> Iterable[str]:
     least = f"{report.threshold * 100:.3g} %"
     yield (
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median, what the last printed digit makes, and what "
-        "the scatter of the nodes' own sessions makes of a node's median; z is the distance in such spreads, above 0 worse. "
+        "the scatter of the nodes' own sessions makes of a node's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse. "
         f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "
         f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal nodes in 5 of "
         "100 fleets (a t value for as many comparisons as there are nodes times numbers that do not move together), and each session by half "

@@ -203,7 +203,9 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
     elif len(of_node) >= LEAST_NODES:
         middle, spread = centre(list(of_node.values()), metric.resolution)
         worse_half = _worse_half(metric, of_node, threshold * abs(middle)) if middle else ()
-    noise, df = scatter(metric.values.values())
+    noise, df = scatter(metric.values.values(), 1 if metric.baseline else LEAST_NODES)
+    if spread is not None and metric.baseline:  # whose median is of few sessions, too
+        spread = max(spread, noise)
     beyond = _beyond(false, len(metric.baseline or of_node), df)
     nodes = tuple(
         _node(metric, name, value, middle or None, spread, noise, beyond, threshold, halves=bool(worse_half))
@@ -238,9 +240,9 @@ def _worse_half(metric: Metric, of_node: Mapping[str, float], least: float) -> t
     return tuple(name for name in of_node if name in worse)
 
 
-def scatter(nodes: Iterable[Sequence[float]]) -> tuple[float, float]:
+def scatter(nodes: Iterable[Sequence[float]], least: int = LEAST_NODES) -> tuple[float, float]:
     """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one wild node decides nothing.
-    (0, 0) of fewer than LEAST_NODES: where most nodes ran once, their own spread has the noise of sessions in it.
+    (0, 0) of fewer than `least`: where most nodes ran once, their own spread has the noise of sessions in it.
 
     The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is
     what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
@@ -251,7 +253,7 @@ def scatter(nodes: Iterable[Sequence[float]]) -> tuple[float, float]:
             mean, own = fmean(runs), len(runs) - 1
             squares.append(math.fsum((run - mean) ** 2 for run in runs) / own / (1 - 2 / (9 * own)) ** 3)
             df += own / 4
-    return (math.sqrt(median(squares)), df) if len(squares) >= LEAST_NODES else (0.0, 0.0)
+    return (math.sqrt(median(squares)), df) if len(squares) >= least else (0.0, 0.0)
 
 
 def _of_median(runs: int) -> float:

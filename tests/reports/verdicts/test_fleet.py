@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,20 @@ def test_of_equal_nodes_that_scatter_none_is_accused(nodes: int, fleets: int) ->
     assert sum(bool(accused(one)) for one in found) <= fleets // 20
     assert sum(bool(statuses(one, "fast")) for one in found) <= fleets // 10
     assert all(strip.unseen > 0.08 for one in found for strip in one.strips if strip.unseen)
+
+
+@pytest.mark.parametrize("past", [3, 6, 20])
+def test_beside_a_baseline_of_such_noise_none_is_accused(past: int) -> None:
+    """By the baseline's spread alone, four equal nodes were accused in 85, 55 and 11 of 100 fleets."""
+    found = []
+    for seed in range(20):
+        old = [
+            metric.values["n00"] for s in range(math.ceil(past / 3)) for metric in equal(1000 * seed + s, 1)
+        ]
+        now = equal(seed, 4)
+        baselines = [sum(old[i :: len(now)], ())[:past] for i in range(len(now))]
+        found.append(judge_fleet([replace(m, baseline=b) for m, b in zip(now, baselines, strict=True)]))
+    assert sum(bool(accused(one)) for one in found) <= 1
 
 
 def test_a_fault_beyond_such_noise_is_found() -> None:
