@@ -223,7 +223,8 @@ def _methods(report: Report) -> Iterable[str]:
         "100 fleets (a t value for as many comparisons as there are nodes times numbers that do not move together), and each session by half "
         "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
         f"other nodes, and by more than chance makes of equal nodes in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average. "
-        "Two groups of nodes: apart by more than twice what either spans, the smaller with more than 40 % of the nodes; there nobody is judged."
+        "Two groups of nodes: apart by more than twice what either spans, the smaller with more than 40 % of the nodes; there nobody is judged. "
+        f"Unseen: 4.5 spreads, at least {least}; of nodes worse by just that, about three in four are at least suspicious."
     )
 
 

@@ -265,7 +265,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         rows.append(
             (
                 one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread),
-                fmt.percent(strip.unseen), fmt.count(len(strip.nodes)),
+                f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.nodes)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
                 ", ".join(marked),
             )
