@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.fleet import outliers
-from reports.results import model
+from reports.results.load import load
 
 NODE_SD = 0.012
 
@@ -159,7 +159,7 @@ def main() -> None:
                 session(options.pool, folder / f"{n.host}.db", n, runs=options.runs, chance=chance)
                 for n in nodes
             ]
-            wanted = outliers.build(model.load(files)).rerun
+            wanted = outliers.build(load(files)).rerun
             files += [
                 session(
                     options.pool, folder / f"{n.host}-again{i + 1}.db", n, runs=options.runs, chance=chance
@@ -168,7 +168,7 @@ def main() -> None:
                 if n.host in wanted
                 for i in range(options.again)
             ]
-            accused = set(outliers.build(model.load(files)).accused)
+            accused = set(outliers.build(load(files)).accused)
         slow = {n.host: n.fault.worse for n in nodes if n.fault}
         for host, worse in slow.items():
             found[worse] += host in accused

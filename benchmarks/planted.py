@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.compare import comparison
-from reports.results import model
+from reports.results.load import load
 
 EXPERIMENT = Path(__file__).with_name("planted.yaml")
 PERIOD_US = 20_000  # of which a cgroup grants 1000 at least
@@ -125,7 +125,7 @@ def session(out: Path, env: Env) -> Path:
 
 
 def compared(a: Path, b: Path) -> comparison.Comparison:
-    before, after = model.load([a]), model.load([b])
+    before, after = load([a]), load([b])
     return comparison.compare(comparison.side("A", a.name, before), comparison.side("B", b.name, after))
 
 

@@ -31,7 +31,7 @@ from turns import Side, report, take_turns
 from reports.page.html import html, render_report
 from reports.report import build as page
 from reports.report.build import Page
-from reports.results import model
+from reports.results import load
 
 HERE = Path(__file__).resolve()
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -118,7 +118,7 @@ def write_pages(folder: Path, one: Path, many: list[Path]) -> dict[str, Path]:
     """Write the pages that are opened, and return them by their names."""
     empty = folder / "empty.html"
     empty.write_text("<!doctype html><title>empty</title><p>empty", encoding="utf-8")
-    built = page.build(model.load([one]))
+    built = page.build(load.load([one]))
     wall = folder / "wall.html"
     wall.write_text(html(repeated(built, len(many))), encoding="utf-8")
     return {

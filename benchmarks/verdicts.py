@@ -297,9 +297,9 @@ def _called(
 def real(a: Path, b: Path, path: Path | None) -> int:
     """Print how many numbers of two result files each rule calls worse and better."""
     from reports.compare.comparison import compare, side
-    from reports.results import model
+    from reports.results.load import load
 
-    compared = compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])))
+    compared = compare(side("A", a.name, load([a])), side("B", b.name, load([b])))
     samples = [replace(s, key=i) for i, s in enumerate(compared.samples)]
     words = words_of(samples, np.random.default_rng(SEED))
     print(f"{a.name} and {b.name}: {len(samples)} numbers\n\n| rule | worse | better |\n|---|--:|--:|")
@@ -318,9 +318,9 @@ def real(a: Path, b: Path, path: Path | None) -> int:
 def unchanged(files: Sequence[Path], path: Path | None) -> int:
     """Print how many numbers of halves of one and the same set of runs each rule calls changed."""
     from reports.compare.comparison import compare, side
-    from reports.results import model
+    from reports.results.load import load
 
-    results = model.load(files)
+    results = load(files)
     compared = compare(side("A", "A", results), side("B", "A", results))
     rng = np.random.default_rng(SEED)
     calls: dict[str, list[int]] = defaultdict(list)

@@ -18,6 +18,7 @@ from reports.checks import audit
 from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by
+from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -129,7 +130,7 @@ def _bar(value: float | None, most: float) -> str:
 def show_result(path: Path, *, bars: bool = False) -> str:
     """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
     bar a cell, where it fits."""
-    results = model.load([path])
+    results = load([path])
     doubtful = audit.convicted(audit.audit(results))
     out = [_head(results, path), ""]
     by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
@@ -252,7 +253,7 @@ def _trouble(results: Results) -> Iterable[str]:
 
 def show_runs(path: Path) -> str:
     """Return the list of all runs: number, status, duration, sweep, cell."""
-    results = model.load([path])
+    results = load([path])
     rows = [
         (
             str(run.record.run_id),
@@ -269,7 +270,7 @@ def show_runs(path: Path) -> str:
 
 def show_run(path: Path, number: int) -> str:
     """Return one run in detail. Raises UserError if the file has no run of that number."""
-    results = model.load([path], excerpts=1200)
+    results = load([path], excerpts=1200)
     run = next((r for r in results.runs if r.record.run_id == number), None)
     if run is None:
         known = [r.record.run_id for r in results.runs]

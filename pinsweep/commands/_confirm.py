@@ -42,7 +42,7 @@ def confirm(
     """
     from orchestrator.run.rerun import prepare_again, run_again
     from reports.compare import confirm as confirmation
-    from reports.results import model
+    from reports.results.load import load
 
     wanted = confirmation.asked(found)
     if not wanted.pairs:
@@ -67,5 +67,5 @@ def confirm(
     if fresh.summary.stopped:
         raise KeyboardInterrupt
     return confirmation.confirmed(
-        found, wanted, rerun, model.load(fresh.a) if fresh.a else None, model.load(fresh.b), ask
+        found, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask
     )

@@ -24,9 +24,9 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
     """
     from reports.checks import audit
-    from reports.results import model
+    from reports.results.load import load
 
-    loaded = model.load(results)
+    loaded = load(results)
     findings = audit.audit(loaded)
     if form == "json":
         click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)

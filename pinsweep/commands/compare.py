@@ -190,8 +190,8 @@ def _sides(
 ) -> tuple[Side, Side, str, list[Path]]:
     """Return both sides, the axis of --by ("" without), and the files that were read."""
     from reports.compare import comparison
-    from reports.results import model
     from reports.results.baselines import resolve_any
+    from reports.results.load import load
 
     def files(words: Sequence[str]) -> list[Path]:
         paths = [path for word in words for path in resolve_any(word)]
@@ -204,7 +204,7 @@ def _sides(
             )
         axis, wanted = _axis(by)
         listed = files(sides)
-        results = model.load(listed)
+        results = load(listed)
         comparison.refuse_sweeps(only, results)
         return *comparison.levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
@@ -216,7 +216,7 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    results_a, results_b = model.load(paths_a), model.load(paths_b)
+    results_a, results_b = load(paths_a), load(paths_b)
     comparison.refuse_twice(results_a, results_b)
     comparison.refuse_sweeps(only, results_a, results_b)
     a_side = comparison.side("A", _title(words_a), results_a, only)

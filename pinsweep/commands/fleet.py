@@ -68,7 +68,8 @@ def command(
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers
     from reports.fleet import text as fleet_text
-    from reports.results import baselines, model
+    from reports.results import baselines
+    from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
     from reports.text.columns import printable
@@ -78,8 +79,8 @@ def command(
     if output is not None:
         refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
-    past = model.load(good) if good else None
-    loaded = model.load(sorted(paths))
+    past = load(good) if good else None
+    loaded = load(sorted(paths))
     report = outliers.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
         click.echo(fleet_text.as_json(report), nl=False)

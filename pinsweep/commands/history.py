@@ -50,14 +50,14 @@ def command(
     whole sessions, not day-to-day noise. Needs the extra `history`. Exit status 0; with --fail-on regressed 1 while a number is down.
     """
     from reports.history import changes, text
-    from reports.results import model
+    from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
-    loaded = model.load(sorted(paths))
+    loaded = load(sorted(paths))
     report = changes.build(loaded, threshold=threshold)
     click.echo(
         text.as_json(report) if form == "json" else text.as_text(report, everything=everything),

@@ -139,9 +139,9 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
         )
     from reports import show
     from reports.checks import audit
-    from reports.results import model
+    from reports.results.load import load
 
-    results = model.load([finished.path])
+    results = load([finished.path])
     findings = audit.audit(results)
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
         click.echo(line, err=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from parsers.errors import UserError
 from reports.export import openmetrics
 from reports.results import model
+from reports.results.load import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,7 @@ def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | No
         raise UserError("--format", f"{form!r} is no format of an export", f"formats: {', '.join(FORMS)}")
     if shape not in SHAPES:
         raise UserError("--shape", f"{shape!r} is no shape of a table", f"shapes: {', '.join(SHAPES)}")
-    results = model.load(paths)
+    results = load(paths)
     if tool is not None and tool not in results.tools:
         there = ", ".join(results.tools) or "none"
         raise UserError("--tool", f"no numbers of {tool!r} in these files", f"tools with numbers: {there}")

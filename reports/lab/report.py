@@ -12,7 +12,7 @@ from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written
 from reports.lab.model import Document
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 from reports.results.model import Results
 
 _EXCERPT = 3000  # characters of output per run: the audit reads claims around captured tables
@@ -42,7 +42,7 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     but report.pdf is written. Raises UserError for files that are no results, for a folder that cannot be written,
     for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
     """
-    results = model.load(paths, excerpts=_EXCERPT)
+    results = load(paths, excerpts=_EXCERPT)
     files = make(results, document.build(results, build.build(results)), template)
     no_pdf = None
     try:

@@ -15,7 +15,7 @@ from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
 from reports.page.templates import PAGE, Templates, plain
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 from reports.results.write import write_whole
 
 _EXCERPT = 3000  # characters of output per run
@@ -47,7 +47,7 @@ def render_report(
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
     """
-    results = model.load(paths, excerpts=_EXCERPT)
+    results = load(paths, excerpts=_EXCERPT)
     write_whole(out, html(build.build(results, comparison), static=static, template=template))
     return out
 

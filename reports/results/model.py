@@ -23,19 +23,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, canonical_json, listed
-from orchestrator.store.result_file import ResultFile, Session, StoredExperiment, StoredPoint, open_result
+from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, listed
+from orchestrator.store.result_file import Session, StoredExperiment
 from parsers import get_parser
-from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Measurement, Parsed
-from parsers.text import decode
 from parsers.units import size_bytes
-from reports.results import cells
-from reports.results.grouping import group_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +77,11 @@ class Run:
     build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, if asked for
     stderr: str = ""
+
+    @property
+    def slot(self) -> tuple[str, str, int]:
+        """File, cell and repeat: attempts at one of them are tried again until one ends well."""
+        return self.file, self.record.point_id, self.record.repeat
 
     @property
     def host(self) -> str:
@@ -227,8 +228,8 @@ class Results:
 
     @property
     def _not_good(self) -> tuple[Run, ...]:
-        good = {_key(run) for runs in self._good.values() for run in runs}
-        return tuple({_key(r): r for r in self.runs if r.parsed is None and _key(r) not in good}.values())
+        good = {run.slot for runs in self._good.values() for run in runs}
+        return tuple({r.slot: r for r in self.runs if r.parsed is None and r.slot not in good}.values())
 
     def tidy(self, tool: str) -> pd.DataFrame:
         """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
@@ -289,119 +290,6 @@ class Results:
         return wide
 
 
-CAPTURED = 200_000
-"""Characters that `load` keeps of a text that was taken in, not printed by a run of pinsweep's: what people wrote around its
-tables is checked against them."""
-
-
-def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
-    """Read result files. Raises UserError for a file that is none, or if there is not a single file.
-
-    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end. Of captured texts it is
-    always CAPTURED, so that every audit of a file finds the same.
-    """
-    machines: list[Machine] = []
-    experiments: dict[str, StoredExperiment] = {}
-    runs: list[Run] = []
-    skipped: list[tuple[str, str, Skipped]] = []  # host, file, …
-    aliases: list[tuple[str, str, Alias]] = []
-    missing: list[tuple[str, str, Point, int]] = []
-    planned = 0
-    planned_points: list[StoredPoint] = []
-    sweeps: dict[str, int] = {}  # in the order in which the files first planned them
-    listed = list({path.resolve(): path for path in paths}.values())
-    if not listed:
-        raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
-    for path, file in zip(listed, short_names(listed), strict=True):
-        with open_result(path) as result:
-            sessions = {session.session: session for session in result.sessions()}
-            points = {stored.point.point_id: stored for stored in result.points()}
-            for stored in points.values():
-                sweeps.setdefault(stored.point.sweep, len(sweeps))
-            machines += [Machine(file=file, session=session) for session in sessions.values()]
-            experiments |= {e.sha256: e for e in result.experiments()}
-            host = next((s.host for s in reversed(sessions.values())), path.stem)
-            aliases += [(host, file, item) for item in result.aliases()]
-            records = result.runs()
-            before = len(runs)
-            superseded = result.superseded()
-            wanted = {
-                (key, r): stored
-                for key, stored in points.items()
-                if key not in superseded
-                for r in range(1, stored.repeats + 1)
-            } | {(record.point_id, record.repeat): points[record.point_id] for record in records}
-            planned += len(wanted)
-            planned_points += {stored.point.point_id: stored for stored in wanted.values()}.values()
-            for record in records:
-                stored = points[record.point_id]
-                parsed, unreadable = None, ""
-                if record.status == "ok":
-                    try:
-                        parsed = result.parsed(record, stored.point)
-                        wanted.pop((record.point_id, record.repeat), None)
-                    except ParseError as error:
-                        unreadable = error.cause
-                    except UserError as error:  # a tool that this pinsweep has no parser for
-                        unreadable = error.cause
-                elif record.status in LEFT_OUT:
-                    wanted.pop((record.point_id, record.repeat), None)
-                kept = max(excerpts, CAPTURED if record.capture else 0)
-                stdout, stderr = (
-                    excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
-                    for stream in ("stdout", "stderr")
-                )
-                runs.append(
-                    Run(
-                        file=file, session=sessions[record.session], point=stored.point, where=sessions[record.session].host,
-                        sweep_title=stored.sweep_title, record=record, parsed=parsed, unreadable=unreadable,
-                        stdout=stdout, stderr=stderr,
-                    )
-                )  # fmt: skip
-            missing += [(host, file, stored.point, repeat) for (_, repeat), stored in wanted.items()]
-            found = {(r.point.sweep, canonical_json(r.point.labels())) for r in runs[before:] if r.parsed}
-            skipped += [
-                (host, file, replace(item, reason=f"{item.reason}; its numbers are of before"))
-                if (item.sweep, canonical_json(dict(item.point))) in found
-                else (host, file, item)
-                for item in result.skipped()
-            ]
-            runs[before:], merged = cells.merged(runs[before:], points)
-            aliases += [(host, file, item) for item in merged]
-    files = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
-
-    def where(host: str, file: str) -> str:
-        return f"{host}, {file}" if files[host] > 1 else host
-
-    of_text = {e.sha256 for e in experiments.values() if e.text}
-    apart = cells.told_apart(stored for stored in planned_points if stored.experiment in of_text)
-    runs = [
-        replace(run, where=where(run.host, run.file), point=apart.get(run.record.point_id, run.point))
-        for run in runs
-    ]
-    missing = [
-        (host, file, apart.get(point.point_id, point), repeat) for host, file, point, repeat in missing
-    ]
-    runs = _with_sources(_with_builds(runs))
-    by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
-    sound = {_cell(run) for own in by_tool.values() for run in own if not run.void}
-    chosen = {  # what is void has no part in a median, where there is anything else
-        tool: {_key(run): run for run in own if not run.void or _cell(run) not in sound}
-        for tool, own in by_tool.items()
-    }
-    return Results(
-        machines=tuple(machines),
-        experiments=tuple(experiments.values()),
-        runs=tuple(runs),
-        skipped=tuple((where(host, file), item) for host, file, item in skipped),
-        aliases=tuple((where(host, file), item) for host, file, item in aliases),
-        missing=tuple((where(host, file), point, repeat) for host, file, point, repeat in missing),
-        planned=planned,
-        paths=dict(zip(short_names(listed), listed, strict=True)),
-        _good=_ordered(chosen, sweeps),
-    )
-
-
 def short_names(paths: Sequence[Path]) -> list[str]:
     """Return for each file the shortest end of its path that no other one has: "r.db", or "n001/r.db" and "n002/r.db".
 
@@ -425,78 +313,6 @@ def natural(value: object) -> tuple[int, float, str]:
     return (1, 0.0, text)
 
 
-def _ordered(
-    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], sweeps: Mapping[str, int]
-) -> dict[str, tuple[Run, ...]]:
-    """Undo the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
-    every = (run for by_key in chosen.values() for run in by_key.values())
-    files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
-
-    def key(run: Run) -> tuple[object, ...]:
-        values = [natural(value) for value in run.point.labels().values()]
-        return files[run.file], sweeps[run.point.sweep], values, run.record.point_id, run.record.repeat
-
-    return {
-        tool: tuple(sorted(by_key.values(), key=key))
-        for tool, by_key in sorted(
-            chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
-        )
-    }
-
-
-def _with_sources(runs: Sequence[Run]) -> list[Run]:
-    """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
-    the others, though they told something else; those of two versions of a program are not of one measurement. Nothing is joined or
-    summed up across them."""
-    sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.point.sweep))
-    apart = {
-        key
-        for key, own in sweeps.items()
-        if any("source" in run.point.options for run in own) or len({run.version for run in own if run.parsed}) > 1
-    }  # fmt: skip
-
-    names = dict.fromkeys(run.record.capture.file for run in runs if run.record.capture)
-    short = dict(zip(names, short_names([Path(name) for name in names]), strict=True))
-
-    several = len(set(texts_of(runs).values())) > 1
-
-    def told(run: Run) -> Run:
-        if run.record.capture is None:
-            return run
-        name = short[run.record.capture.file]
-        source = str(run.point.options.get("source") or name) if (run.file, run.point.sweep) in apart else ""
-        return replace(run, source=source, text=name if several else "")
-
-    return [told(run) for run in runs]
-
-
-def _with_builds(runs: Sequence[Run]) -> list[Run]:
-    """Say which program made a run's numbers, where its file has others of that name and version: the path, else the sum."""
-
-    def named(run: Run) -> tuple[str, str, str]:
-        return run.file, run.record.program, run.version
-
-    builds = {  # → sha256 → path
-        of: {str(r.program.get("sha256") or ""): str(r.program.get("path") or "") for r in reversed(own)}
-        for of, own in group_by((run for run in runs if run.parsed is not None), named).items()
-    }
-
-    def build(run: Run) -> str:
-        same = builds.get(named(run), {})
-        digest = str(run.program.get("sha256") or "")
-        if len(same) < 2 or digest not in same:
-            return ""
-        if len(set(same.values())) == len(same) and all(same.values()):
-            return same[digest]
-        return f"sha256 {digest[:8]}" if digest else "not recorded which"
-
-    return [replace(run, build=build(run)) for run in runs]
-
-
-def _cell(run: Run) -> tuple[str, str]:
-    return run.file, run.record.point_id
-
-
 def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
     """Return captured run → the name of the text that it is read from: the one named at its intake that its own name, which says the
     part of it, too, begins with."""
@@ -515,10 +331,6 @@ def texts_of(runs: Iterable[Run]) -> dict[Run, str]:
     return found
 
 
-def _key(run: Run) -> tuple[str, str, int]:
-    return run.file, run.record.point_id, run.record.repeat
-
-
 def _varying(runs: Sequence[Run]) -> list[str]:
     """Names of the axes, and of the other options that differ between the cells, in the order of the experiment."""
     options = [run.options for run in runs]
@@ -532,13 +344,6 @@ def _varying(runs: Sequence[Run]) -> list[str]:
     plain = {n: v for n, v in values.items() if not any(isinstance(one, Mapping) for one in v)}
     axes = {axis for run in runs for axis in run.point.axes}
     return [name for name, found in plain.items() if name in axes or len(set(found)) > 1]
-
-
-def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
-    try:
-        return result.output(run_id, stream)
-    except PinsweepError:  # nothing was kept of it
-        return b""
 
 
 def excerpt(text: str, limit: int) -> str:

@@ -10,13 +10,13 @@ import pytest
 from parsers import get_parser
 from reports import numbers, show
 from reports.checks import audit
-from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def lines(path: Path) -> list[str]:
-    return show.summary(model.load([path]))
+    return show.summary(load([path]))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_best_is_not_told_from_others_where_it_is_not(
 
 def test_the_best_bears_the_mark_of_a_check(make: Any, tmp_path: Path) -> None:
     path = commands(make, tmp_path / "r.db", dict.fromkeys((1, 2), ("zeta 42",) * 3))
-    results = model.load([path])
+    results = load([path])
 
     assert show.summary(results, audit.audit(results)) == ["s  zeta 42.0 ms ⚠ G1 in all 2 cells"]
 
@@ -206,7 +206,7 @@ def test_one_number_leads_in_every_line(
     for text in texts:
         maker.add("s", "command", options, text)
     path = maker.write()
-    results = model.load([path])
+    results = load([path])
     of_each_run = [numbers.headline("command", run.parsed).split()[0] for run in results.runs[-1:]]
 
     assert said in show.show_result(path)

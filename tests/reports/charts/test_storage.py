@@ -17,12 +17,12 @@ from reports.draw.figure import Figure, Table
 from reports.lab import columns
 from reports.numbers import numbers
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 from reports.text import format as fmt
 
 
 def figures(path: Path, tool: str) -> list[Figure]:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
 
@@ -93,7 +93,7 @@ def test_an_access_says_how_much_it_moves(make: Any, tmp_path: Path) -> None:
         maker.add("s", "poke", options, json.dumps(text), axes=("bytes",))
     maker.add("s", "poke", {"target": "memory", "bytes": 2**20}, make.poke_text(make.sample(20_000, 60)), axes=("bytes",))  # fmt: skip
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     names = {"file, 1000 B, 1 B blocks", "file, 1 GB, 4 KiB blocks", "memory, 1 MiB"}
@@ -120,7 +120,7 @@ def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
     for size, median in ((2**20, 41.9), (2**30, 270.4)):
         maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     assert drawn["tail-loop"].title.startswith(
@@ -142,7 +142,7 @@ def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: P
         text = make.poke_text(make.sample(20_000, 40e3 if direct else 1e3), target="file")
         maker.add("s", "poke", options, text, axes=("direct",))
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert column(overview.numbers[0], "Access") == [
@@ -264,7 +264,7 @@ def test_the_longest_is_what_fio_says(tmp_path: Path) -> None:
 
 
 def test_what_a_text_does_not_tell_is_not_said(tmp_path: Path) -> None:
-    built = build.build(model.load([taken(TEXTS["terse_v3"], tmp_path)]))
+    built = build.build(load([taken(TEXTS["terse_v3"], tmp_path)]))
 
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
     assert "number of jobs not said" in figure.sub
@@ -309,7 +309,7 @@ def test_the_utilisation_of_a_whole_text_is_that_of_no_group(tmp_path: Path) -> 
 
 def test_two_groups_of_one_text_are_one_text(tmp_path: Path) -> None:
     path = groups_of_jobs(tmp_path)
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
 
     assert len(built.runs) == 2
     assert built.sentence == "1 text taken in, its host unknown."
@@ -342,7 +342,7 @@ def test_jobs_of_other_blocks_in_one_figure_are_said(tmp_path: Path) -> None:
 
 
 def test_two_jobs_and_their_unequal_blocks_are_said(tmp_path: Path) -> None:
-    built = build.build(model.load([taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)]))
+    built = build.build(load([taken(TEXTS["jsonplus_two_jobs_lat"], tmp_path)]))
 
     figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
     assert ", 2 jobs. " in figure.sub
@@ -359,7 +359,7 @@ def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> N
     ]  # fmt: skip
     path = fio(make, tmp_path / "f.db", cells)
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
 
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
     assert {row["series"] for p in figure.panels for row in p.wide["datasets"]["points"]} == {"randwrite"}
@@ -370,7 +370,7 @@ def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> N
     shown = show.show_result(path)
     assert "write 1.00 kIOPS, mean lat 500 µs" in shown
     assert "9.00" not in shown
-    (run, *_) = model.load([path]).good("fio")
+    (run, *_) = load([path]).good("fio")
     assert {n.name.title for n in numbers(run) if n.name.metric == "IOPS"} == {
         "write IOPS",
         "verify read IOPS",
@@ -384,7 +384,7 @@ def test_cells_of_one_io_in_flight_are_rows_of_their_own(make: Any, tmp_path: Pa
         text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=1)
         cells.append(({"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text))
 
-    built = build.build(model.load([fio(make, tmp_path / "f.db", cells)]))
+    built = build.build(load([fio(make, tmp_path / "f.db", cells)]))
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert list(zip(*(column(overview.numbers[0], of) for of in ("Access", "Time")), strict=True)) == [
@@ -412,7 +412,7 @@ def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
     text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=8, numjobs=4)
     cells = [({"rw": "randread", "bs": "4k", "iodepth": 8, "numjobs": 4}, text)]
 
-    (key,) = build.build(model.load([fio(make, tmp_path / "f.db", cells)])).key_numbers
+    (key,) = build.build(load([fio(make, tmp_path / "f.db", cells)])).key_numbers
 
     assert (key.name, key.context) == (
         "Storage, 4 KiB reads",
@@ -429,7 +429,7 @@ def test_a_key_number_names_the_text_that_gives_it(make: Any, tmp_path: Path) ->
         CliRunner().invoke(cli, ["parse", *map(str, tmp_path.glob("*.json")), "-o", str(path)]).exit_code == 0
     )
 
-    (key,) = build.build(model.load([path])).key_numbers
+    (key,) = build.build(load([path])).key_numbers
 
     assert (key.value, key.context) == (
         "20.0",
@@ -458,7 +458,7 @@ def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) ->
     for size, median in ((1000, 39.0), (2**20, 42.0), (2**30, 270.4)):
         maker.add("memory", "poke", {"target": "memory", "bytes": size}, make.poke_text(make.sample(20_000, median)), axes=("bytes",))  # fmt: skip
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
@@ -490,7 +490,7 @@ def test_a_key_number_names_the_place_and_the_axes_of_its_cell(make: Any, tmp_pa
         options = {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}
         maker.add("s", "fio", options, text, axes=("direct",), place=place, relation=place)
 
-    (key,) = build.build(model.load([maker.write()])).key_numbers
+    (key,) = build.build(load([maker.write()])).key_numbers
 
     assert key.context == "randread, iodepth 1, remote, direct 1, mean latency 90.0 µs"
 
@@ -503,7 +503,7 @@ def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path
     options = {"rw": "randrw", "bs": "4k", "iodepth": 1, "unified_rw_reporting": 1}
     path = make.Maker(tmp_path / "f.db").add("s", "fio", options, json.dumps(document)).write()
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
 
     (figure,) = figures(path, "fio")
     assert figure.numbers[0].rows[0][0] == "randrw 50:50"
@@ -528,13 +528,13 @@ def test_a_mix_that_nobody_asked_for_is_not_missed(make: Any, tmp_path: Path) ->
     """A captured document need not print the options of all of its jobs."""
     text = make.fio_text({"read": (9000.0, 90.0), "write": (1000.0, 90.0)}, bs="4k", rw="rw", iodepth=1)
     (tmp_path / "mix.json").write_text(text)
-    results = model.load([taken(tmp_path / "mix.json", tmp_path)])
+    results = load([taken(tmp_path / "mix.json", tmp_path)])
     told = json.loads(text)
     told["jobs"][0]["job options"]["rwmixread"] = "70"
     (tmp_path / "told.json").write_text(json.dumps(told))
 
     assert not [f for f in audit.audit(results) if f.id == "F8"]
-    asked = model.load([taken(tmp_path / "told.json", tmp_path)])
+    asked = load([taken(tmp_path / "told.json", tmp_path)])
     assert [f.title for f in audit.audit(asked) if f.id == "F8"]
 
 
@@ -559,7 +559,7 @@ def test_the_same_access_in_two_sweeps_is_two_rows_with_names(make: Any, tmp_pat
         text = make.fio_text({"read": (iops, 1e6 / iops)}, bs="4k", rw="randread", iodepth=1)
         maker.add(sweep, "fio", {"rw": "randread", "bs": "4k", "iodepth": 1, "direct": direct}, text)
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert column(overview.numbers[0], "Access") == [
@@ -574,7 +574,7 @@ def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> Non
     options = {"rw": "randread", "bssplit": "4k/50:64k/50", "iodepth": 1}
     cells = [(options, text.replace('"bs": "4k"', '"bssplit": "4k/50:64k/50"'))]
 
-    built = build.build(model.load([fio(make, tmp_path / "f.db", cells)]))
+    built = build.build(load([fio(make, tmp_path / "f.db", cells)]))
 
     assert [key.name for key in built.key_numbers] == ["Storage, reads"]
     assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
@@ -628,14 +628,14 @@ def test_sections_that_fio_put_together_do_not_have_the_options_of_one(make: Any
     (tmp_path / "a.json").write_text(sections(make))
     path = taken(tmp_path / "a.json", tmp_path)
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
 
     figure = figures(path, "fio")[0]
     assert [table.rows[0][:2] for table in figure.tables] == [("reads", fmt.NOTHING)] * 2
     assert "number of jobs not said" in figure.sub
     assert "verifies" not in figure.sub
     assert [(key.name, key.context) for key in built.key_numbers] == [("Storage, reads", "reads, mean latency 90.0 µs")]  # fmt: skip
-    assert not [f for f in audit.audit(model.load([path])) if f.id == "F3"]
+    assert not [f for f in audit.audit(load([path])) if f.id == "F3"]
 
 
 def test_what_was_verified_is_one_section(make: Any, tmp_path: Path) -> None:
@@ -651,7 +651,7 @@ def test_writes_and_trims_of_one_job_are_two_series(make: Any, tmp_path: Path) -
     options = {"rw": "trimwrite", "bs": "4k,8k", "iodepth": 1, "ioengine": "libaio"}
     path = make.Maker(tmp_path / "f.db").add("s", "fio", options, text).write()
 
-    (key,) = build.build(model.load([path])).key_numbers
+    (key,) = build.build(load([path])).key_numbers
 
     figure, *_ = figures(path, "fio")
     assert column(figure.numbers[0], "Access") == ["trimwrite, trims", "trimwrite, writes"]

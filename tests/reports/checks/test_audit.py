@@ -28,7 +28,7 @@ from reports.checks.audit import Finding
 from reports.checks.general import same_value
 from reports.numbers.series import collect
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 FIO_TABLE = "iodepth, bs, size, numjobs, runtime, iops.min, iops.max, iops, disk_util[%], lat[us]"
 POKES = "bytes, target=memory:latency[s], target=memory:latency.sd[s], target=file:latency[s], target=file:latency.sd[s]"
@@ -52,7 +52,7 @@ def take(
 
 
 def findings(*results: Path) -> tuple[Finding, ...]:
-    return module.audit(model.load(results, excerpts=200_000))
+    return module.audit(load(results, excerpts=200_000))
 
 
 def found(all_of: Iterable[Finding], key: str, level: str = "") -> list[tuple[str, str]]:
@@ -892,7 +892,7 @@ def test_a_run_that_calls_its_own_figures_wrong(make: Any, tmp_path: Path) -> No
     maker.add("s", "stream", {"threads": 2}, failed(make, 99e3, 2), axes=("threads",))  # beside sound repeats
     maker.add("s", "stream", {"threads": 4}, failed(make, 33e3), axes=("threads",))  # alone
     path = maker.write()
-    results = model.load([path])
+    results = load([path])
 
     ((cell, text), (other, _)) = found(findings(path), "G10", "error")
     assert (cell, other) == ("threads=2", "threads=4")
@@ -918,7 +918,7 @@ def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path)
     for name, rows in (("good", GOOD), ("bad", disturbed)):
         maker = make.Maker(tmp_path / f"{name}.db")
         maker.add("loaded", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
-        built = build.build(model.load([maker.write()]))
+        built = build.build(load([maker.write()]))
         marked[name] = {n.name: n.doubt for n in built.key_numbers}
         assert ("⚠ M1" in show.show_result(tmp_path / f"{name}.db")) == (name == "bad")
 
@@ -985,7 +985,7 @@ def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: P
     maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2))
     path = maker.write()
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
 
     (last,) = [c for c in built.checks if "docs/audit.md" in c.subject]
     assert last.level == "ok"

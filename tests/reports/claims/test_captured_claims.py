@@ -15,7 +15,7 @@ from reports.checks import audit
 from reports.export import openmetrics
 from reports.page.html import render_report
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 
 def taken(tmp_path: Path, texts: dict[str, str]) -> Path:
@@ -40,7 +40,7 @@ def streams(make: Any, tmp_path: Path) -> Path:
 
 
 def test_no_line_joins_two_sources(streams: Path) -> None:
-    (figure,) = [f for s in build.build(model.load([streams])).sections for b in s.blocks for f in b.figures]
+    (figure,) = [f for s in build.build(load([streams])).sections for b in s.blocks for f in b.figures]
 
     assert sorted(p.title for p in figure.panels) == [
         "source broadwell.out", "source old.out", "source power8.out", "source skylake.out",
@@ -51,7 +51,7 @@ def test_no_line_joins_two_sources(streams: Path) -> None:
 
 
 def test_a_key_number_names_its_source(streams: Path) -> None:
-    (number,) = build.build(model.load([streams])).key_numbers
+    (number,) = build.build(load([streams])).key_numbers
 
     assert (number.value, number.context) == ("245", "20 threads, source power8.out")
 
@@ -60,7 +60,7 @@ def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
     """Where no two texts tell the same, they are cells of one sweep."""
     path = taken(tmp_path, {f"s{n}.out": make.stream_text(10e3 * n, n) for n in (1, 2, 4)})
 
-    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    (figure,) = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
 
     assert [len(p.wide["datasets"]["points"]) for p in figure.panels] == [3]
     assert " Of 3 texts." in figure.sub
@@ -68,7 +68,7 @@ def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
 
 
 def test_a_captured_page_does_not_speak_of_measuring(streams: Path, tmp_path: Path) -> None:
-    results = model.load([streams])
+    results = load([streams])
     built = build.build(results)
     labels = dict(built.provenance)
 
@@ -90,7 +90,7 @@ def test_texts_beside_own_runs_are_told_apart(make: Any, streams: Path, tmp_path
         make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
     )
 
-    built = build.build(model.load([own, streams]))
+    built = build.build(load([own, streams]))
 
     assert (
         built.sentence == "The one planned run on node07 gave numbers; 4 texts taken in, their hosts unknown."
@@ -104,7 +104,7 @@ def test_runs_of_one_text_are_no_repeats(make: Any, tmp_path: Path) -> None:
     text = make.stream_text(20e3, 2) + make.stream_text(80e3, 2)
     path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
 
-    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    (figure,) = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
 
     assert [p.title for p in figure.panels] == ["run 1", "run 2"]
 
@@ -119,7 +119,7 @@ def test_a_number_is_of_the_program_of_its_own_text(make: Any, tmp_path: Path) -
     )
     path = taken(tmp_path, {"a.out": old, "b.out": make.mlc_text(fast), "c.out": caches})
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (peak,) = [n for n in built.key_numbers if n.name == "Memory, peak"]
 
     assert (peak.value, peak.context.rpartition("; ")[2]) == ("12.0", "Intel MLC 3.9")
@@ -133,7 +133,7 @@ def test_a_figure_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: 
 
     subs = {
         f.id.split("-")[1]: f.sub
-        for s in build.build(model.load([path])).sections
+        for s in build.build(load([path])).sections
         for b in s.blocks
         for f in b.figures
         if b.tool == "imb"
@@ -149,7 +149,7 @@ def test_bandwidth_names_the_programs_whose_triad_is_drawn(make: Any, tmp_path: 
     other = "\n".join(line for line in other.split("\n") if not line.startswith("Triad"))
     path = taken(tmp_path, {"a.out": make.stream_text(20e3, 2), "b.out": other})
 
-    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    (figure,) = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
 
     assert figure.sub.startswith("Triad, STREAM 5.10, one run a cell;")
     assert figure.sub.endswith(" Of a.out.")
@@ -164,7 +164,7 @@ def test_the_two_parts_of_a_suite_are_two_named_cells(tmp_path: Path) -> None:
     )
     path = taken(tmp_path, {"hpccoutf.txt": text})
 
-    (figure,) = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    (figure,) = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
     shown = show.show_result(path)
 
     assert {p.title for p in figure.panels} == {"section StarSTREAM", "section SingleSTREAM"}
@@ -179,7 +179,7 @@ def test_threads_that_a_text_does_not_say_have_no_number(make: Any, tmp_path: Pa
         make.Maker(tmp_path / "b.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
     )
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
     compared = CliRunner().invoke(cli, ["compare", str(path), str(other)]).output
 
@@ -224,7 +224,7 @@ def test_the_rows_of_a_table_over_texts_name_them(make: Any, tmp_path: Path) -> 
         "small.out": mlc_peaks("Peak Injection", 28100.0, "3.7", "--peak_injection_bandwidth"),
         "third.out": mlc_peaks("Peak Injection", 99100.0, "3.7"),
     }
-    built = build.build(model.load([taken(tmp_path, texts)]))
+    built = build.build(load([taken(tmp_path, texts)]))
 
     (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
     rows = {re.search(r"source \S+out", row[2])[0]: row[-1] for row in figure.tables[0].rows}
@@ -237,7 +237,7 @@ def test_a_number_or_figure_of_one_text_of_several_names_it(make: Any, tmp_path:
         "a.out": mlc_peaks("Maximum", 243000.0, "3.9", "--max_bandwidth"),
         "b.out": make.matrix_text(MATRIX),
     }
-    built = build.build(model.load([taken(tmp_path, texts)]))
+    built = build.build(load([taken(tmp_path, texts)]))
 
     subs = [f.sub for s in built.sections for b in s.blocks for f in b.figures if b.tool == "mlc"]
 
@@ -253,7 +253,7 @@ def test_own_cells_of_two_modes_are_not_pooled(make: Any, tmp_path: Path) -> Non
     maker.add(
         "m", "mlc", {"mode": "default"}, make.matrix_text([[99.0, 140.0], [140.0, 99.0]]), axes=("mode",)
     )
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     tables = {f.id: f.tables for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures}
 
@@ -292,13 +292,13 @@ def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> 
     pins = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       1       n1         0\n[0] MPI startup(): 1       2       n1         0\n"
     both = pins + make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
     (tmp_path / "two").mkdir()
-    results = model.load([taken(tmp_path / "two", {"a_b.out": both, "c_d.out": both + "\n"})])
+    results = load([taken(tmp_path / "two", {"a_b.out": both, "c_d.out": both + "\n"})])
     full = (
         mlc_peaks("Peak Injection", 99100.0, "3.9")
         + "\n*** Unable to modify prefetchers (try executing 'modprobe msr')\n"
     )
     (tmp_path / "one").mkdir()
-    other = model.load([taken(tmp_path / "one", {"full_run.out": full, "m.out": make.matrix_text(MATRIX)})])
+    other = load([taken(tmp_path / "one", {"full_run.out": full, "m.out": make.matrix_text(MATRIX)})])
 
     assert {f.title[:8] for f in audit.audit(results) if f.id == "P1"} == {"a_b.out,"}
     (found,) = [f for f in audit.audit(other) if f.id == "M5"]
@@ -311,7 +311,7 @@ def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, t
         make.Maker(tmp_path / "own.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
     )
 
-    (number,) = build.build(model.load([own, streams])).key_numbers
+    (number,) = build.build(load([own, streams])).key_numbers
 
     assert (number.value, number.context) == (
         "245",
@@ -348,7 +348,7 @@ def test_cells_whose_traffic_nothing_tells_are_two_curves(tmp_path: Path) -> Non
         )
     path = tabled(tmp_path, "mlc", "delay, latency[ns], bandwidth[MB/s]", texts, "--axis", "W=_W([R8])")
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (loaded,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id.startswith("loaded-")]
     offers = loaded.tables[0]
 
@@ -385,7 +385,7 @@ def test_a_speed_up_is_of_the_medians_of_texts_that_are_repeats(tmp_path: Path) 
         "kernel=triad",
     )
 
-    (fault,) = [f for f in audit.audit(model.load([path])) if f.id == "G5"]
+    (fault,) = [f for f in audit.audit(load([path])) if f.id == "G5"]
 
     assert fault.cells == (("threads=4", "4.80 × one thread with 4"),)
 
@@ -400,4 +400,4 @@ def test_a_latency_falls_over_all_texts_that_are_repeats(tmp_path: Path) -> None
     columns = "iodepth, iops, lat[us]"
     path = tabled(tmp_path, "fio", columns, texts, "--axis", "repeat=rep([0-9])", "--set", "rw=randread")
 
-    assert [f for f in audit.audit(model.load([path])) if f.id == "F10"] == []
+    assert [f for f in audit.audit(load([path])) if f.id == "F10"] == []

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 from pinsweep.cli import cli
 from reports.draw.figure import Figure, KeyNumber, Table
 from reports.report import build
-from reports.results import model
+from reports.results import load
 
 FIXTURES = sorted(Path(__file__).parents[2].joinpath("fixtures").glob("*/*.out"))
 
@@ -216,7 +216,7 @@ def test_a_page_of_a_fixture_says_what_its_tables_say(text: Path, tmp_path: Path
         pytest.skip("not a text that is taken in by itself")
     if not (tmp_path / "a.db").exists():
         pytest.skip("a description, no result")
-    assert untrue(build.build(model.load([tmp_path / "a.db"]))) == []
+    assert untrue(build.build(load.load([tmp_path / "a.db"]))) == []
 
 
 # --- made-up results ---------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_a_page_of_made_up_results_says_what_its_tables_and_its_values_say(
     found = {}
     for seed in range(first, first + 5):
         maker = made(make, seed, tmp_path / f"{seed}.db")
-        built = build.build(model.load([maker.write()]))
+        built = build.build(load.load([maker.write()]))
         lacking = [*untrue(built), *unproven(maker, built)]
         if lacking:
             found[seed] = lacking

@@ -9,13 +9,13 @@ from reports.checks import audit
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
 def figure(path: Path, tool: str) -> Figure:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (found,) = [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
     return found
 

@@ -19,7 +19,7 @@ import pytest
 from reports import show
 from reports.draw.figure import Figure, Panel, Table
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 GOLDEN = Path(__file__).parent / "golden"
 TOOLS = ("stream", "mlc", "imb", "fio", "poke", "command", "overview")
@@ -29,7 +29,7 @@ _MOST = 8
 
 @pytest.fixture(scope="module")
 def built(full_result: Path) -> build.Page:
-    return build.build(model.load([full_result]))
+    return build.build(load([full_result]))
 
 
 def settled(name: str, text: str) -> None:
@@ -67,7 +67,7 @@ def test_header_and_checks(built: build.Page) -> None:
 
 
 def test_terminal(full_result: Path) -> None:
-    results = model.load([full_result])
+    results = load([full_result])
     plain, drawn = show.show_result(full_result), show.show_result(full_result, bars=True)
 
     assert all(len(line) <= 80 for line in [*plain.splitlines(), *drawn.splitlines()])

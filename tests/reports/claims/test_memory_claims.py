@@ -20,19 +20,19 @@ from reports.draw.figure import Figure, KeyNumber
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, Spread
 from reports.report import build
-from reports.results import model
+from reports.results import load
 from reports.text import format as fmt
 
 CURVE = [(0, 131.0, 8450.0), (100, 120.0, 8000.0), (500, 110.0, 4000.0), (5000, 103.1, 730.0)]
 
 
 def figures(path: Path, tool: str = "mlc") -> list[Figure]:
-    built = build.build(model.load([path]))
+    built = build.build(load.load([path]))
     return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
 
 def key(path: Path, name: str) -> KeyNumber:
-    (found,) = [n for n in build.build(model.load([path])).key_numbers if n.name.startswith(name)]
+    (found,) = [n for n in build.build(load.load([path])).key_numbers if n.name.startswith(name)]
     return found
 
 
@@ -140,7 +140,7 @@ def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Pat
     )
 
     assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.22 to 2.36 × the own"
-    rows = [row.name for row in chapter(model.load([path]), "mlc").access_times]
+    rows = [row.name for row in chapter(load.load([path]), "mlc").access_times]
     assert rows == ["Memory, idle, local"]  # near and far nodes have no median that a pair is at
 
 
@@ -199,7 +199,7 @@ def test_page_and_compare_say_one_floor_peak_and_bandwidth(make: Any, tmp_path: 
     ]
     path = loaded(make, tmp_path / "r.db", *runs)
     found: dict[str, list[float]] = {}
-    for run in model.load([path]).good("mlc"):
+    for run in load.load([path]).good("mlc"):
         for number in numbers.numbers(run):
             if number.name.derived:
                 found.setdefault(number.name.metric, []).append(number.value)
@@ -241,7 +241,7 @@ def test_where_latency_doubles_is_a_value_and_no_bound(make: Any, tmp_path: Path
     rows = [(9000, 64.0, 1e3), (5000, 64.0, 1.1e3), (3000, 64.0, 1.2e3), (2, 128.0, 106.9e3), (0, 190.0, 111e3)]  # fmt: skip
     path = make.Maker(tmp_path / "m.db").add("s", "mlc", {"delays": "0-9000"}, make.mlc_text(rows)).write()
 
-    figures = [f for s in build.build(model.load([path])).sections for b in s.blocks for f in b.figures]
+    figures = [f for s in build.build(load.load([path])).sections for b in s.blocks for f in b.figures]
 
     (title,) = [f.title for f in figures if "doubles" in f.title]
     assert title == "Memory latency doubles at 107 GB/s"
@@ -296,7 +296,7 @@ def test_buffers_of_several_sizes_are_several_numbers(make: Any, tmp_path: Path)
     path = maker.write()
 
     number = key(path, "Idle latency")  # no machine is known whose caches it would be larger than
-    times = chapter(model.load([path])).access_times
+    times = chapter(load.load([path])).access_times
 
     assert (number.value, number.context) == ("307", "buffer 4 x L3; Intel MLC 3.9")
     assert sorted(time.median for time in times) == [3.4, 16.0, 307.0, 336.0]
@@ -314,7 +314,7 @@ def test_a_buffer_that_may_lie_in_a_cache_is_not_called_memory(make: Any, tmp_pa
         for size, latency in ((64, 2.9), (1_800_000, 75.8)):
             text = idle_text(latency, size / 1024)
             maker.add("s", "mlc", {"mode": "idle_latency", "b": size}, text, axes=("b",))
-        times = chapter(model.load([maker.write()])).access_times
+        times = chapter(load.load([maker.write()])).access_times
 
         assert [t.name for t in times] == ["Idle latency, buffer 64 KiB", f"{want}, buffer 1800000 KiB"]
 
@@ -377,7 +377,7 @@ def test_nine_files_of_one_host_are_one_host(make: Any, tmp_path: Path) -> None:
         maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3 + n, 2))
         paths.append(maker.write())
 
-    built = build.build(model.load(paths))
+    built = build.build(load.load(paths))
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "stream" for f in b.figures]
 
     assert "9 hosts" not in figure.sub

@@ -20,18 +20,18 @@ from reports.draw.figure import Figure, KeyNumber
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "imb"
 
 
 def figures(path: Path, tool: str = "imb") -> list[Figure]:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
 
 def key(path: Path) -> KeyNumber:
-    (found,) = [n for n in build.build(model.load([path])).key_numbers if n.name == "MPI, one way"]
+    (found,) = [n for n in build.build(load([path])).key_numbers if n.name == "MPI, one way"]
     return found
 
 
@@ -92,7 +92,7 @@ def test_few_repetitions_of_large_messages_are_no_doubt_of_small_ones(
     path = make.Maker(tmp_path / "r.db").add("p", "imb", {}, text).write()
 
     assert key(path).doubt == doubt
-    assert [f.level for f in audit.audit(model.load([path])) if f.id == "P3"] == ["warn" if doubt else "info"]
+    assert [f.level for f in audit.audit(load([path])) if f.id == "P3"] == ["warn" if doubt else "info"]
 
 
 def test_a_table_does_not_tell_its_last_digit(make: Any, tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_a_table_does_not_tell_its_last_digit(make: Any, tmp_path: Path) -> None
     done = CliRunner().invoke(cli, words)
     assert done.exit_code == 0, done.output
 
-    (run,) = model.load([path]).good("imb")
+    (run,) = load([path]).good("imb")
 
-    assert [f for f in audit.audit(model.load([path])) if f.id in ("P3", "G6")] == []
+    assert [f for f in audit.audit(load([path])) if f.id in ("P3", "G6")] == []
     assert {number.step for number in numbers.numbers(run)} == {None}
 
 
@@ -140,7 +140,7 @@ def test_the_page_says_what_is_compared(make: Any, tmp_path: Path) -> None:
     path = pingpong(make, tmp_path / "r.db", *runs)
     found = [
         number.value
-        for run in model.load([path]).good("imb")
+        for run in load([path]).good("imb")
         for number in numbers.numbers(run)
         if number.name.metric == "peak bandwidth"
     ]
@@ -193,7 +193,7 @@ def test_page_show_and_compare_take_one_time_and_say_whose(
 ) -> None:
     text = (FIXTURES / f"{fixture}.out").read_text()
     path = make.Maker(tmp_path / "r.db").add("s", "imb", {"benchmark": benchmark}, text).write()
-    (run,) = model.load([path]).good("imb")
+    (run,) = load([path]).good("imb")
     compared = {
         dict(n.name.part)["message_size"]: n.value
         for n in numbers.numbers(run)
@@ -215,7 +215,7 @@ def test_every_panel_is_in_the_overview(make: Any, tmp_path: Path) -> None:
     path = pingpong(
         make, tmp_path / "r.db", ("", "a.txt", times(0.73, 9e3)), ("", "b.txt", times(0.19, 12e3))
     )
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (overview,) = [f for s in built.sections for b in s.blocks if b.tool == "overview" for f in b.figures]
 
     assert [row[:2] for row in overview.numbers[0].rows] == [

@@ -28,6 +28,7 @@ from reports.numbers import histograms, numbers
 from reports.numbers.fio import asked, curve_numbers, headline, in_flight, leading, summaries
 from reports.report import build
 from reports.results import model
+from reports.results.load import load
 from reports.text import format as fmt
 from reports.text.format import Shown
 
@@ -81,7 +82,7 @@ def run(*args: object) -> str:
 
 
 def figures(path: Path) -> list[Figure]:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     return [f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures]
 
 
@@ -122,7 +123,7 @@ def test_the_page_draws_and_lists_it(walk: tuple[Expected, Path]) -> None:
     assert cell(listed.columns, row, "99 %") == f"{want.p99 / 1e3:.0f} µs"
     assert cell(listed.columns, row, "Mean") == f"{want.mean / 1e3:.1f} µs"
     assert f"; {want.words} of " in tails.sub
-    (key,) = build.build(model.load([folder / "a.db"])).key_numbers
+    (key,) = build.build(load([folder / "a.db"])).key_numbers
     assert key.context == f"randread, iodepth 1, 2 jobs, mean {want.term} {want.mean / 1e3:.1f} µs"
 
 
@@ -161,7 +162,7 @@ def test_openmetrics_and_show_say_it(walk: tuple[Expected, Path]) -> None:
 
 def of_fixture(case: str, tmp_path: Path) -> model.Run:
     run("parse", FIXTURES / f"{case}.out", "-o", tmp_path / "a.db")
-    (found,) = model.load([tmp_path / "a.db"]).good("fio")
+    (found,) = load([tmp_path / "a.db"]).good("fio")
     return found
 
 
@@ -184,7 +185,7 @@ def edited(tmp_path: Path, edit: Any) -> model.Run:
     edit(document["jobs"])
     (tmp_path / "edited.out").write_text(json.dumps(document))
     run("parse", tmp_path / "edited.out", "-o", tmp_path / "edited.db")
-    (found,) = model.load([tmp_path / "edited.db"]).good("fio")
+    (found,) = load([tmp_path / "edited.db"]).good("fio")
     return found
 
 
@@ -241,7 +242,7 @@ def test_the_limit_on_clat_is_not_the_one_on_lat(make: Any, tmp_path: Path) -> N
         del text["jobs"][0]["read"]["lat_ns"]["percentile"]
         maker = make.Maker(tmp_path / f"{depth}.db")
         maker.add("s", "fio", {"iodepth": depth}, json.dumps(text))
-        (found,) = model.load([maker.write()]).good("fio")
+        (found,) = load([maker.write()]).good("fio")
         curve[depth] = numbers(found)
 
     assert [n.name.metric for n in curve_numbers(curve, 1e6)] == ["peak IOPS", "IOPS at p99 clat ≤ 1 ms"]
@@ -363,7 +364,7 @@ def test_pokes_quantiles_are_one_value_over_repeats(
     together = rank(sorted(itertools.chain(*runs)), share)
     assert abs(together / want - 1) > 0.02  # so that another rule gives another number
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
     (table,) = figure.numbers
     assert cell(table.columns, table.rows[0], column).split(" (")[0] == fmt.quantity(want, "ns")
@@ -388,7 +389,7 @@ def test_a_turn_of_a_loop_takes_its_median_time(make: Any, tmp_path: Path) -> No
         )
     path = maker.write()
 
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     (totals,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "totals-loop"]
     (row,) = totals.tables[0].rows
     assert (cell(totals.tables[0].columns, row, "Time"), row[4]) == ("per turn, median", "1.31 ns")
@@ -418,7 +419,7 @@ def fio_repeats(make: Any, path: Path) -> tuple[Path, list[list[int]]]:
 
 def test_fios_quantiles_are_one_value_over_repeats(make: Any, tmp_path: Path) -> None:
     path, runs = fio_repeats(make, tmp_path / "f.db")
-    by_run = [{n.name.quantity: n.value for n in numbers(found)} for found in model.load([path]).good("fio")]
+    by_run = [{n.name.quantity: n.value for n in numbers(found)} for found in load([path]).good("fio")]
 
     figure, tails = figures(path)
     (row,), (tail,) = figure.numbers[0].rows, tails.numbers[0].rows
@@ -447,7 +448,7 @@ def test_every_place_has_the_same_latency_of_a_fixture(tool: str, case: str, tmp
     taken = CliRunner().invoke(cli, ["parse", str(FIXTURES.parent / tool / f"{case}.out"), "-o", str(tmp_path / "a.db")])  # fmt: skip
     if taken.exit_code:
         pytest.skip("a text without a number")
-    results = model.load([tmp_path / "a.db"])
+    results = load([tmp_path / "a.db"])
     (one,) = results.good(tool)
     told = {n.name: n.value for n in numbers(one) if "latency" in n.name.metric}
     listed, exported = compared(tmp_path / "a.db"), kept(tmp_path / "a.db")
@@ -511,7 +512,7 @@ def of_compare(path: Path, other: Path) -> dict[str, float]:
 
 
 def page_of(path: Path, tool: str) -> tuple[dict[str, str], list[Figure]]:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     numbers = {n.name: f"{n.value} {n.unit}" for n in built.key_numbers}
     return numbers, [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 

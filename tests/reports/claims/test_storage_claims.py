@@ -16,6 +16,7 @@ from reports.draw.figure import Chapter, Figure, Table
 from reports.numbers import numbers
 from reports.report import overview as _overview
 from reports.results import model
+from reports.results.load import load
 from reports.text import format as fmt
 
 pytestmark = pytest.mark.slow
@@ -62,7 +63,7 @@ def value(text: str) -> float:
 
 
 def chapter_of(path: Path, tool: str) -> tuple[model.Results, Chapter]:
-    results = model.load([path])
+    results = load([path])
     return results, charts.chart_module(tool).chapter(results, tool)
 
 

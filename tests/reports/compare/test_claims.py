@@ -18,7 +18,7 @@ from reports.compare import text as texts
 from reports.compare.comparison import Comparison, Row, compare, side
 from reports.compare.section import Delta, Line, delta
 from reports.report.build import build
-from reports.results import model
+from reports.results.load import load
 
 WORDS = {"same": "the same", "one run": "without a verdict"}
 MIRROR = {"regressed": "improved", "improved": "regressed"}
@@ -72,7 +72,7 @@ def pair(make: Any, folder: Path, seed: int) -> tuple[Comparison, Comparison]:
     for name, own in (("a", {}), ("b", effects)):
         sessions, repeats = rng.choice((1, 1, 2, 5)), rng.choice((1, 2, 3, 4))
         paths = [made(make, folder / f"{name}{i}.db", rng, own, noise, repeats) for i in range(sessions)]
-        sides.append((name, model.load(paths)))
+        sides.append((name, load(paths)))
     (a, left), (b, right) = sides
     return (
         compare(side("A", a, left), side("B", b, right)),
@@ -235,7 +235,7 @@ def loads(make: Any, path: Path, factors: Iterable[float], noise: float = 0.0) -
 
 
 def of_files(a: Path, b: Path) -> Comparison:
-    return compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])))
+    return compare(side("A", a.name, load([a])), side("B", b.name, load([b])))
 
 
 def test_points_that_nobody_can_tell_are_not_told_as_no_worse(make: Any, tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_key_numbers_of_a_comparison_are_of_one_cell_on_both_sides(make: Any, tm
         paths.append(maker.write())
     found = of_files(*paths)
 
-    results = model.load(paths)
+    results = load(paths)
     page = build(results, delta(found))
     (number,) = page.key_numbers
     assert (number.name, number.value, number.unit) == ("triad bandwidth", "20.00 → 8.000", "GB/s")
@@ -280,7 +280,7 @@ def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp
             maker.add("disk", "fio", {"iodepth": 4, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text)  # fmt: skip
         paths.append(maker.write())
 
-    page = build(model.load(paths), delta(of_files(*paths)))
+    page = build(load(paths), delta(of_files(*paths)))
 
     assert page.key_numbers
     assert all("F1" in number.doubt for number in page.key_numbers)
@@ -292,7 +292,7 @@ def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:
         maker = make.Maker(Path(loads(make, tmp_path / f"{name}.db", [1, 1])), host="vm")
         maker.skip("load", "this machine has 1 NUMA node", place="remote")
         paths.append(maker.write())
-    page = build(model.load(paths), delta(of_files(*paths)))
+    page = build(load(paths), delta(of_files(*paths)))
 
     said = [check.text for check in page.checks] + [check.subject for check in page.checks]
     assert any("in 2 files" in text for text in said)

@@ -20,7 +20,7 @@ from reports.compare import formats
 from reports.compare import text as texts
 from reports.compare.comparison import Ask, Comparison, Side, compare, levels, side
 from reports.compare.section import delta
-from reports.results import model
+from reports.results.load import load
 
 HOSTILE = "<script>alert(1)</script>|\x1b[31m\n::error::x,y:%0A`*_[a](b)\x07 ]]> &"
 
@@ -54,7 +54,7 @@ def stream_file(
 
 
 def of(name: str, path: Path) -> Side:
-    return side(name, path.name, model.load([path]))  # type: ignore[arg-type]
+    return side(name, path.name, load([path]))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +315,7 @@ def test_a_stand_in_is_not_compared_with_the_tool_in_silence(make: Any, tmp_path
 
 
 def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
-    results = model.load([before])
+    results = load([before])
 
     found = compare(*levels(results, "place", "local,remote"), by="place")
 
@@ -330,7 +330,7 @@ def test_two_levels_of_one_sweep_took_turns(before: Path) -> None:
     [("plaice", "local,remote", "place"), ("place", "local,remot", "remote"), ("threads", "1,9", "1, 2, 3, 4"), ("threads", "1,2,3", "1, 2, 3, 4")],
 )  # fmt: skip
 def test_a_level_that_is_not_there_has_a_hint(before: Path, axis: str, wanted: str, hint: str) -> None:
-    results = model.load([before])
+    results = load([before])
 
     with pytest.raises(UserError) as error:
         levels(results, axis, wanted)
@@ -348,7 +348,7 @@ def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: 
             make.mlc_text([(0, 250.0, 20e3), (100, 140.0, 18e3)]),
             axes=("delays", "mode"),
         )
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     a, b = levels(results, "delays", "0,100,0,200,300")
     with pytest.raises(UserError) as error:
@@ -438,7 +438,7 @@ def hostile(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
             HOSTILE, "command", {"command": ["x"], "metrics": metrics, "level": f"only {name} {HOSTILE}"}, "rate 3\n",
             axes=("level",),
         )  # fmt: skip
-        sides.append(side(name, HOSTILE + name, model.load([maker.write()])))  # type: ignore[arg-type]
+        sides.append(side(name, HOSTILE + name, load([maker.write()])))  # type: ignore[arg-type]
     found = compare(*sides)
     assert found.counts["regressed"] == 4
     return found

@@ -12,7 +12,7 @@ from orchestrator.run.rerun import Rerun
 from reports.compare import text as comparison_text
 from reports.compare.comparison import Ask, Comparison, compare, levels, side
 from reports.compare.confirm import Asked, announce, asked, confirmed
-from reports.results import model
+from reports.results.load import load
 
 
 def stream(
@@ -29,7 +29,7 @@ def stream(
 
 
 def compared(a: Path, b: Path, ask: Ask | None = None) -> Comparison:
-    return compare(side("A", a.name, model.load([a])), side("B", b.name, model.load([b])), ask)
+    return compare(side("A", a.name, load([a])), side("B", b.name, load([b])), ask)
 
 
 def rerun(wanted: Asked, *, twins: bool, lost: bool = False) -> Rerun:
@@ -66,8 +66,8 @@ def test_a_number_of_a_curve_asks_for_all_its_cells(first: Comparison) -> None:
 
 def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
-    fresh_a = model.load([stream(make, tmp_path / "fa.db", 1.0, seed=3)])
-    fresh_b = model.load([stream(make, tmp_path / "fb.db", 1.0, seed=4)])  # it was a bad moment
+    fresh_a = load([stream(make, tmp_path / "fa.db", 1.0, seed=3)])
+    fresh_b = load([stream(make, tmp_path / "fb.db", 1.0, seed=4)])  # it was a bad moment
 
     settled = confirmed(first, wanted, rerun(wanted, twins=True), fresh_a, fresh_b, Ask())
 
@@ -82,7 +82,7 @@ def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tm
 
 def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
-    fresh_b = model.load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
+    fresh_b = load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
 
     settled = confirmed(
         first, wanted, rerun(wanted, twins=False), None, fresh_b, Ask(thresholds={"bandwidth": 0.05})
@@ -114,10 +114,10 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
         written("a", {"local": 5000, "remote": 3000}), written("b", {"local": 4000, "remote": 2400})
     )
     wanted = asked(first)
-    fresh = model.load([written("f", {"local": 5000})])
+    fresh = load([written("f", {"local": 5000})])
 
     settled = confirmed(
-        first, wanted, rerun(wanted, twins=True), model.load([written("g", {"local": 5000})]), fresh, Ask()
+        first, wanted, rerun(wanted, twins=True), load([written("g", {"local": 5000})]), fresh, Ask()
     )
 
     assert len({row.name for row in first.rows}) == len(first.rows) / 2
@@ -128,7 +128,7 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
     nothing = rerun(wanted, twins=False, lost=True)
-    other = model.load([stream(make, tmp_path / "fb.db", 0.9, threads=(1,), seed=4)])
+    other = load([stream(make, tmp_path / "fb.db", 0.9, threads=(1,), seed=4)])
 
     settled = confirmed(first, wanted, nothing, None, other, Ask())
 
@@ -154,7 +154,7 @@ def test_sides_that_shared_their_sessions_took_turns(
                 text = make.stream_text(5000.0 + i, threads)
                 maker.add("scaling", "stream", {"threads": threads}, text, axes=("threads",))
         maker.write()
-    results = model.load([tmp_path / "mon.db", tmp_path / "tue.db"])
+    results = load([tmp_path / "mon.db", tmp_path / "tue.db"])
 
     found = compare(*levels(results, "threads", "1,2"), by="threads")
 

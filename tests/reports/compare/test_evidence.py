@@ -16,7 +16,7 @@ from reports.compare import text as texts
 from reports.compare.comparison import Comparison, Row, Side, compare, levels, side
 from reports.compare.section import delta
 from reports.numbers import Name, Number, last_digit
-from reports.results import model
+from reports.results.load import load
 
 TOOK = {"took": {"regex": r"took ([\d.]+)", "unit": "ms", "better": "lower"}}
 
@@ -27,7 +27,7 @@ def program(make: Any, path: Path, words: Sequence[str], **more: Any) -> Side:
     for word in words:
         options = {"command": ["x"], "metrics": TOOK, **more}
         maker.add("s", "command", options, f"took {word} ms\n", axes=tuple(more))
-    return side("A", path.name, model.load([maker.write()]))
+    return side("A", path.name, load([maker.write()]))
 
 
 def row(make: Any, tmp_path: Path, a: Sequence[str], b: Sequence[str]) -> Row:
@@ -70,7 +70,7 @@ def test_equal_repeats_have_an_interval(make: Any, tmp_path: Path, n: int, bette
             options = {"command": ["x"], "metrics": metrics}
             maker.add("s", "command", options, f"took {word}\n", axes=("place",), place=place, relation=place)
             maker.add("d", "fio", {}, make.fio_text({"read": (float(word) * 1000, 90.0)}, bs="4k", rw="randread", iodepth=1), axes=("place",), place=place, relation=place)  # fmt: skip
-    results = model.load([maker.write()])
+    results = load([maker.write()])
     for other in ("q", "r"):
         found = compare(*levels(results, "place", f"p,{other}"), by="place")
         assert len(found.rows) > 3
@@ -123,7 +123,7 @@ def stream(make: Any, path: Path, rate: float, *, boot: str = "", at: str = "09:
 
 
 def side_of(name: str, *paths: Path) -> Side:
-    return side(name, "+".join(p.name for p in paths), model.load(paths))  # type: ignore[arg-type]
+    return side(name, "+".join(p.name for p in paths), load(paths))  # type: ignore[arg-type]
 
 
 def test_files_of_one_name_did_not_take_turns(make: Any, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_what_took_turns_is_not_provisional(make: Any, tmp_path: Path) -> None:
     for place, rate in (("local", 20000.0), ("remote", 15000.0)):
         for i in range(3):
             maker.add("s", "stream", {}, make.stream_text(rate + i, 1), axes=("place",), place=place, relation=place)  # fmt: skip
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     found = compare(*levels(results, "place", "local,remote"), by="place")
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orchestrator.model import Group, Place
 from reports.compare.matching import CellOfSide, absence, cells, match, scope
 from reports.results import model
+from reports.results.load import load
 
 HWLOC = Path(__file__).parents[2] / "fixtures" / "hwloc"
 SMALL = (HWLOC / "two-socket-smt.xml").read_text()  # nodes of 2 cores, 4 PUs: 0,1,4,5 and 2,3,6,7
@@ -29,7 +30,7 @@ def side(
         maker.groups = {place: (Group(cpus=tuple(cpus), membind=(0,)),)}
         text = make.stream_text(20000.0, options.get("threads", 4))
         maker.add(sweep, "stream", options, text, axes=(*options, "place"), place=place, relation=relation)
-    return model.load([maker.write()])
+    return load([maker.write()])
 
 
 def cells_of(results: model.Results) -> list[CellOfSide]:
@@ -99,7 +100,7 @@ def test_a_device_belongs_to_the_machine(make: Any, tmp_path: Path) -> None:
         maker.add(
             "disk", "fio", options, make.fio_text({"read": (1e4, 90)}, bs="4k", rw="randread", iodepth=4)
         )
-        results.append(model.load([maker.write()]))
+        results.append(load([maker.write()]))
 
     found = match(*map(cells_of, results))
 
@@ -144,7 +145,7 @@ def own(make: Any, path: Path, *texts: str) -> model.Results:
         spec = {"t": {"regex": r"t ([\d.]+)", "better": better, **({"unit": unit} if unit else {})}}
         maker.add("s", "command", {"command": ["z"], "metrics": spec, "n": 1}, "t 12.1\n", axes=("n",))
         maker.write()
-    return model.load([path])
+    return load([path])
 
 
 def test_the_same_cell_is_found_beside_its_edited_copy(make: Any, tmp_path: Path) -> None:
@@ -198,7 +199,7 @@ def test_a_skipped_and_a_disturbed_cell_say_so(make: Any, tmp_path: Path) -> Non
         "scaling", "stream", {"threads": 2}, "", axes=axes, place="l", relation="local", status="", repeats=3
     )
     maker.skip("scaling", "this machine has 1 NUMA node", threads=4, place="l")
-    other = model.load([maker.write()])
+    other = load([maker.write()])
     runs = [({"threads": n}, "l", "local", [0]) for n in (1, 2, 4)]
     why = absence(other, "B")
 

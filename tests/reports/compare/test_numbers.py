@@ -22,6 +22,7 @@ from reports.numbers import (
 )
 from reports.numbers.fio import bin_width
 from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
@@ -30,7 +31,7 @@ def run_of(
     make: Any, tmp_path: Path, tool: str, text: str, options: dict[str, Any] | None = None
 ) -> model.Run:
     path = make.Maker(tmp_path / f"{tool}.db").add("s", tool, options or {}, text).write()
-    return model.load([path]).good(tool)[0]
+    return load([path]).good(tool)[0]
 
 
 def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ...]], Number]:
@@ -62,7 +63,7 @@ def test_words_tell_the_numbers_of_a_run_apart(make: Any, tmp_path: Path, tool: 
     maker = make.Maker(tmp_path / "a.db")
     for n, path in enumerate(sorted((FIXTURES / tool).glob("*.out"))):
         maker.add("s", tool, {"n": n}, decode(path.read_bytes()))
-    runs = model.load([maker.write()]).good(tool)
+    runs = load([maker.write()]).good(tool)
     assert runs
     for run in runs:
         names = [number.name for number in numbers(run)]

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 
 from reports.export import openmetrics
 from reports.export.tables import export
-from reports.results import model
+from reports.results.load import load
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
@@ -39,7 +39,7 @@ def found(samples: Samples, name: str, **labels: str) -> float:
 
 @pytest.fixture(scope="module")
 def text(full_result: Path) -> str:
-    return openmetrics.text(model.load([full_result]))
+    return openmetrics.text(load([full_result]))
 
 
 def test_both_readers_agree_on_every_sample(text: str) -> None:
@@ -55,7 +55,7 @@ def test_values_are_medians_in_seconds_and_bytes(make: Any, tmp_path: Path) -> N
             place="local", relation="local",
         )  # fmt: skip
     maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5, 2**20: 99.0}))
-    got = read(openmetrics.text(model.load([maker.write()])))
+    got = read(openmetrics.text(load([maker.write()])))
 
     name = "pinsweep_stream_bandwidth_bytes_per_second"
     assert found(
@@ -91,9 +91,7 @@ def test_help_is_the_same_whatever_the_file(make: Any, tmp_path: Path) -> None:
         maker = make.Maker(tmp_path / f"{threads}.db", host=f"n{threads}")
         maker.add("s", "stream", {"threads": threads}, make.stream_text(2e4, threads), axes=("threads",))
         return set(
-            re.findall(
-                r"^# HELP pinsweep_stream.*", openmetrics.text(model.load([maker.write()])), re.MULTILINE
-            )
+            re.findall(r"^# HELP pinsweep_stream.*", openmetrics.text(load([maker.write()])), re.MULTILINE)
         )
 
     assert helps(1) == helps(2) != set()
@@ -103,7 +101,7 @@ def test_help_is_the_same_whatever_the_file(make: Any, tmp_path: Path) -> None:
 def test_any_name_comes_back(make: Any, tmp_path: Path, name: str) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add(name.replace("\udc80", ""), "stream", {"threads": 1}, make.stream_text(2e4, 1))
-    results = model.load([maker.write()])
+    results = load([maker.write()])
     text = openmetrics.text(results)
     sweeps = {dict(labels)["sweep"] for labels in read(text)["pinsweep_stream_bandwidth_bytes_per_second"]}
     assert sweeps == {name.replace("\udc80", "")}
@@ -120,7 +118,7 @@ def test_labels_that_prometheus_sets_itself_are_left_to_it(make: Any, tmp_path: 
     for job, level in (("x", 1), ("y", 1)):
         options = {"command": "zip", "metrics": metrics, "job": job, "1st": level, "host": "h"}
         maker.add("zip", "command", options, "rate 7 MB/s\n", axes=("job", "1st", "host"))
-    got = read(openmetrics.text(model.load([maker.write()])))
+    got = read(openmetrics.text(load([maker.write()])))
 
     value = found(
         got, "pinsweep_command_rate_bytes_per_second", tool_job="x", _1st="1", host="node07", host_="h"
@@ -140,7 +138,7 @@ def test_a_users_number_bears_no_name_of_ours(make: Any, tmp_path: Path) -> None
     metrics["rest"] = {"regex": r"took (\d+)", "unit": "repeats", "better": "lower"}
     for _ in range(3):
         maker.add("s", "command", {"command": "x", "metrics": metrics}, "took 7\n")
-    text = openmetrics.text(model.load([maker.write()]))
+    text = openmetrics.text(load([maker.write()]))
     got = read(text)
 
     assert found(got, "pinsweep_command_repeats") == 3
@@ -155,7 +153,7 @@ def test_a_number_of_two_ranks_and_one_of_four_are_two_samples(make: Any, tmp_pa
     maker = make.Maker(tmp_path / "a.db")
     two = make.imb_text({0: 0.5, 8: 0.5})
     maker.add("p", "imb", {}, two + two.replace("#processes = 2", "#processes = 4").replace("0.50", "0.80"))
-    got = read(openmetrics.text(model.load([maker.write()])))
+    got = read(openmetrics.text(load([maker.write()])))
 
     for nprocs, value in (("2", 0.5e-6), ("4", 0.8e-6)):
         assert found(
@@ -175,7 +173,7 @@ def test_of_two_files_of_a_host_the_later_one_counts(
 
     with sqlite3.connect(paths[1]) as db:
         db.execute("UPDATE run SET started_utc = '2025-01-01T00:00:00+00:00'")
-    got = read(openmetrics.text(model.load(paths)))
+    got = read(openmetrics.text(load(paths)))
     name = "pinsweep_stream_bandwidth_bytes_per_second"
     assert found(got, name, kernel="triad") == pytest.approx(25e9)
 
@@ -245,7 +243,7 @@ def test_whatever_a_user_calls_his_numbers(
         if not axes:
             break
     path = maker.write()
-    text = openmetrics.text(model.load([path]))
+    text = openmetrics.text(load([path]))
 
     samples = strict(text)
     assert samples.keys() == read(text).keys()
@@ -280,7 +278,7 @@ def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tm
         maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
         paths.append(maker.write())
     for order in (paths, paths[::-1]):
-        got = read(openmetrics.text(model.load(order)))
+        got = read(openmetrics.text(load(order)))
         assert found(got, "pinsweep_stream_bandwidth_bytes_per_second", kernel="triad") == pytest.approx(25e9)
 
 

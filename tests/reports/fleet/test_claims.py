@@ -24,7 +24,7 @@ from reports.fleet import outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
 from reports.page import html
-from reports.results import model
+from reports.results.load import load
 
 KINDS = ((8, 32), (12, 64), (18, 16), (24, 32), (32, 32))
 """Modules, GiB of each."""
@@ -107,7 +107,7 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
     make: Any, tmp_path: Path, seed: int, size: int
 ) -> None:
     truth = made(make, tmp_path, seed, size)
-    report = outliers.build(model.load(truth.files))
+    report = outliers.build(load(truth.files))
     assert set(report.accused) == truth.slow
 
     document = json.loads(fleet_text.as_json(report))
@@ -144,7 +144,7 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
 
     chance = random.Random(seed)
     order = chance.sample(truth.files, len(truth.files))
-    again = outliers.build(model.load(order))
+    again = outliers.build(load(order))
     assert fleet_text.as_text(again, everything=True) == text
     assert fleet_text.as_json(again) == fleet_text.as_json(report)
     assert html.html(fleet_page.build(again, title="t", links={})) == named

@@ -26,7 +26,8 @@ from reports.fleet import text as fleet_text
 from reports.fleet.limits import parse
 from reports.numbers import series
 from reports.page import html
-from reports.results import hardware, model
+from reports.results import hardware
+from reports.results.load import load
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 
@@ -89,13 +90,13 @@ class Fleet:
         return self
 
     def report(self, **more: Any) -> outliers.Report:
-        return outliers.build(model.load(self.files), **more)
+        return outliers.build(load(self.files), **more)
 
 
 @pytest.fixture(scope="module")
 def good(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     made = Fleet(make, tmp_path_factory.mktemp("good")).nodes(range(1, 13)).files
-    return {machine.host: path for machine, path in zip(model.load(made).machines, made, strict=True)}
+    return {machine.host: path for machine, path in zip(load(made).machines, made, strict=True)}
 
 
 @pytest.fixture
@@ -231,14 +232,14 @@ def test_two_machines_of_one_name_are_two_nodes(some: Fleet) -> None:
 def test_few_nodes_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
     past.nodes(range(1, 7))
     some.add("node001", sessions=3).add("node002", 0.09, sessions=3)
-    report = some.report(baseline=model.load(past.files))
+    report = some.report(baseline=load(past.files))
     assert report.statuses == {"node001": "ok", "node002": "slow"}
     assert report.groups[0].baseline == 6
 
 
 def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     past.add("old", facts={"cpu_model": "an old one"})
-    report = some.add("node001").report(baseline=model.load(past.files))
+    report = some.add("node001").report(baseline=load(past.files))
     assert report.statuses == {"node001": "unknown"}
     assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
 
@@ -251,7 +252,7 @@ def test_an_accused_node_that_lost_memory_later_is_accused_all_the_same(some: Fl
     half = {"memory_bytes": some.make.FACTS["memory_bytes"] // 2}
     some.add("node012", 0.25, facts=half, mlc=False, file="node012.db")
     for files in (some.files, some.files[::-1]):
-        report = outliers.build(model.load(files))
+        report = outliers.build(load(files))
         assert report.accused == ("node012 (memory 16 GiB)",)
         assert report.statuses["node012 (memory 16 GiB)"] == "broken"
         assert report.statuses["node012 (memory 8 GiB)"] == "unknown"
@@ -296,7 +297,7 @@ def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
             maker.add("s", "stream", options, make.stream_text(rate, threads), place=place, repeat=repeat)
             maker.write()
         files.append(path)
-    report = outliers.build(model.load(files))
+    report = outliers.build(load(files))
     assert report.accused == ()
     assert set(report.by_status()["ok"]) == {f"n{i:02}" for i in range(1, 15) if i not in (3, 4, 9)}
     (one,) = report.unmatched
@@ -321,7 +322,7 @@ def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_pat
         maker = make.Maker(tmp_path / f"{number}.db", host=f"n{number:02}")
         maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {100 + number % 3}\n")
         files.append(maker.write())
-    report = outliers.build(model.load(files))
+    report = outliers.build(load(files))
     assert set(report.statuses.values()) == {"ok"}
     names = [one.name for one, _ in report.groups[0].strips]
     assert names == [
@@ -348,7 +349,7 @@ def test_three_sessions_of_one_hour_are_one_and_no_verdict(some: Fleet) -> None:
 
 def test_a_baseline_of_one_hour_is_one_session(some: Fleet, past: Fleet) -> None:
     past.add("old", sessions=3, facts={"boot_id": "b1"})
-    report = some.add("node001").report(baseline=model.load(past.files))
+    report = some.add("node001").report(baseline=load(past.files))
     assert report.groups[0].baseline == 1
 
 
@@ -396,7 +397,7 @@ def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> N
                 )
                 maker.add("s", "stream", {"threads": cell}, make.stream_text(rate, 4), axes=("threads",))
             files.append(maker.write())
-    report = outliers.build(model.load(files))
+    report = outliers.build(load(files))
     assert report.accused == ("node001", "node002")
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
     assert figure.title == "Two of 12 nodes are slow"
@@ -489,7 +490,7 @@ def test_a_node_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
     assert text.startswith("10 nodes: 9 ok, 1 not judged\n")
     assert "  not judged  node010\n" in text
     with pytest.raises(UserError, match="no run gave a number") as caught:
-        outliers.build(model.load(some.files[-1:]))
+        outliers.build(load(some.files[-1:]))
     assert caught.value.place == "dead.db"
 
 
@@ -502,7 +503,7 @@ def test_the_last_digit_of_a_program_that_nobody_knows_counts(make: Any, tmp_pat
         maker.add("zip", "command", {"command": "zip", "metrics": metrics}, f"rate {rate}\n")
         files.append(maker.write())
 
-    (one,) = series.collect(model.load(files))
+    (one,) = series.collect(load(files))
     assert {value.number.step for value in one.values} == {10.0}
     assert one.resolution == pytest.approx(0.1)
 
@@ -523,7 +524,7 @@ def test_a_rule_names_a_number_as_the_table_does(make: Any, tmp_path: Path, patt
     maker.add("disk", "fio", {"rw": "randread"}, text)
     (rule,) = parse(f"rules:\n  - {{metric: '{pattern}', tolerance: 8 %}}\n", "r.yaml")
 
-    assert sum(map(rule.fits, series.collect(model.load([maker.write()])))) == fits
+    assert sum(map(rule.fits, series.collect(load([maker.write()])))) == fits
 
 
 def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:

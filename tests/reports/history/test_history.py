@@ -20,7 +20,7 @@ from reports.history import changes as history
 from reports.history import page as history_page
 from reports.history import text as history_text
 from reports.page import html
-from reports.results import model
+from reports.results.load import load
 from reports.verdicts.history import changes
 
 
@@ -67,7 +67,7 @@ class Nightly:
         return self
 
     def report(self, **more: Any) -> history.Report:
-        return history.build(model.load(self.files), **more)
+        return history.build(load(self.files), **more)
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_no_number_is_no_history(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {"threads": 4}, "", status="failed")
     with pytest.raises(UserError, match="no run gave a number"):
-        history.build(model.load([maker.write()]))
+        history.build(load([maker.write()]))
 
 
 def test_hosts_have_histories_of_their_own(nightly: Nightly) -> None:
@@ -264,7 +264,7 @@ def test_two_boots_at_once_are_two_machines(nightly: Nightly, make: Any, tmp_pat
 
     (warning,) = nightly.add([20e3] * 4, turns).report().warnings
     assert warning == "node07 was booted at 2025-12-27 03:00, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"  # fmt: skip
-    assert [w for w in outliers.build(model.load(nightly.files)).warnings if "booted" in w] == [warning]
+    assert [w for w in outliers.build(load(nightly.files)).warnings if "booted" in w] == [warning]
     assert one.add([20e3] * 4, after).report().warnings == ()
 
 
@@ -326,12 +326,12 @@ def test_captured_texts_have_no_history_and_are_of_no_known_host(make: Any, nigh
     )
     for build in (history.build, outliers.build):
         with pytest.raises(UserError, match="12 texts taken in, their hosts unknown: nothing to compare"):
-            build(model.load([captured]))
+            build(load([captured]))
     nightly.add([20e3] * 10, [OLD] * 10)
-    report = history.build(model.load([captured, *nightly.files]))
+    report = history.build(load([captured, *nightly.files]))
     assert report.warnings == ("12 texts taken in, their hosts unknown: left out",)
     assert list(report.moments) == ["node07"]
-    assert list(outliers.build(model.load([captured, *nightly.files])).statuses) == ["node07"]
+    assert list(outliers.build(load([captured, *nightly.files])).statuses) == ["node07"]
 
 
 def taken(path: Path, texts: Mapping[str, str], folder: Path) -> Path:

@@ -34,6 +34,7 @@ from reports.lab import columns, document, escape, figures, folder, report, text
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
 from reports.report import build
 from reports.results import model
+from reports.results.load import load
 from reports.text import format as fmt
 
 HOSTILE = (
@@ -212,7 +213,7 @@ def test_columns_of_numbers_say_how_many_digits_they_need() -> None:
 
 @pytest.fixture(scope="module")
 def results(full_result: Path) -> model.Results:
-    return model.load([full_result])
+    return load([full_result])
 
 
 @pytest.fixture(scope="module")
@@ -644,7 +645,7 @@ def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> N
     maker = make.Maker(tmp_path / "f.db")
     for n in range(8):
         maker.add("s", "stream", {"threads": n}, "Segmentation fault\n", axes=("threads",))
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     told = document.build(results, build.build(results)).checks
 

@@ -16,7 +16,7 @@ from pinsweep.cli import cli
 from reports.page.html import html
 from reports.page.templates import LAB, PAGE, Templates
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "docs" / "examples" / "site-template"
 HOSTILE = '"><img src=x onerror=alert(1)>'
@@ -26,7 +26,7 @@ HOSTILE = '"><img src=x onerror=alert(1)>'
 def built(make: Any, tmp_path_factory: pytest.TempPathFactory) -> build.Page:
     maker = make.Maker(tmp_path_factory.mktemp("r") / "r.db", host=HOSTILE)
     maker.add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1))
-    return build.build(model.load([maker.write()]))
+    return build.build(load([maker.write()]))
 
 
 def folder(tmp_path: Path, **files: str) -> Path:

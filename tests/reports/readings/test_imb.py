@@ -13,7 +13,7 @@ from reports.charts import imb as chart
 from reports.checks.imb import pingpong
 from reports.numbers import numbers
 from reports.readings.imb import timings
-from reports.results import model
+from reports.results.load import load
 
 
 def parsed(make: Any, times: dict[int, float]) -> Any:
@@ -44,7 +44,7 @@ def test_a_table_that_lost_its_head_is_pingpong_everywhere(make: Any, tmp_path: 
     )  # fmt: skip
     maker = make.Maker(tmp_path / "r.db")
     maker.add("p", "imb", {}, table)
-    (run,) = model.load([maker.write()]).good("imb")
+    (run,) = load([maker.write()]).good("imb")
 
     assert list(chart.curves([run])) == ["PingPong"]
     assert len(pingpong([run])) == 5
@@ -55,7 +55,7 @@ def test_page_checks_and_compare_take_the_same_times(make: Any, tmp_path: Path) 
     times = {0: 0.2, 1: 0.204, 8: 0.1936, 64: 0.2551, 1024: 0.4012, 65536: 8.0}
     maker = make.Maker(tmp_path / "r.db")
     maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(times))
-    results = model.load([maker.write()])
+    results = load([maker.write()])
     (run,) = results.good("imb")
     ((line,),) = chart.curves([run])["PingPong"].values()
     compared = {dict(n.name.part)["message_size"]: n for n in numbers(run) if n.name.metric == "time"}
@@ -70,7 +70,7 @@ def test_page_checks_and_compare_take_the_same_times(make: Any, tmp_path: Path) 
 def test_export_gives_times_as_they_were_printed(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({8: 0.1936}))
-    results = model.load([maker.write()])
+    results = load([maker.write()])
     frame = results.tidy("imb")
 
     assert frame.loc[frame["metric"] == "time", "value"].tolist() == [190.0]

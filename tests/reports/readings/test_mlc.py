@@ -14,7 +14,7 @@ from reports.charts.mlc import loads
 from reports.checks.mlc import curves
 from reports.numbers import numbers
 from reports.readings.mlc import LoadRow, entries, load_rows
-from reports.results import model
+from reports.results import load, model
 
 ROWS = [(0, 250.0, 20e3), (100, 140.0, 18e3), (500, 90.0, 8e3), (5000, 80.0, 1e3)]
 SIX_RUNS = Path(__file__).parents[2] / "fixtures" / "mlc" / "memlat_0.1_six_runs.out"
@@ -24,7 +24,7 @@ def results_of(make: Any, path: Path, *texts: str) -> model.Results:
     maker = make.Maker(path / "r.db")
     for text in texts:
         maker.add("s", "mlc", {"mode": "loaded_latency"}, text)
-    return model.load([maker.write()])
+    return load.load([maker.write()])
 
 
 def table(path: Path, text: str, columns: str, *more: str) -> model.Results:
@@ -33,7 +33,7 @@ def table(path: Path, text: str, columns: str, *more: str) -> model.Results:
     arguments = ["parse", "table", str(path / "table.txt"), "--tool", "mlc", "--columns", columns, *more]
     done = CliRunner().invoke(cli, [*arguments, "-o", str(path / "r.db")])
     assert done.exit_code == 0, done.output
-    return model.load([path / "r.db"])
+    return load.load([path / "r.db"])
 
 
 def test_a_row_has_both_figures_and_a_delay_that_comes_twice_is_two_rows(make: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from parsers import poke
 from reports.charts.poke import distributions
 from reports.readings.poke import buckets, first, times
-from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "poke"
 
@@ -31,7 +31,7 @@ def test_the_longest_of_two_documents_of_one_target_is_the_longest_of_both(make:
     text = make.poke_text([*make.sample(5000), 9e6]) + make.poke_text(make.sample(5000, tail=2e6))
     path = make.Maker(tmp_path / "r.db").add("s", "poke", {"target": "memory"}, text).write()
 
-    (found,) = distributions(model.load([path]).good("poke"))
+    (found,) = distributions(load([path]).good("poke"))
 
     assert found.n == 10_001
     assert found.largest == 9e6

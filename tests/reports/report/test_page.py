@@ -22,7 +22,7 @@ from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.page.html import anchor, render_report, script_json
 from reports.report import build
-from reports.results import model
+from reports.results.load import load
 
 VOID = {"meta", "br", "link", "input", "img", "hr"}
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
@@ -177,14 +177,14 @@ def test_what_is_missing_stands_before_the_charts(full_page: str) -> None:
 
 
 def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
-    results = model.load([full_result])
+    results = load([full_result])
 
     assert [run.record.status for run in results.disturbed] == ["disturbed"]
     assert not [run for run in results.good("imb") if run.place == "same package"]
 
 
 def test_titles_say_what_the_seeds_say(seeds_result: Path) -> None:
-    built = build.build(model.load([seeds_result]))
+    built = build.build(load([seeds_result]))
     titles = [figure.title for s in built.sections for block in s.blocks for figure in block.figures]
     numbers = {n.name: (n.value, n.unit) for n in built.key_numbers}
 
@@ -207,7 +207,7 @@ def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Pa
         maker.add("f", "fio", {"rw": "randread", "bs": "4k", "iodepth": 32}, text)
     path = maker.write()
 
-    numbers = {n.name: n for n in build.build(model.load([path])).key_numbers}
+    numbers = {n.name: n for n in build.build(load([path])).key_numbers}
 
     triad, mpi, storage = (numbers[n] for n in ("STREAM Triad", "MPI, one way", "Storage, 4 KiB reads"))
     assert (triad.value, triad.repeats, triad.unsteady) == ("12.0", "10.0 to 14.0 GB/s", True)
@@ -223,7 +223,7 @@ def test_a_floor_of_few_idle_rows_says_what_all_of_them_gave(make: Any, tmp_path
         rows = [(0, 330.0, 6800.0), (100, 290.0, 4000.0), (5000, idle, 400.0)]
         maker.add("l", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
 
-    numbers = {n.name: n for n in build.build(model.load([maker.write()])).key_numbers}
+    numbers = {n.name: n for n in build.build(load([maker.write()])).key_numbers}
 
     assert numbers["Memory, idle"].value == "298"  # the median of what each repeat says
     assert (numbers["Memory, idle"].repeats, numbers["Memory, idle"].unsteady) == ("147 to 450 ns", True)
@@ -243,7 +243,7 @@ def test_times_of_no_bytes_are_written_apart_or_once(
             "p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=f"place {i}", axes=("place",)
         )
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     figure = next(f for s in built.sections for b in s.blocks if b.tool == "imb" for f in b.figures)
     for spec in (figure.panels[0].wide, figure.panels[0].narrow):
@@ -258,7 +258,7 @@ def test_times_of_no_bytes_are_written_apart_or_once(
 
 
 def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_result: Path) -> None:
-    built = build.build(model.load([full_result]))
+    built = build.build(load([full_result]))
 
     figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
     assert [p.title for p in figure.panels] == [
@@ -283,7 +283,7 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     maker.programs = {"mlc": {"name": "memlat", "stand_in": True, "version": "0.1"}}
     maker.add("all", "mlc", {"mode": "loaded_latency"}, text, program="memlat")
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     name = "pinsweep memlat, not Intel MLC"
     figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
@@ -304,7 +304,7 @@ def test_a_tool_and_its_stand_in_share_no_panel(make: Any, tmp_path: Path) -> No
         )
         maker.write()
 
-    built = build.build(model.load([tmp_path / "a.db", tmp_path / "b.db"]))
+    built = build.build(load([tmp_path / "a.db", tmp_path / "b.db"]))
 
     panels = [p for s in built.sections for b in s.blocks for f in b.figures for p in f.panels]
     assert len(panels) == 2
@@ -403,7 +403,7 @@ def test_a_line_is_not_joined_across_a_failed_cell(make: Any, tmp_path: Path) ->
             reason="" if good else "exit 1",
         )
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     spec = next(
         p.wide
@@ -432,7 +432,7 @@ def hosts(make: Any, folder: Path, n: int) -> list[Path]:
 
 
 def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
-    built = build.build(model.load(hosts(make, tmp_path, 8)))
+    built = build.build(load(hosts(make, tmp_path, 8)))
 
     figure = built.sections[0].blocks[0].figures[0]
     assert len(figure.panels) == 8
@@ -442,7 +442,7 @@ def test_few_hosts_have_a_panel_each(make: Any, tmp_path: Path) -> None:
 
 
 def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp_path: Path) -> None:
-    built = build.build(model.load(hosts(make, tmp_path, 12)))
+    built = build.build(load(hosts(make, tmp_path, 12)))
 
     assert [s.title for s in built.sections] == ["Hosts", "Memory"]
     strip, scaling = (s.blocks[0].figures[0] for s in built.sections)
@@ -476,7 +476,7 @@ def test_very_many_runs_are_listed_by_cell(
             maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
     maker.add("s", "stream", {"threads": 8}, "", axes=("threads",), status="failed", reason="exit 1")
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     assert built.started == 10
     assert [(r.cell, r.alike, r.repeat, r.status) for r in built.runs] == [
@@ -492,7 +492,7 @@ def test_two_files_of_one_host_are_not_mixed(make: Any, tmp_path: Path) -> None:
         maker = make.Maker(tmp_path / f"{name}.db", host="n1")
         maker.add("s", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",)).write()
 
-    built = build.build(model.load([tmp_path / "before.db", tmp_path / "after.db"]))
+    built = build.build(load([tmp_path / "before.db", tmp_path / "after.db"]))
 
     panels = built.sections[0].blocks[0].figures[0].panels
     assert [p.title for p in panels] == ["n1, before.db", "n1, after.db"]
@@ -537,9 +537,9 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     wishes = wishes_from("imb", (), (), "", "")
     items = [item for item in read([str(tmp_path / "report.txt")], wishes) if isinstance(item, Captured)]
     store(items, tmp_path / "r.db", wishes, version="test")
-    results = model.load([tmp_path / "r.db"], excerpts=3000)
+    results = load([tmp_path / "r.db"], excerpts=3000)
 
-    found = audit(model.load([tmp_path / "r.db"]))
+    found = audit(load([tmp_path / "r.db"]))
     built = build.build(results)
 
     assert "G4" in {f.id for f in found}
@@ -559,7 +559,7 @@ def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) 
             maker.add("tails", "poke", {"target": "memory", "bytes": size}, text, axes=("target", "bytes"))
         maker.write()
 
-    built = build.build(model.load([tmp_path / "a.db", tmp_path / "b.db"]))
+    built = build.build(load([tmp_path / "a.db", tmp_path / "b.db"]))
 
     timer = [c for c in built.checks if "timer" in (c.subject + c.text)]
     assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
@@ -572,7 +572,7 @@ def test_two_findings_of_one_cell_are_not_two_cells(make: Any, tmp_path: Path) -
     rows = [(0, 160.0, 50e3), (100, 90.0, 20e3), (5000, 80.0, 700.0), (20000, 80.0, 200.0)]
     maker = make.Maker(tmp_path / "m.db").add("s", "mlc", {"mode": "loaded_latency"}, make.mlc_text(rows))
 
-    (few,) = [c for c in build.build(model.load([maker.write()])).checks if c.id == "M2"]
+    (few,) = [c for c in build.build(load([maker.write()])).checks if c.id == "M2"]
 
     assert few.counted == "2 findings"
 
@@ -582,7 +582,7 @@ def test_a_long_list_says_how_long_it_is(make: Any, tmp_path: Path) -> None:
     for n in range(1, 15):
         maker.add("s", "stream", {"threads": n}, "", axes=("threads",), status="failed", reason="exit 1")
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     (check,) = [c for c in built.checks if c.items]
     assert (check.subject, check.text) == ("exit 1.", "s: 14 runs failed.")
@@ -597,7 +597,7 @@ def test_what_was_not_started_is_told_by_file(make: Any, tmp_path: Path) -> None
             "s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), status=status
         ).write()
 
-    built = build.build(model.load([tmp_path / "before.db", tmp_path / "after.db"]))
+    built = build.build(load([tmp_path / "before.db", tmp_path / "after.db"]))
 
     assert "1 cell lacks" in built.sentence
     assert [c.subject for c in built.checks if "not started" in c.subject] == ["s: 1 run not started"]
@@ -612,7 +612,7 @@ def test_a_matrix_is_of_one_program(make: Any, tmp_path: Path) -> None:
         options = {"mode": "latency_matrix", "b": "200m" if factor == 1 else "100m"}
         maker.add("m", "mlc", options, make.matrix_text(values), program=name, axes=("b",)).write()
 
-    built = build.build(model.load([tmp_path / "m.db"]))
+    built = build.build(load([tmp_path / "m.db"]))
 
     figures = [f for s in built.sections for b in s.blocks if b.tool == "mlc" for f in b.figures]
     assert [(f.tables[0].rows[0][1], "not Intel MLC" in f.sub) for f in figures] == [
@@ -633,7 +633,7 @@ def test_every_version_of_a_program_is_named(make: Any, tmp_path: Path) -> None:
             "s", "fio", {"rw": "randread", "iodepth": depth}, text.replace("3.33", version), axes=("iodepth",)
         )
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     assert dict(built.provenance)["Programs"] == "fio 3.33 · fio 3.36"
 
@@ -657,7 +657,7 @@ def test_modes_are_labelled_with_their_shares(make: Any, tmp_path: Path) -> None
         text = make.poke_text([v * wobble for v in seed_002(20_000)], target="file", size=8 * 2**30)
         maker.add("s", "poke", {"target": "file", "bytes": 8 * 2**30}, text)
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
     assert figure.title.startswith("File, 8 GiB: four speeds, ")
@@ -682,7 +682,7 @@ def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
     for values in (make.sample(20_000), seed_002(20_000)):
         maker.add("s", "poke", {"target": "file", "bytes": 2**30}, make.poke_text(values, target="file"))
 
-    built = build.build(model.load([maker.write()]))
+    built = build.build(load([maker.write()]))
 
     (figure,) = [f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures]
     assert "speeds" not in figure.title
@@ -690,7 +690,7 @@ def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
 
 def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_result: Path) -> None:
     """As seed 000 draws it beside the tail; by erfc, since no sample of it would reach so far."""
-    built = build.build(model.load([full_result]))
+    built = build.build(load([full_result]))
 
     figure = next(f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures)
     numbers = {row[0]: row for row in figure.numbers[0].rows}
@@ -710,7 +710,7 @@ def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_result: Path
 
 
 def figures_of(path: Path, tool: str) -> list[Figure]:
-    built = build.build(model.load([path]))
+    built = build.build(load([path]))
     return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
 
@@ -868,6 +868,6 @@ def test_pairs_are_compared_within_their_options(make: Any, tmp_path: Path) -> N
         options = {"benchmark": "PingPong", "off_cache": off_cache}
         maker.add("p", "imb", options, make.imb_text({0: small, 8: small}), axes=("place", "off_cache"), place=place)  # fmt: skip
 
-    numbers = {n.name: n for n in build.build(model.load([maker.write()])).key_numbers}
+    numbers = {n.name: n for n in build.build(load([maker.write()])).key_numbers}
 
     assert numbers["MPI, one way"].context == "0 B, same package, off_cache 0; other package 2.50 ×"

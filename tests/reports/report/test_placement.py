@@ -11,7 +11,7 @@ from orchestrator.machine.topology import topology_from_text
 from orchestrator.model import Group, Place
 from reports.page.html import render_report
 from reports.report import placement
-from reports.results import model
+from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
 
@@ -39,7 +39,7 @@ def test_a_square_for_every_pu_and_a_bar_where_memory_is_bound(name: str, make: 
         "there": (Group(cpus=(cpu,), membind=(last.os_index,)),),
     }
 
-    host = placement.of_hosts(model.load([result(make, tmp_path / "r.db", text, groups)]))[0]
+    host = placement.of_hosts(load([result(make, tmp_path / "r.db", text, groups)]))[0]
 
     here, there = host.places
     for placed, used, node in ((here, len(first.cpus), first), (there, 1, last)):
@@ -60,7 +60,7 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
     pair = (Group(cpus=(0, 1)), Group(cpus=(8,)))
     path = result(make, tmp_path / "r.db", topology, {"other package": pair, "other node": pair})
 
-    host = placement.of_hosts(model.load([path]))[0]
+    host = placement.of_hosts(load([path]))[0]
 
     assert host.machine == "2 packages, 2 NUMA nodes, 8 cores and 16 PUs"
     assert [(p.name, p.programs) for p in host.places] == [("other package, other node", "stream")]
@@ -76,7 +76,7 @@ def test_processes_of_one_run_have_their_colours_and_equal_places_share_a_row(
 def test_without_a_topology_there_is_no_picture(make: Any, tmp_path: Path) -> None:
     groups = {"local": (Group(cpus=(0,)),)}
 
-    assert placement.of_hosts(model.load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
+    assert placement.of_hosts(load([result(make, tmp_path / "r.db", "<topology/>", groups)])) == ()
 
 
 def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_hosts_that_look_alike_share_a_picture(make: Any, tmp_path: Path) -> Non
         maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
         paths.append(maker.write())
 
-    assert [host.host for host in placement.of_hosts(model.load(paths))] == ["n0 and 4 more", "n5"]
+    assert [host.host for host in placement.of_hosts(load(paths))] == ["n0 and 4 more", "n5"]
 
 
 def test_places_that_exchanged_their_names_are_left_as_they_are(make: Any, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_places_that_exchanged_their_names_are_left_as_they_are(make: Any, tmp_p
             maker.groups[name] = (Group(cpus=(n,)),)
             maker.add("s", "stream", {"threads": 1}, make.stream_text(20e3, 1), axes=("place",), place=name)
 
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     assert len({run.record.point_id for run in results.good("stream")}) == 4
     assert not results.aliases

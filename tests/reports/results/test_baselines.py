@@ -10,7 +10,8 @@ import pytest
 
 from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
-from reports.results import baselines, model
+from reports.results import baselines
+from reports.results.load import load
 from reports.results.paths import result_files
 
 
@@ -34,7 +35,7 @@ def test_what_was_added_is_read_as_it_was(make: Any, tmp_path: Path) -> None:
 
     (copy,) = baselines.resolve("before-bios")
     assert copy.parent.parent == tmp_path / "kept"
-    want, got = model.load([path]).tidy("stream"), model.load([copy]).tidy("stream")
+    want, got = load([path]).tidy("stream"), load([copy]).tidy("stream")
     assert list(got["value"]) == list(want["value"])
     assert baselines.names() == ["before-bios"]
 

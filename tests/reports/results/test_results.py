@@ -21,11 +21,12 @@ from parsers.errors import UserError
 from reports import numbers, show
 from reports.export.tables import export
 from reports.results import model
+from reports.results.load import load
 from reports.results.write import write_whole
 
 
 def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
-    results = model.load([full_result])
+    results = load([full_result])
 
     frame = results.tidy("stream")
 
@@ -58,7 +59,7 @@ def test_tidy_has_one_row_per_number_in_base_units(full_result: Path) -> None:
 
 
 def test_only_options_that_vary_are_columns(full_result: Path) -> None:
-    columns = model.load([full_result]).tidy("fio").columns
+    columns = load([full_result]).tidy("fio").columns
 
     assert {"rw", "bs", "iodepth"} <= set(columns)
     assert not {"ioengine", "direct", "rwmixread"} & set(columns)
@@ -71,7 +72,7 @@ def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> N
     )
     maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeat=2, repeats=3)
 
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     assert [run.record.repeat for run in results.good("stream")] == [2]
     assert [run.record.repeat for run in results.failed] == [1]
@@ -82,14 +83,14 @@ def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> N
 def test_an_output_that_cannot_be_read_is_a_failed_run_with_its_cause(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, "Killed\n")
 
-    results = model.load([maker.write()])
+    results = load([maker.write()])
 
     assert results.tools == ()
     assert [run.unreadable for run in results.failed] != [""]
 
 
 def test_wide_keeps_rows_whose_labels_are_not_all_there(full_result: Path) -> None:
-    results = model.load([full_result])
+    results = load([full_result])
 
     wide = results.wide("mlc")
 
@@ -112,7 +113,7 @@ def test_wide_has_one_unit_a_column(make: Any, tmp_path: Path) -> None:
         maker.add(sweep, "command", {"command": "x", "metrics": metrics}, f"rate {value}\ntook 2\n")
     path = maker.write()
 
-    wide = model.load([path]).wide("command")
+    wide = load([path]).wide("command")
     exported = export([path], "csv", "wide")
 
     assert wide[["rate [B/s]", "rate [1/s]", "took"]].max().tolist() == [12e6, 99, 2e9]
@@ -125,7 +126,7 @@ def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
     text = make.stream_text(9e3, 1) + "".join(f"line {i}\n" for i in range(2000)) + "the end\n"
     maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, text)
 
-    (run,) = model.load([maker.write()], excerpts=1000).runs
+    (run,) = load([maker.write()], excerpts=1000).runs
 
     assert len(run.stdout) < 1100
     assert run.stdout.startswith("-----")
@@ -135,7 +136,7 @@ def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
 
 def test_no_files_is_a_mistake() -> None:
     with pytest.raises(UserError, match="no result file"):
-        model.load([])
+        load([])
 
 
 def test_gathered_files_of_one_name_are_kept_apart(make: Any, tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_gathered_files_of_one_name_are_kept_apart(make: Any, tmp_path: Path) ->
         maker = make.Maker(path, host="localhost")
         maker.add("s", "stream", {"threads": 1}, make.stream_text(rate * 1e3, 1), axes=("threads",)).write()
 
-    results = model.load(paths)
+    results = load(paths)
     text = export(paths, "csv", "wide", "stream")
 
     assert [run.file for run in results.good("stream")] == ["n001/r.db", "n002/r.db", "other.db"]
@@ -164,7 +165,7 @@ def test_a_file_given_twice_counts_once(make: Any, tmp_path: Path, monkeypatch: 
     path = make.Maker(tmp_path / "a.db").add("s", "stream", {}, make.stream_text(9e3, 1)).write()
     monkeypatch.chdir(tmp_path)
 
-    results = model.load([path, Path("a.db")])
+    results = load([path, Path("a.db")])
 
     assert results.planned == 1
     assert [run.file for run in results.runs] == ["a.db"]
@@ -199,9 +200,9 @@ def threads(make: Any, path: Path, text: str, counts: dict[int, str]) -> None:
 def test_cells_taken_out_of_an_experiment_are_no_longer_planned(make: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     threads(make, path, "n: [1, 2, 3]", {1: "ok", 2: "", 3: ""})
-    before = model.load([path])
+    before = load([path])
     threads(make, path, "n: [7]", {7: "ok"})
-    after = model.load([path])
+    after = load([path])
 
     assert (before.planned, len(before.missing)) == (3, 2)
     assert (after.planned, after.missing) == (2, ())
@@ -213,7 +214,7 @@ def test_cells_taken_out_of_an_experiment_are_no_longer_planned(make: Any, tmp_p
         db.execute("DELETE FROM output")
     threads(make, path, "n: [1, 2, 3]", {1: "", 2: "", 3: ""})
 
-    assert {point.options["threads"] for _, point, _ in model.load([path]).missing} == {1, 2, 3}
+    assert {point.options["threads"] for _, point, _ in load([path]).missing} == {1, 2, 3}
 
 
 def test_a_cell_taken_out_keeps_what_was_run_of_it(make: Any, tmp_path: Path) -> None:
@@ -222,7 +223,7 @@ def test_a_cell_taken_out_keeps_what_was_run_of_it(make: Any, tmp_path: Path) ->
     maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), axes=("threads",), repeats=3).write()
     threads(make, path, "n: [7]", {7: "ok"})
 
-    results = model.load([path])
+    results = load([path])
 
     assert (results.planned, results.missing) == (2, ())
     assert [run.options["threads"] for run in results.good("stream")] == [1, 7]
@@ -235,7 +236,7 @@ def test_fewer_repeats_than_were_run_are_all_of_them(make: Any, tmp_path: Path) 
         maker.text = text
         maker.add("s", "stream", {}, make.stream_text(9e3, 1), repeat=repeat).write()
 
-    assert model.load([path]).planned == 2
+    assert load([path]).planned == 2
 
 
 @pytest.mark.parametrize("status", ["misplaced", "disturbed"])
@@ -248,7 +249,7 @@ def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_mi
         "s", "stream", {}, make.stream_text(5e3, 1), status=status, reason="it ran on PU 3, asked for 0"
     )
 
-    results = model.load([maker.write()])
+    results = load([maker.write()])
     text = show.show_result(maker.path)
 
     assert (results.planned, results.missing) == (2, ())
@@ -335,7 +336,7 @@ def test_a_stand_ins_runs_are_no_repeats_of_the_tools_own(make: Any, tmp_path: P
 
 
 def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
-    results = model.load([full_result])
+    results = load([full_result])
 
     text = export([full_result], "csv")
 
@@ -418,7 +419,7 @@ def test_show_fits_80_columns_and_is_plain(full_result: Path) -> None:
 def test_run_list_has_every_run(full_result: Path) -> None:
     lines = show.show_runs(full_result).splitlines()
 
-    assert len(lines) == 1 + len(model.load([full_result]).runs)
+    assert len(lines) == 1 + len(load([full_result]).runs)
     assert lines[0].split() == ["run", "status", "time", "cell"]
 
 
@@ -480,7 +481,7 @@ def test_cells_come_in_the_order_of_their_axes_whatever_the_order_of_the_runs(
             place=place,
         )
 
-    runs = model.load([maker.write()]).good("stream")
+    runs = load([maker.write()]).good("stream")
 
     assert [(r.place, r.options["threads"]) for r in runs] == [
         ("local", 2),
@@ -501,7 +502,7 @@ def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path
         return done
 
     def order(*paths: Path) -> list[tuple[str, str]]:
-        return [(run.file, run.point.sweep) for run in model.load(paths).good("stream")]
+        return [(run.file, run.point.sweep) for run in load(paths).good("stream")]
 
     one, other = written("1.db", "c", "a", "b"), written("2.db", "d", "b", "a")
 

@@ -1,0 +1,239 @@
+"""Result files in, tidy rows out: what every chart, table and export starts from. Reads files, decides nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from orchestrator.model import Alias, Point, RunRecord, Skipped, canonical_json
+from orchestrator.store.result_file import ResultFile, Session, StoredExperiment, StoredPoint, open_result
+from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.text import decode
+from reports.results import cells
+from reports.results.grouping import group_by
+from reports.results.model import (
+    LEFT_OUT,
+    Machine,
+    Results,
+    Run,
+    excerpt,
+    natural,
+    short_names,
+    texts_of,
+)
+
+CAPTURED = 200_000
+"""Characters that `load` keeps of a text that was taken in, not printed by a run of pinsweep's: what people wrote around its
+tables is checked against them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """What one result file holds."""
+
+    name: str
+    host: str  # of its last session
+    machines: list[Machine]
+    experiments: dict[str, StoredExperiment]
+    runs: list[Run]
+    planned: list[tuple[StoredPoint, int]]  # cell and repeat
+    missing: list[tuple[Point, int]]  # of these, what no run has given a number for
+    skipped: list[Skipped]
+    aliases: list[Alias]
+    sweeps: list[str]  # in the order in which they were first planned
+
+
+def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
+    """Read result files. Raises UserError for a file that is none, or if there is not a single file.
+
+    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end. Of captured texts it is
+    always CAPTURED, so that every audit of a file finds the same.
+    """
+    listed = list({path.resolve(): path for path in paths}.values())
+    if not listed:
+        raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
+    names = short_names(listed)
+    files = [_read(path, name, excerpts) for path, name in zip(listed, names, strict=True)]
+    machines = [machine for file in files for machine in file.machines]
+    experiments = {digest: one for file in files for digest, one in file.experiments.items()}
+    of_host = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
+
+    def where(host: str, file: str) -> str:
+        return f"{host}, {file}" if of_host[host] > 1 else host
+
+    of_text = {digest for digest, one in experiments.items() if one.text}
+    planned = [{stored.point.point_id: stored for stored, _ in file.planned}.values() for file in files]
+    apart = cells.told_apart(stored for own in planned for stored in own if stored.experiment in of_text)
+    runs = [
+        replace(run, where=where(run.host, run.file), point=apart.get(run.record.point_id, run.point))
+        for file in files
+        for run in file.runs
+    ]
+    runs = _with_sources(_with_builds(runs))
+    sweeps = dict.fromkeys(sweep for file in files for sweep in file.sweeps)
+    return Results(
+        machines=tuple(machines),
+        experiments=tuple(experiments.values()),
+        runs=tuple(runs),
+        skipped=tuple((where(file.host, file.name), item) for file in files for item in file.skipped),
+        aliases=tuple((where(file.host, file.name), item) for file in files for item in file.aliases),
+        missing=tuple(
+            (where(file.host, file.name), apart.get(point.point_id, point), repeat)
+            for file in files
+            for point, repeat in file.missing
+        ),
+        planned=sum(len(file.planned) for file in files),
+        paths=dict(zip(names, listed, strict=True)),
+        _good=_ordered(_chosen(runs), {sweep: i for i, sweep in enumerate(sweeps)}),
+    )
+
+
+def _read(path: Path, name: str, excerpts: int) -> _File:
+    with open_result(path) as result:
+        sessions = {session.session: session for session in result.sessions()}
+        points = {stored.point.point_id: stored for stored in result.points()}
+        superseded = result.superseded()
+        records = result.runs()
+        runs = [_run(result, name, sessions[r.session], points[r.point_id], r, excerpts) for r in records]
+        planned = {
+            (key, repeat): stored
+            for key, stored in points.items()
+            if key not in superseded
+            for repeat in range(1, stored.repeats + 1)
+        } | {(r.point_id, r.repeat): points[r.point_id] for r in records}
+        done = {
+            (run.record.point_id, run.record.repeat)
+            for run in runs
+            if run.parsed is not None or run.record.status in LEFT_OUT
+        }
+        measured = {(run.point.sweep, canonical_json(run.point.labels())) for run in runs if run.parsed}
+        merged, aliases = cells.merged(runs, points)
+        return _File(
+            name=name,
+            host=next((s.host for s in reversed(sessions.values())), path.stem),
+            machines=[Machine(file=name, session=session) for session in sessions.values()],
+            experiments={e.sha256: e for e in result.experiments()},
+            runs=merged,
+            planned=[(stored, repeat) for (_, repeat), stored in planned.items()],
+            missing=[(stored.point, slot[1]) for slot, stored in planned.items() if slot not in done],
+            skipped=[
+                replace(item, reason=f"{item.reason}; its numbers are of before")
+                if (item.sweep, canonical_json(dict(item.point))) in measured
+                else item
+                for item in result.skipped()
+            ],
+            aliases=[*result.aliases(), *aliases],
+            sweeps=list(dict.fromkeys(stored.point.sweep for stored in points.values())),
+        )
+
+
+def _run(
+    result: ResultFile, file: str, session: Session, stored: StoredPoint, record: RunRecord, excerpts: int
+) -> Run:
+    """Return a run with what its parser reads, or why it reads nothing."""
+    parsed, unreadable = None, ""
+    if record.status == "ok":
+        try:
+            parsed = result.parsed(record, stored.point)
+        except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
+            unreadable = error.cause
+    kept = max(excerpts, CAPTURED if record.capture else 0)
+    stdout, stderr = (
+        excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
+        for stream in ("stdout", "stderr")
+    )
+    return Run(
+        file=file, session=session, point=stored.point, where=session.host, sweep_title=stored.sweep_title, record=record,
+        parsed=parsed, unreadable=unreadable, stdout=stdout, stderr=stderr,
+    )  # fmt: skip
+
+
+def _chosen(runs: Iterable[Run]) -> dict[str, dict[tuple[str, str, int], Run]]:
+    """Return tool → slot → its newest run with numbers. What is void has no part where its cell has anything else."""
+    by_tool = group_by((run for run in runs if run.parsed is not None), lambda run: run.tool)
+    sound = {_cell(run) for own in by_tool.values() for run in own if not run.void}
+    return {
+        tool: {run.slot: run for run in own if not run.void or _cell(run) not in sound}
+        for tool, own in by_tool.items()
+    }
+
+
+def _ordered(
+    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], sweeps: Mapping[str, int]
+) -> dict[str, tuple[Run, ...]]:
+    """Undo the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
+    every = (run for by_key in chosen.values() for run in by_key.values())
+    files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
+
+    def key(run: Run) -> tuple[object, ...]:
+        values = [natural(value) for value in run.point.labels().values()]
+        return files[run.file], sweeps[run.point.sweep], values, run.record.point_id, run.record.repeat
+
+    return {
+        tool: tuple(sorted(by_key.values(), key=key))
+        for tool, by_key in sorted(
+            chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
+        )
+    }
+
+
+def _with_sources(runs: Sequence[Run]) -> list[Run]:
+    """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
+    the others, though they told something else; those of two versions of a program are not of one measurement. Nothing is joined or
+    summed up across them."""
+    sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.point.sweep))
+    apart = {
+        key
+        for key, own in sweeps.items()
+        if any("source" in run.point.options for run in own) or len({run.version for run in own if run.parsed}) > 1
+    }  # fmt: skip
+
+    names = dict.fromkeys(run.record.capture.file for run in runs if run.record.capture)
+    short = dict(zip(names, short_names([Path(name) for name in names]), strict=True))
+
+    several = len(set(texts_of(runs).values())) > 1
+
+    def told(run: Run) -> Run:
+        if run.record.capture is None:
+            return run
+        name = short[run.record.capture.file]
+        source = str(run.point.options.get("source") or name) if (run.file, run.point.sweep) in apart else ""
+        return replace(run, source=source, text=name if several else "")
+
+    return [told(run) for run in runs]
+
+
+def _with_builds(runs: Sequence[Run]) -> list[Run]:
+    """Say which program made a run's numbers, where its file has others of that name and version: the path, else the sum."""
+
+    def named(run: Run) -> tuple[str, str, str]:
+        return run.file, run.record.program, run.version
+
+    builds = {  # → sha256 → path
+        of: {str(r.program.get("sha256") or ""): str(r.program.get("path") or "") for r in reversed(own)}
+        for of, own in group_by((run for run in runs if run.parsed is not None), named).items()
+    }
+
+    def build(run: Run) -> str:
+        same = builds.get(named(run), {})
+        digest = str(run.program.get("sha256") or "")
+        if len(same) < 2 or digest not in same:
+            return ""
+        if len(set(same.values())) == len(same) and all(same.values()):
+            return same[digest]
+        return f"sha256 {digest[:8]}" if digest else "not recorded which"
+
+    return [replace(run, build=build(run)) for run in runs]
+
+
+def _cell(run: Run) -> tuple[str, str]:
+    return run.file, run.record.point_id
+
+
+def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
+    try:
+        return result.output(run_id, stream)
+    except PinsweepError:  # nothing was kept of it
+        return b""
