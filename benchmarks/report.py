@@ -28,9 +28,10 @@ from types import ModuleType
 
 from turns import Side, report, take_turns
 
-from reports.page.html import html, render_report
+from reports.page.html import html
+from reports.page.model import Page
 from reports.report import build as page
-from reports.report.build import Page
+from reports.report.render import render_report
 from reports.results import load
 
 HERE = Path(__file__).resolve()

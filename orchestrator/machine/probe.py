@@ -388,3 +388,15 @@ def _output(
     if said is None or (said.exit_status != 0 and not even_failed):
         return None
     return said.stdout.decode("utf-8", "replace")
+
+
+RESERVE_BYTES = 64 << 20
+"""What stays free on the scratch file system whatever a sweep asks for."""
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve."""
+    while not folder.exists():
+        folder = folder.parent
+    usage = os.statvfs(folder)
+    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from orchestrator.machine import probe, write_guard
+from orchestrator.machine.probe import free_bytes
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
 from orchestrator.plan.plan import Machine
 from orchestrator.programs.find import find_programs
-from orchestrator.run.scratch import free_bytes
 from orchestrator.tools import Site
 
 SCRATCH_ROOT = "pinsweep-scratch"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
@@ -23,8 +24,6 @@ from parsers.units import size_text
 
 MARKER = ".pinsweep-scratch"
 MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that is in it.\n"
-RESERVE_BYTES = 64 << 20
-"""What stays free on the scratch file system whatever a sweep asks for."""
 
 _CHUNK_BYTES = 8 << 20
 _LOCK_PATIENCE_S = 15.0
@@ -127,14 +126,6 @@ def _sync(path: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
-
-
-def free_bytes(folder: Path) -> int:
-    """Return what the file system of a folder (or of its nearest existing parent) can give, less the reserve."""
-    while not folder.exists():
-        folder = folder.parent
-    usage = os.statvfs(folder)
-    return usage.f_bavail * usage.f_frsize - RESERVE_BYTES
 
 
 @contextmanager

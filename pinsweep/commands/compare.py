@@ -175,7 +175,7 @@ def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Pa
         click.echo(text, nl=False)
     elif output.suffix.lower() in (".html", ".htm"):
         from reports.compare.section import delta
-        from reports.page.html import render_report
+        from reports.report.render import render_report
 
         click.echo(text, nl=False)
         render_report(files, output, static=static, comparison=delta(found))

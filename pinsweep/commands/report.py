@@ -37,7 +37,7 @@ def command(
     results: tuple[Path, ...], output: Path | None, lab: Path | None, template: Path | None, static: bool
 ) -> None:
     """Draw RESULT... (files, folders, globs) as one HTML page that needs no network, and reads without scripts; or as a lab report."""
-    from reports.page.html import render_report
+    from reports.report.render import render_report
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
 

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from typing import cast
 
-from reports.draw.figure import ChartModule
+from reports.charts.chapter import ChartModule
 
 
 @functools.cache

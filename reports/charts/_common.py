@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from reports.draw import label_placement, vega
 from reports.draw.axes import Axis
-from reports.draw.figure import KeyNumber, Panel
+from reports.draw.figure import Panel
 from reports.draw.vega import Frame, Rows, Series
 from reports.numbers.formulas import Spread, saturation, spread
+from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import option_value, program_kind, program_name

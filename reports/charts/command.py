@@ -10,8 +10,9 @@ from parsers.measurement import Cell, Direction, Measurement
 from reports import numbers
 from reports.charts import _common as common
 from reports.charts._common import Curve
+from reports.charts.chapter import Chapter
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Chapter, Figure, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.readings import measurements

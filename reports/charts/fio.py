@@ -15,8 +15,9 @@ from reports.charts import _tails
 from reports.charts import titles as findings
 from reports.charts._common import Curve
 from reports.charts._tails import Distribution
+from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, panel
+from reports.draw.figure import Figure, Key, Panel, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.fio import (
@@ -34,6 +35,7 @@ from reports.numbers.fio import (
     tells_options,
     utilisation,
 )  # fmt: skip
+from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run, texts_of

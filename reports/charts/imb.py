@@ -10,12 +10,14 @@ from parsers import imb
 from reports.charts import _common as common
 from reports.charts import titles as findings
 from reports.charts._common import Curve
+from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import AccessTime, Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Branch, MessageCurve
 from reports.numbers.imb import STATISTICS, stands_for
+from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.imb import timings
 from reports.results.grouping import group_by

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 from parsers.measurement import whole
 from reports.charts import _common as common
 from reports.charts import titles
+from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import AccessTime, Chapter, Figure, Key, KeyNumber, Panel, Table, heat, panel
+from reports.draw.figure import Figure, Key, Panel, Table, heat, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, LoadedLatency, Spread
+from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.results.grouping import group_by

@@ -9,9 +9,11 @@ from parsers.units import size_bytes
 from reports.charts import _common as common
 from reports.charts import _tails, titles
 from reports.charts._tails import Distribution
-from reports.draw.figure import AccessTime, Chapter, Figure, KeyNumber, Table
+from reports.charts.chapter import AccessTime, Chapter
+from reports.draw.figure import Figure, Table
 from reports.numbers import formulas
 from reports.numbers.poke import histograms, latencies, numbers, turns_of
+from reports.page.model import KeyNumber
 from reports.readings.poke import first
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run

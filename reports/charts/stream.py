@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from reports.charts import _common as common
 from reports.charts import titles as findings
 from reports.charts._common import Curve
+from reports.charts.chapter import Chapter
 from reports.draw import axes, vega
-from reports.draw.figure import Chapter, Figure, KeyNumber, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
+from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.stream import rates
 from reports.results.grouping import group_by

@@ -17,10 +17,11 @@ from reports.charts._common import Curve
 from reports.compare import text as texts
 from reports.compare.comparison import Comparison, Row
 from reports.draw import axes, vega
-from reports.draw.figure import Figure, Key, KeyNumber, Panel, Table, panel
+from reports.draw.figure import Figure, Key, Panel, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import drawn
 from reports.numbers.formulas import Spread
+from reports.page.model import KeyNumber, Section
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
@@ -67,12 +68,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
-    """The section."""
+class Delta(Section):
+    """The section of a comparison, and what the page's header says of it."""
 
-    title: str
+    anchor: str = "comparison"
     sentence: str
-    lead: tuple[str, ...]
     differences: Table | None
     agreed: str  # what does not differ, and what nobody can tell
     lines: tuple[Line, ...]

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from reports.draw.vega import Spec
-from reports.numbers.formulas import Spread
-from reports.results.model import Results, Run
 
 WIDE, NARROW = 544, 368
 """Every panel is drawn twice, so that its text is never scaled; a container query in report.css picks one."""
@@ -70,67 +67,6 @@ class Figure:
     of: str = ""  # the name of the sweep whose runs it is drawn from; "": of all runs of its tool
     sweep: str = ""  # that sweep's title; said where a section has figures of several
     marks: str = ""  # what shades and outlines of its tables mean: for a medium that shows them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyNumber:
-    """A number of the page's header: what, how much, of which unit, and in which circumstances."""
-
-    name: str
-    value: str
-    unit: str
-    context: str
-    rank: int  # the six lowest are shown
-    repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
-    unsteady: bool = False  # so far apart that the value alone says little
-    program: str = ""  # what made it, where a tool and its stand-in may both have
-    merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
-    runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
-    doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessTime:
-    """A row of the latency overview: the time of one access (ns)."""
-
-    name: str
-    group: str  # what it is coloured by: "memory", "message passing", "storage"
-    median: float  # over the repeats
-    run: Run  # one of its cell
-    p999: float | None = None
-    source: str = ""
-    repeats: Spread | None = None  # of the median, over the repeats (ns)
-    bound: bool = False  # more than half of it is the timer: the access itself takes less
-    statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chapter:
-    """What one tool puts on the page."""
-
-    tool: str
-    figures: tuple[Figure, ...]
-    key_numbers: tuple[KeyNumber, ...] = ()
-    access_times: tuple[AccessTime, ...] = ()
-    programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
-
-
-class ChartModule(Protocol):
-    """What a module of `reports.charts` provides; it has the name of its tool. Everything that a page or a terminal says of
-    one tool is here, so that a new tool is a new module and no list to edit."""
-
-    SECTION: str
-    """The section of the page that it belongs to, as its heading says it: "Memory", "MPI", "Storage", "Latency tails"."""
-
-    RANK: int
-    """Its place on the page, lowest first; a section stands where the first of its tools does."""
-
-    METHODS: str
-    """A paragraph of the page's Methods: what its numbers count and how the derived ones are made; "" without one."""
-
-    def chapter(self, results: Results, tool: str) -> Chapter:
-        """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""
-        ...
 
 
 def heat(values: list[list[float | None]], *, inverse: bool = False) -> tuple[tuple[int | None, ...], ...]:

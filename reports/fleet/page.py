@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from reports.draw.figure import KeyNumber, Table
+from reports.draw.figure import Table
 from reports.fleet import strip as _strip
 from reports.fleet.outliers import Odd, Report
 from reports.page import html
-from reports.report import build as page
+from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.grouping import group_by
 from reports.results.model import short_names
 from reports.results.sessions import minute
@@ -46,7 +46,7 @@ class Suspect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetBlock(page.Block):
+class FleetBlock(Block):
     """What fleet.html.j2 places."""
 
     heading: str
@@ -71,7 +71,7 @@ def beside(paths: Sequence[Path], out: Path) -> dict[str, str]:
     return found
 
 
-def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
+def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     several = len(report.groups) > 1
     figures = [
@@ -82,22 +82,20 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> page.Page:
     every = tuple(_suspects(report, links))
     suspects = every[:_MOST_SUSPECTS]
     block = FleetBlock(
-        tool="fleet", figures=tuple(figures), stand_in="", suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
+        tool="fleet", figures=tuple(figures), suspects=suspects, heading=f"{fmt.spelled(len(every)).capitalize()} to look at"
         + (f", the first {_MOST_SUSPECTS}" if len(every) > _MOST_SUSPECTS else ""),
     )  # fmt: skip
     sessions = [s for own in report.sessions.values() for s in own]
-    return page.Page(
+    return Page(
         title=title,
         sentence=sentence(report),
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(page.Section(title="Nodes", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
+        sections=(Section(title="Nodes", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
         methods=tuple(_methods(report)),
-        several_hosts=True,
         version=max((s.pinsweep_version for s in sessions), default=""),
-        drawn=bool(figures),
-        listed=False,
+        several_files=sum(map(len, report.files.values())) > 1,
     )  # fmt: skip
 
 
@@ -177,25 +175,25 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     )
 
 
-def _checks(report: Report) -> Iterable[page.Check]:
+def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
-        yield page.Check(level="warn", subject="Look at this first.", text=text)
+        yield Check(level="warn", subject="Look at this first.", text=text)
     for group in report.groups:
         nodes = folded(group.nodes)
         if group.apart:
-            yield page.Check(level="warn", subject="Other hardware.", text=f"{nodes}: {group.apart}")
+            yield Check(level="warn", subject="Other hardware.", text=f"{nodes}: {group.apart}")
         if not group.judged:
-            yield page.Check(
+            yield Check(
                 level="info", subject="Not judged.",
                 text=f"{nodes}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
             )  # fmt: skip
     if report.unmatched:
-        yield page.Check(
+        yield Check(
             level="warn", subject="Not compared.", text="Some nodes ran cells in another way than most.",
             items=tuple(f"{one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched),
         )  # fmt: skip
     if report.missing:
-        yield page.Check(
+        yield Check(
             level="warn", subject="Missing numbers.", text="Some nodes lack what others have.",
             items=tuple(f"{what}: {folded(nodes)}" for what, nodes in report.missing[:20]),
             counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from reports.draw.figure import KeyNumber
 from reports.history import figure as _history
 from reports.history.changes import LEAST, Report
 from reports.history.text import counts_text, difference_text, few_text, nothing_text, unseen_text
 from reports.page import html
-from reports.report import build as page
+from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.write import write_whole
 from reports.text import format as fmt
 from reports.text.hostlist import folded
@@ -22,26 +21,24 @@ def render_history(report: Report, out: Path, *, title: str, static: bool = Fals
     return out
 
 
-def build(report: Report, *, title: str) -> page.Page:
+def build(report: Report, *, title: str) -> Page:
     figures = [
         figure
         for number, host in enumerate(report.moments, 1)
         if (figure := _history.figure(host, report, number))
     ]
-    block = page.Block(tool="history", figures=tuple(figures), stand_in="")
+    block = Block(tool="history", figures=tuple(figures))
     sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]
-    return page.Page(
+    return Page(
         title=title,
         sentence=sentence(report),
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(page.Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
+        sections=(Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
         methods=(_method(report),),
-        several_hosts=len(report.moments) > 1,
         version=max((s.pinsweep_version for s in sessions), default=""),
-        drawn=bool(figures),
-        listed=False,
+        several_files=True,
     )
 
 
@@ -96,11 +93,11 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
         )
 
 
-def _checks(report: Report) -> Iterable[page.Check]:
+def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
-        yield page.Check(level="warn", subject="Look at this first.", text=text)
+        yield Check(level="warn", subject="Look at this first.", text=text)
     for host, sessions in report.short.items():
-        yield page.Check(
+        yield Check(
             level="info",
             subject=f"{host}: {fmt.plural(sessions, 'session')}.",
             text=f"It takes {LEAST} to tell a change from day-to-day noise.",

@@ -25,6 +25,8 @@ from reports.lab.model import (
     Table,
     Trace,
 )
+from reports.page.model import Block, Check, Page
+from reports.page.model import Section as PageSection
 from reports.report import build as page
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -41,12 +43,13 @@ _MOST_EXAMPLES = 5
 _LONGEST_EXAMPLE = 150
 
 
-def build(results: Results, built: page.Page) -> Document:
+def build(results: Results, built: Page) -> Document:
     """Return the lab report of some results and their page."""
     make = _Maker(results, built.version)
+    sections = [section for section in built.sections if section.blocks]
     drafts = [
         [make.draft(figure, block) for block in section.blocks for figure in block.figures]
-        for section in built.sections
+        for section in sections
     ]
     head = [_machine(built), _sweeps_table(results), *_key_table(built)]
     parts = [draft for section in drafts for draft in section]
@@ -65,7 +68,7 @@ def build(results: Results, built: page.Page) -> Document:
         sweeps=head[1],
         key_numbers=head[2] if len(head) > 2 else None,
         checks=tuple(_shortened(check) for check in built.checks),
-        sections=tuple(_section(s, d) for s, d in zip(built.sections, drafts, strict=True)),
+        sections=tuple(_section(s, d) for s, d in zip(sections, drafts, strict=True)),
         methods=built.methods,
         numbers=tuple(t for t in ends if t.number),
         filed=tuple(t for t in ends if not t.number),
@@ -129,7 +132,7 @@ class _Maker:
         for name in ("machine", "sweeps", "key-numbers"):
             self._tables.of(name)
 
-    def draft(self, source: model.Figure, block: page.Block) -> _Draft:
+    def draft(self, source: model.Figure, block: Block) -> _Draft:
         label = self._figures.of(source.id)
         caption = " ".join(filter(None, (source.sub, source.note)))
         draft = _Draft(title=source.title, figure=None)
@@ -149,7 +152,7 @@ class _Maker:
             draft.end.append(_table(self._tables.of(name), table))
         return draft
 
-    def _figure(self, source: model.Figure, block: page.Block, label: str, caption: str) -> Figure:
+    def _figure(self, source: model.Figure, block: Block, label: str, caption: str) -> Figure:
         size = layout(source)
         shrink = min(1.0, _HIGHEST_MM / (size.height * _MM_PER_PX))
         runs = _runs_of(source, block, self._results)
@@ -194,12 +197,11 @@ def _number(head: list[Table], drafts: Sequence[_Draft]) -> None:
                 draft.end[i] = replace(table, number=tables)
 
 
-def _section(section: page.Section, drafts: Sequence[_Draft]) -> Section:
-    notes = dict.fromkeys(block.stand_in for block in section.blocks if block.stand_in)
+def _section(section: PageSection, drafts: Sequence[_Draft]) -> Section:
     return Section(
         title=section.title,
         label=section.anchor,
-        note=" ".join(notes),
+        note=" ".join(section.lead),
         items=tuple(item for d in drafts for item in d.items()),
         findings=tuple(d.finding() for d in drafts),
     )
@@ -208,7 +210,7 @@ def _section(section: page.Section, drafts: Sequence[_Draft]) -> Section:
 # --- what was measured and how -----------------------------------------------------------------------------
 
 
-def _machine(built: page.Page) -> Table:
+def _machine(built: Page) -> Table:
     table = model.Table(columns=("", "As recorded"), rows=built.provenance, caption="Machine and programs")
     return _table("machine", table)
 
@@ -239,7 +241,7 @@ def _sweeps_table(results: Results) -> Table:
     return _table("sweeps", table)
 
 
-def _shortened(check: page.Check) -> page.Check:
+def _shortened(check: Check) -> Check:
     """Keep a few examples of a check, each on a line or two: the page and `pinsweep audit` have more of them."""
     items = tuple(_cut(item) for item in check.items[:_MOST_EXAMPLES])
     return replace(
@@ -261,7 +263,7 @@ def _place(run: Run) -> str:
     return run.place or page.placement_text(run.record.placement)
 
 
-def _key_table(built: page.Page) -> Iterable[Table]:
+def _key_table(built: Page) -> Iterable[Table]:
     if built.key_numbers:
         rows = tuple(
             (k.name, k.value, k.unit, f"{k.repeats}{', unsteady' if k.unsteady else ''}" or fmt.NOTHING, f"{k.context}{f'; ⚠ doubtful: {k.doubt}' if k.doubt else ''}")
@@ -323,7 +325,7 @@ def _run_ids(runs: Iterable[Run]) -> dict[str, list[int]]:
     }
 
 
-def _runs_of(figure: model.Figure, block: page.Block, results: Results) -> list[Run]:
+def _runs_of(figure: model.Figure, block: Block, results: Results) -> list[Run]:
     """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where it is of one."""
     runs = [r for tool in results.tools for r in results.good(tool) if block.tool in (tool, "overview")]
     return [r for r in runs if figure.of in ("", r.point.sweep)]

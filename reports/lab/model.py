@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reports.draw import figure
-from reports.report import build
+from reports.page.model import Check
 
 TEXT_WIDTH_MM = 160.0
 """Width of the text on the page: A4 with 25 mm at each side."""
@@ -125,7 +125,7 @@ class Document:
     not_recorded: str
     sweeps: Table
     key_numbers: Table | None
-    checks: tuple[build.Check, ...]  # with few examples each: the audit lists them all
+    checks: tuple[Check, ...]  # with few examples each: the audit lists them all
     sections: tuple[Section, ...]
     methods: tuple[str, ...]
     numbers: tuple[Table, ...]  # tables that stand at the end

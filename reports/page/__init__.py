@@ -1,1 +1,1 @@
-"""A page: `templates` finds the shipped templates and a user's own, `html` fills them with a page's value."""
+"""A page: `model` is its value, `templates` finds the shipped templates and a user's own, `html` fills them."""

@@ -5,18 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from reports.compare.section import Delta
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
+from reports.page.model import Page
 from reports.page.templates import PAGE, Templates, plain
-from reports.report import build
-from reports.results.load import load
-from reports.results.write import write_whole
 
 _EXCERPT = 3000  # characters of output per run
 _MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
@@ -30,29 +26,7 @@ _DARK = (
 """The dark theme: in report.css twice, for who prefers it and for who switches to it."""
 
 
-def render_report(
-    paths: Iterable[Path],
-    out: Path,
-    *,
-    static: bool = False,
-    template: Path | None = None,
-    comparison: Delta | None = None,
-) -> Path:
-    """Write the report of some result files to `out` and return it; with a comparison of them, its section before the charts.
-
-    The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
-    keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
-    ours, see `reports.report.build.templates`.
-
-    Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
-    templates, and where vl-convert is not installed.
-    """
-    results = load(paths, excerpts=_EXCERPT)
-    write_whole(out, html(build.build(results, comparison), static=static, template=template))
-    return out
-
-
-def html(built: build.Page, *, static: bool = False, template: Path | None = None) -> str:
+def html(built: Page, *, static: bool = False, template: Path | None = None) -> str:
     """Return the page as HTML. Its policy allows its one style sheet and its two scripts by their hashes, and images
     that are in the page where the user's templates may have some."""
     from markupsafe import Markup

@@ -9,7 +9,7 @@ import shlex
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from orchestrator.machine import facts
@@ -17,10 +17,12 @@ from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
 from reports.charts import _common as common
 from reports.charts import chart_module
+from reports.charts.chapter import Chapter
 from reports.checks import checks
 from reports.checks.audit import Finding, audit, convicted, coverage, doubts
 from reports.compare.section import Delta
-from reports.draw.figure import Chapter, Figure, KeyNumber
+from reports.draw.figure import Figure
+from reports.page.model import Block, Check, KeyNumber, Page, Placements, RunRow, Runs, Section
 from reports.report import hosts as _hosts
 from reports.report import overview as _overview
 from reports.report import placement as places
@@ -35,85 +37,10 @@ _MOST_LISTED = 12
 _EXCERPT = 3000  # characters of what a run printed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """The figures of one tool inside a section, and the template that places them."""
-
-    tool: str
-    figures: tuple[Figure, ...]
-    stand_in: str  # what must be said of the program: "" or "Numbers from pinsweep memlat, not Intel MLC."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    title: str
-    anchor: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
-
-    level: str  # "error" | "warn" | "info" | "ok"
-    subject: str  # what was found, in a sentence
-    text: str
-    id: str = ""  # of the audit's check
-    explained: str = ""  # what that check looks for
-    items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
-    counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
-    """One run in the table of all runs; where there are very many, the first of those of a cell that ended alike."""
-
-    number: int
-    file: str
-    host: str
-    sweep: str
-    cell: str
-    repeat: str
-    status: str
-    reason: str
-    duration: str
-    command: str
-    environment: str
-    asked: str
-    seen: str
-    stdout: str
-    stderr: str
-    alike: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    title: str
-    sentence: str
-    key_numbers: tuple[KeyNumber, ...]
-    provenance: tuple[tuple[str, str], ...]
-    checks: tuple[Check, ...]
-    sections: tuple[Section, ...]
-    methods: tuple[str, ...]
-    several_hosts: bool
-    version: str
-    several_files: bool = True
-    not_recorded: tuple[str, ...] = ()
-    places: tuple[places.HostPlaces, ...] = ()
-    runs: tuple[RunRow, ...] = ()
-    started: int = 0  # runs in all; more than rows where these are of cells
-    drawn: bool = True  # False: runs gave numbers, and no figure is of them
-    about: str = ""
-    comparison: Delta | None = None  # its verdict is then the page's sentence
-    lead: str = "Every process that was started, in order."
-    listed: bool = True  # False: the page is about more runs than could be listed (a fleet, a history)
-
-
 def build(results: Results, comparison: Delta | None = None) -> Page:
     """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     found = audit(results)
-    hosts = list(dict.fromkeys(machine.host for machine in results.machines))
     numbers = _best(n for c in chapters.values() for n in c.key_numbers)
     guilty = convicted(found)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
@@ -122,7 +49,9 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     key_numbers = (
         comparison.key_numbers if comparison else [_of_text(_of_hosts(n, results)) for n in numbers[:6]]
     )
-    sections = tuple(_sections(results, chapters))
+    placed = places.of_hosts(results)
+    several_hosts = len({machine.host for machine in results.machines}) > 1
+    several_files = len({machine.file for machine in results.machines}) > 1
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results),
@@ -130,15 +59,17 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
-        sections=sections,
-        drawn=bool(sections) or not results.tools,
-        places=places.of_hosts(results),
+        sections=tuple(_sections(results, chapters)) or (_nothing(results),),
+        placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results)),
-        runs=tuple(_run_rows(results)),
-        started=len(results.runs),
-        lead=_lead(results),
-        several_hosts=len(hosts) > 1,
-        several_files=len({m.file for m in results.machines}) > 1,
+        runs=Runs(
+            lead=(_lead(results),),
+            rows=tuple(_run_rows(results)),
+            started=len(results.runs),
+            several_hosts=several_hosts,
+            several_files=several_files,
+        ),
+        several_files=several_files,
         about=abouts[0] if len(abouts) == 1 else "",
         version=next((m.session.pinsweep_version for m in reversed(results.machines)), ""),
         comparison=comparison,
@@ -179,27 +110,38 @@ def _of_text(number: KeyNumber) -> KeyNumber:
 
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
     if strips := _hosts.figures(results):
-        yield Section(
-            title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips, stand_in=""),)
-        )
+        yield Section(title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips),))
     times = [t for c in chapters.values() for t in c.access_times]
     names = common.names_apart([(t.name, t.run) for t in times])
     times = [replace(t, name=name) for t, name in zip(times, names, strict=True)]
     if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = _overview.figure(times)
-    sections: dict[str, list[Block]] = {}
+    sections: dict[str, list[str]] = {}  # → its tools
     for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK):
         if chapter.figures:
-            block = Block(
-                tool=tool, figures=_of_sweeps(chapter.figures), stand_in=_stand_in_note(results, tool)
-            )
-            sections.setdefault(chart_module(tool).SECTION, []).append(block)
-    for title, blocks in sections.items():
+            sections.setdefault(chart_module(tool).SECTION, []).append(tool)
+    for title, tools in sections.items():
+        blocks = [Block(tool=tool, figures=_of_sweeps(chapters[tool].figures)) for tool in tools]
         if overview:
-            blocks.insert(1, Block(tool="overview", figures=(overview,), stand_in=""))
+            blocks.insert(1, Block(tool="overview", figures=(overview,)))
             overview = None
-        yield Section(title=title, anchor="-".join(title.lower().split()), blocks=tuple(blocks))
+        notes = filter(None, (_stand_in_note(results, tool) for tool in tools))
+        lead = " ".join(dict.fromkeys(notes))
+        yield Section(
+            title=title,
+            anchor="-".join(title.lower().split()),
+            lead=(lead,) if lead else (),
+            blocks=tuple(blocks),
+        )
+
+
+def _nothing(results: Results) -> Section:
+    if results.tools:
+        said = "No figure is drawn of what these runs gave; pinsweep export has all their numbers."
+        return Section(title="No figures", anchor="nothing", lead=(said,))
+    said = "No run of these files has given a number. What was tried is listed below."
+    return Section(title="No numbers", anchor="nothing", lead=(said,))
 
 
 def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:

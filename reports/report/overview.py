@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from reports.charts import _common as common
 from reports.charts import titles
+from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import AccessTime, Figure, Table, panel
+from reports.draw.figure import Figure, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
 from reports.text import format as fmt
 

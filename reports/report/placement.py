@@ -6,10 +6,10 @@ A square is a PU, a column of squares a core, a block a NUMA node, with a bar be
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from orchestrator.machine.topology import Topology
 from reports.draw import vega
+from reports.page.model import HostPlaces, Node, Placed
 from reports.results.grouping import group_by
 from reports.results.hardware import counted
 from reports.results.model import Results, Run
@@ -21,35 +21,6 @@ PU, GAP, LINE = 8, 2, 16
 UNUSED, BAR = "#E3E6EA", "#5B6470"
 _MOST_PLACES = 12
 _MOST_HOSTS = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """A NUMA node's picture: squares by colour, as path data, and the bar of its memory (empty: not bound)."""
-
-    name: str  # "node 0"; "" where there is one node only
-    width: int
-    height: int
-    squares: tuple[tuple[str, str], ...]  # colour, path
-    memory: str
-    said: str  # for assistive technology: "node 0: 4 of 8 PUs, memory"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """One placement: its name, what ran there, and the machine's packages with their nodes."""
-
-    name: str
-    programs: str
-    packages: tuple[tuple[Block, ...], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostPlaces:
-    host: str
-    machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
-    places: tuple[Placed, ...]
-    left_out: int
 
 
 def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
@@ -92,7 +63,7 @@ def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
 
 def _packages(
     topology: Topology, colour_of: Mapping[int, str], bound: set[int]
-) -> tuple[tuple[Block, ...], ...]:
+) -> tuple[tuple[Node, ...], ...]:
     several = len(topology.numa_nodes) > 1
     out = []
     left = {node.os_index for node in topology.numa_nodes}
@@ -109,7 +80,7 @@ def _packages(
     return tuple(out)
 
 
-def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Block:
+def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Node:
     deepest = max((len(cpus) for cpus in cores), default=0)
     step = PU + GAP
     paths: dict[str, str] = {}
@@ -125,7 +96,7 @@ def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, st
     used = sum(cpu in colour_of for cpus in cores for cpu in cpus)
     total = sum(len(cpus) for cpus in cores)
     memory = ", its memory bound" if bound else ""
-    return Block(
+    return Node(
         name=name,
         width=width,
         height=bottom + 5,

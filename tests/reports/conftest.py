@@ -22,7 +22,7 @@ import pytest
 
 from orchestrator.model import Group, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result
-from reports.page.html import render_report
+from reports.report.render import render_report
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 SEEDS = CORPUS.parent / "seeds"

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
 from orchestrator.run.process import Stop
-from orchestrator.run.scratch import MARKER, Stopped, free_bytes, open_scratch
+from orchestrator.run.scratch import MARKER, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
 
 

@@ -311,7 +311,7 @@ def test_two_groups_of_one_text_are_one_text(tmp_path: Path) -> None:
     path = groups_of_jobs(tmp_path)
     built = build.build(load([path]))
 
-    assert len(built.runs) == 2
+    assert len(built.runs.rows) == 2
     assert built.sentence == "1 text taken in, its host unknown."
     assert "1 text taken in, its host unknown" in show.show_result(path)
 

@@ -13,8 +13,8 @@ from pinsweep.cli import cli
 from reports import show
 from reports.checks import audit
 from reports.export import openmetrics
-from reports.page.html import render_report
 from reports.report import build
+from reports.report.render import render_report
 from reports.results.load import load
 
 
@@ -76,8 +76,9 @@ def test_a_captured_page_does_not_speak_of_measuring(streams: Path, tmp_path: Pa
     assert labels["Host"] == "unknown, of 4 texts"
     assert "Measured" not in labels
     assert "Taken in" in labels
-    assert built.lead == "Every text that was taken in, in order."
-    assert {row.duration for row in built.runs} == {"–"}
+    assert built.runs is not None
+    assert built.runs.lead == ("Every text that was taken in, in order.",)
+    assert {row.duration for row in built.runs.rows} == {"–"}
     text = render_report([streams], tmp_path / "r.html", static=True).read_text(encoding="utf-8")
     for word in ("planned run", "process that was started", "<dt>Measured</dt>"):
         assert word not in text
@@ -96,7 +97,8 @@ def test_texts_beside_own_runs_are_told_apart(make: Any, streams: Path, tmp_path
         built.sentence == "The one planned run on node07 gave numbers; 4 texts taken in, their hosts unknown."
     )
     assert dict(built.provenance)["Hosts"] == "node07 and unknown, of 4 texts"
-    assert built.lead == "Every process that was started and every text that was taken in, in order."
+    assert built.runs is not None
+    assert built.runs.lead == ("Every process that was started and every text that was taken in, in order.",)
 
 
 def test_runs_of_one_text_are_no_repeats(make: Any, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ import pytest
 from click.testing import CliRunner
 
 from pinsweep.cli import cli
-from reports.draw.figure import Figure, KeyNumber, Table
+from reports.draw.figure import Figure, Table
+from reports.page.model import KeyNumber, Page
 from reports.report import build
 from reports.results import load
 
@@ -198,11 +199,11 @@ def key_untied(number: KeyNumber, figures: Sequence[Figure]) -> list[str]:
 _PROGRAM = re.compile(r"(?:not )?Intel MLC [^,;]*|pinsweep \w+ [\d.]+|R:W [\d:]+|\d+:\d+(?: nt)?")
 
 
-def figures_of(built: build.Page) -> list[Figure]:
+def figures_of(built: Page) -> list[Figure]:
     return [f for s in built.sections for b in s.blocks for f in b.figures]
 
 
-def untrue(built: build.Page) -> list[str]:
+def untrue(built: Page) -> list[str]:
     """Return every number that a page says and no table of it has."""
     figures = figures_of(built)
     lacking = [one for figure in figures for one in untied(figure)]
@@ -335,7 +336,7 @@ def differ(a: Sequence[float], b: Sequence[float]) -> bool:
     return high / low - 1 > max(0.10 if min(len(a), len(b)) < 3 else 0.03, *spreads) - 1e-9
 
 
-def unproven(maker: Any, built: build.Page) -> list[str]:
+def unproven(maker: Any, built: Page) -> list[str]:
     """Return the titles that claim a difference which the values do not carry."""
     wrong = []
     truth = maker.truth

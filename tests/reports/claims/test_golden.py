@@ -18,6 +18,7 @@ import pytest
 
 from reports import show
 from reports.draw.figure import Figure, Panel, Table
+from reports.page.model import Page
 from reports.report import build
 from reports.results.load import load
 
@@ -28,7 +29,7 @@ _MOST = 8
 
 
 @pytest.fixture(scope="module")
-def built(full_result: Path) -> build.Page:
+def built(full_result: Path) -> Page:
     return build.build(load([full_result]))
 
 
@@ -42,14 +43,14 @@ def settled(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_figures(tool: str, built: build.Page) -> None:
+def test_figures(tool: str, built: Page) -> None:
     figures = [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
     assert figures
     settled(f"{tool}.json", json.dumps([_figure(f) for f in figures], ensure_ascii=False, indent=1) + "\n")
 
 
-def test_header_and_checks(built: build.Page) -> None:
+def test_header_and_checks(built: Page) -> None:
     texts = {
         "title": built.title,
         "sentence": built.sentence,

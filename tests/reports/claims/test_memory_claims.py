@@ -16,9 +16,10 @@ from parsers import mlc
 from reports import numbers, show
 from reports.charts import titles
 from reports.charts.mlc import chapter, traffic_name
-from reports.draw.figure import Figure, KeyNumber
+from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, Spread
+from reports.page.model import KeyNumber
 from reports.report import build
 from reports.results import load
 from reports.text import format as fmt
@@ -533,5 +534,5 @@ def test_what_only_some_repeats_double_is_a_bound_and_called_one(make: Any, tmp_
     )
     assert any(
         "in one repeat or more no load reached that latency" in m
-        for m in build.build(model.load([path])).methods
+        for m in build.build(load.load([path])).methods
     )

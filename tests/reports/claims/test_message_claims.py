@@ -16,9 +16,10 @@ from pinsweep.cli import cli
 from reports import numbers
 from reports.charts import titles
 from reports.checks import audit
-from reports.draw.figure import Figure, KeyNumber
+from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
+from reports.page.model import KeyNumber
 from reports.report import build
 from reports.results.load import load
 

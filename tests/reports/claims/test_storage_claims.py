@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from reports import charts
-from reports.draw.figure import Chapter, Figure, Table
+from reports.charts.chapter import Chapter
+from reports.draw.figure import Figure, Table
 from reports.numbers import numbers
 from reports.report import overview as _overview
 from reports.results import model

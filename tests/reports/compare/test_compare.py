@@ -700,7 +700,7 @@ def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Pa
 
 
 def test_the_page_holds_the_comparison_and_no_one_s_script(hostile: Comparison, tmp_path: Path) -> None:
-    from reports.page.html import render_report
+    from reports.report.render import render_report
 
     files = [path for one in (hostile.a, hostile.b) for path in one.results.paths.values()]
     html = render_report(files, tmp_path / "p.html", static=True, comparison=delta(hostile)).read_text()

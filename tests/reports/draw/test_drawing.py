@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import reports
 from reports.draw import axes, label_placement, svg, vega
 
-TEMPLATES = Path(vega.__file__).parent / "templates" / "charts"
+TEMPLATES = Path(reports.__path__[0]) / "templates" / "charts"
 NAMES = sorted(path.name.removesuffix(".vl.json") for path in TEMPLATES.glob("*.vl.json"))
 
 values = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=12)

@@ -151,7 +151,7 @@ def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path)
             text = make.stream_text(20e3 * chance.gauss(1, 0.1), 4)
             maker.add("s", "stream", {"threads": 4}, text, axes=("threads",))
             files.append(maker.write())
-    report = outliers.build(model.load(files))
+    report = outliers.build(load(files))
     assert report.accused == ()
     page = fleet_page.build(report, title="t", links={})
     (figure,) = page.sections[0].blocks[0].figures

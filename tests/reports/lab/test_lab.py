@@ -287,7 +287,9 @@ def test_every_command_line_is_in_the_markdown_as_it_was_started(
 ) -> None:
     text = files["report.md"].decode()
 
-    for row in build.build(results).runs:
+    runs = build.build(results).runs
+    assert runs is not None
+    for row in runs.rows:
         assert f"\n{row.environment} {row.command}\n" in text
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from reports.page.html import render_report
+from reports.report.render import render_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"

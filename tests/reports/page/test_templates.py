@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from parsers.errors import UserError
 from pinsweep.cli import cli
 from reports.page.html import html
+from reports.page.model import Page
 from reports.page.templates import LAB, PAGE, Templates
 from reports.report import build
 from reports.results.load import load
@@ -23,7 +24,7 @@ HOSTILE = '"><img src=x onerror=alert(1)>'
 
 
 @pytest.fixture(scope="module")
-def built(make: Any, tmp_path_factory: pytest.TempPathFactory) -> build.Page:
+def built(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Page:
     maker = make.Maker(tmp_path_factory.mktemp("r") / "r.db", host=HOSTILE)
     maker.add("s", "stream", {"threads": 1}, make.stream_text(12e3, 1))
     return build.build(load([maker.write()]))
@@ -36,7 +37,7 @@ def folder(tmp_path: Path, **files: str) -> Path:
     return tmp_path
 
 
-def test_the_example_of_the_docs(built: build.Page) -> None:
+def test_the_example_of_the_docs(built: Page) -> None:
     text = html(built, template=EXAMPLE)
 
     logo = base64.b64encode((EXAMPLE / "logo.svg").read_bytes()).decode()
@@ -47,7 +48,7 @@ def test_the_example_of_the_docs(built: build.Page) -> None:
     assert 'class="brand"' not in text
 
 
-def test_the_policy_covers_the_users_style_and_still_allows_nothing_else(built: build.Page) -> None:
+def test_the_policy_covers_the_users_style_and_still_allows_nothing_else(built: Page) -> None:
     text = html(built, template=EXAMPLE)
 
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
@@ -62,7 +63,7 @@ def test_the_policy_covers_the_users_style_and_still_allows_nothing_else(built: 
     assert "img-src" not in html(built)
 
 
-def test_what_a_template_prints_is_escaped(built: build.Page, tmp_path: Path) -> None:
+def test_what_a_template_prints_is_escaped(built: Page, tmp_path: Path) -> None:
     where = folder(
         tmp_path,
         base_html_j2='{% extends "pinsweep/base.html.j2" %}{% block own %}<p>{{ page.sentence }}</p>{% endblock %}',
@@ -95,13 +96,13 @@ EXTENDS = '{% extends "pinsweep/base.html.j2" %}\n'
     ids=["syntax", "variable", "attribute", "block", "parent", "file", "outside", "arithmetic", "filter", "style", "name"],
 )  # fmt: skip
 def test_mistakes_are_told_with_their_place(
-    files: dict[str, str], said: str, built: build.Page, tmp_path: Path
+    files: dict[str, str], said: str, built: Page, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=said):
         html(built, template=folder(tmp_path, **files))
 
 
-def test_a_misspelt_name_is_answered_with_the_nearest(built: build.Page, tmp_path: Path) -> None:
+def test_a_misspelt_name_is_answered_with_the_nearest(built: Page, tmp_path: Path) -> None:
     where = folder(tmp_path, base_html_j2=EXTENDS + "{% block foter %}x{% endblock %}")
 
     with pytest.raises(UserError) as caught:
@@ -110,14 +111,14 @@ def test_a_misspelt_name_is_answered_with_the_nearest(built: build.Page, tmp_pat
     assert caught.value.hint == "did you mean 'footer'?"
 
 
-def test_text_that_is_not_utf8_is_the_users_mistake(built: build.Page, tmp_path: Path) -> None:
+def test_text_that_is_not_utf8_is_the_users_mistake(built: Page, tmp_path: Path) -> None:
     (tmp_path / "base.html.j2").write_bytes(b"\xff\xfe")
 
     with pytest.raises(UserError, match="not UTF-8"):
         html(built, template=tmp_path)
 
 
-def test_a_folder_that_is_none(built: build.Page, tmp_path: Path) -> None:
+def test_a_folder_that_is_none(built: Page, tmp_path: Path) -> None:
     (tmp_path / "f").write_text("")
 
     with pytest.raises(UserError, match="no such folder"):

@@ -20,8 +20,9 @@ from parsers.errors import UserError
 from reports.checks.audit import audit
 from reports.draw import vega
 from reports.draw.figure import Figure
-from reports.page.html import anchor, render_report, script_json
+from reports.page.html import anchor, script_json
 from reports.report import build
+from reports.report.render import render_report
 from reports.results.load import load
 
 VOID = {"meta", "br", "link", "input", "img", "hr"}
@@ -291,7 +292,7 @@ def test_a_stand_in_is_named_wherever_its_numbers_are(make: Any, tmp_path: Path)
     assert all(name in f.sub for f in figures)
     assert any(name in c.text for c in built.checks)
     assert name in dict(built.provenance)["Programs"]
-    assert all(b.stand_in for s in built.sections for b in s.blocks if b.tool == "mlc")
+    assert all(s.lead for s in built.sections for b in s.blocks if b.tool == "mlc")
     assert all("Intel MLC" not in n.context.replace(name, "") for n in built.key_numbers)
 
 
@@ -478,8 +479,8 @@ def test_very_many_runs_are_listed_by_cell(
 
     built = build.build(load([maker.write()]))
 
-    assert built.started == 10
-    assert [(r.cell, r.alike, r.repeat, r.status) for r in built.runs] == [
+    assert built.runs.started == 10
+    assert [(r.cell, r.alike, r.repeat, r.status) for r in built.runs.rows] == [
         ("threads=1", 3, "1 to 3", "ok"),
         ("threads=2", 3, "1 to 3", "ok"),
         ("threads=4", 3, "1 to 3", "ok"),
@@ -546,7 +547,7 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     said = built.checks[: len(found)]
     assert [(c.id, c.level) for c in said] == [(f.id, f.level) for f in found]
     assert all(c.subject.startswith(f.title) for c, f in zip(said, found, strict=True))
-    assert all(len(row.stdout) < 3100 for row in built.runs)
+    assert all(len(row.stdout) < 3100 for row in built.runs.rows)
 
 
 def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) -> None:

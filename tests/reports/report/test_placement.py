@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.machine.topology import topology_from_text
 from orchestrator.model import Group, Place
-from reports.page.html import render_report
 from reports.report import placement
+from reports.report.render import render_report
 from reports.results.load import load
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from reports.readings.foo import messages
 
 from reports.charts import _common as common
-from reports.draw.figure import Chapter, Figure, Table
+from reports.charts.chapter import Chapter
+from reports.draw.figure import Figure, Table
 from reports.results.model import Results
 from reports.text import format as fmt
 

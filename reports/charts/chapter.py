@@ -1,0 +1,55 @@
+"""What one tool puts on a page, and what the module of its charts provides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from reports.draw.figure import Figure
+from reports.numbers.formulas import Spread
+from reports.page.model import KeyNumber
+from reports.results.model import Results, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessTime:
+    """A row of the latency overview: the time of one access (ns)."""
+
+    name: str
+    group: str  # what it is coloured by: "memory", "message passing", "storage"
+    median: float  # over the repeats
+    run: Run  # one of its cell
+    p999: float | None = None
+    source: str = ""
+    repeats: Spread | None = None  # of the median, over the repeats (ns)
+    bound: bool = False  # more than half of it is the timer: the access itself takes less
+    statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """What one tool puts on the page."""
+
+    tool: str
+    figures: tuple[Figure, ...]
+    key_numbers: tuple[KeyNumber, ...] = ()
+    access_times: tuple[AccessTime, ...] = ()
+    programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
+
+
+class ChartModule(Protocol):
+    """What a module of `reports.charts` provides; it has the name of its tool. Everything that a page or a terminal says of
+    one tool is here, so that a new tool is a new module and no list to edit."""
+
+    SECTION: str
+    """The section of the page that it belongs to, as its heading says it: "Memory", "MPI", "Storage", "Latency tails"."""
+
+    RANK: int
+    """Its place on the page, lowest first; a section stands where the first of its tools does."""
+
+    METHODS: str
+    """A paragraph of the page's Methods: what its numbers count and how the derived ones are made; "" without one."""
+
+    def chapter(self, results: Results, tool: str) -> Chapter:
+        """Draw the good runs of the tool (`tool`: its own name, or that of a tool without a module)."""
+        ...

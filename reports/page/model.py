@@ -1,0 +1,148 @@
+"""What a page is made of: sections of figures, what to know before reading them, the runs behind them. Plain values; the templates place them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reports.draw.figure import Figure
+from reports.results.model import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNumber:
+    """A number of the page's header: what, how much, of which unit, and in which circumstances."""
+
+    name: str
+    value: str
+    unit: str
+    context: str
+    rank: int  # the six lowest are shown
+    repeats: str = ""  # "147 to 450 ns": lowest and highest repeat, where they are apart
+    unsteady: bool = False  # so far apart that the value alone says little
+    program: str = ""  # what made it, where a tool and its stand-in may both have
+    merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
+    runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
+    doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The figures of one tool inside a section, and the template that places them."""
+
+    tool: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a page under a heading. One that places more than figures is a class of its own."""
+
+    title: str
+    anchor: str
+    lead: tuple[str, ...] = ()  # paragraphs below the heading
+    blocks: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Something to know before reading a chart: how much it weighs, what it is about, what is said of it."""
+
+    level: str  # "error" | "warn" | "info" | "ok"
+    subject: str  # what was found, in a sentence
+    text: str
+    id: str = ""  # of the audit's check
+    explained: str = ""  # what that check looks for
+    items: tuple[str, ...] = ()  # the cells or runs that it is about, the first of them
+    counted: str = ""  # "13 cells", "13 cells, the first 12": how many there are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run in the table of all runs; where there are very many, the first of those of a cell that ended alike."""
+
+    number: int
+    file: str
+    host: str
+    sweep: str
+    cell: str
+    repeat: str
+    status: str
+    reason: str
+    duration: str
+    command: str
+    environment: str
+    asked: str
+    seen: str
+    stdout: str
+    stderr: str
+    alike: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A NUMA node's picture: squares by colour, as path data, and the bar of its memory (empty: not bound)."""
+
+    name: str  # "node 0"; "" where there is one node only
+    width: int
+    height: int
+    squares: tuple[tuple[str, str], ...]  # colour, path
+    memory: str
+    said: str  # for assistive technology: "node 0: 4 of 8 PUs, memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One placement: its name, what ran there, and the machine's packages with their nodes."""
+
+    name: str
+    programs: str
+    packages: tuple[tuple[Node, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlaces:
+    host: str
+    machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
+    places: tuple[Placed, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs(Section):
+    """The table of all runs."""
+
+    title: str = "All runs"
+    anchor: str = "runs"
+    rows: tuple[RunRow, ...]
+    started: int  # runs in all; more than rows where these are of cells
+    several_hosts: bool
+    several_files: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placements(Section):
+    """Where the runs ran, a host after the other."""
+
+    title: str = "Placement"
+    anchor: str = "placement"
+    hosts: tuple[HostPlaces, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page: what each has, and the sections that not every page has."""
+
+    title: str
+    sentence: str
+    key_numbers: tuple[KeyNumber, ...]
+    provenance: tuple[tuple[str, str], ...]
+    not_recorded: tuple[str, ...] = ()
+    checks: tuple[Check, ...]
+    comparison: Section | None = None  # its verdict is then the page's sentence
+    sections: tuple[Section, ...]
+    placement: Placements | None = None
+    about: str = ""
+    methods: tuple[str, ...]
+    runs: Runs | None = None
+    version: str
+    several_files: bool
