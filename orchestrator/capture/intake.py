@@ -182,7 +182,8 @@ def _table_cells(item: Captured, wishes: Wishes) -> list[tuple[table.TableCell, 
                 name.removeprefix(text_of.OPTION_FACT): str(value)
                 for name, value in taken(item.tool).typed(command).items()
             }
-            labels = _labels(item.tool, {**told, **wishes.settings})
+            own = {name: str(value) for name, value in cell.options.items()}
+            labels = _labels(item.tool, {**told, **own, **wishes.settings})
             reading = {**form, "labels": labels, "rows": list(cell.rows), "pick": dict(cell.pick)}
             out.append((cell, {**reading, "command": command} if command else reading))
     order = sorted({cell.table for cell, _ in out})

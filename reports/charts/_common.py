@@ -162,11 +162,14 @@ def pooled(runs: Iterable[Run]) -> bool:
     return len({run.host for run in runs}) > MOST_HOSTS
 
 
-def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run]) -> list[Run]:
-    """Return one failed run of each cell without a number: of many hosts, of each cell that none of them has."""
+def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within: Iterable[str]) -> list[Run]:
+    """Return one failed run of each cell without a number: of many hosts, of each cell that none of them has. Only of cells that
+    the options drawn `within` a panel tell from those of a panel, and nothing else: a cross stands in that panel."""
     found = results.lost(tool, sweep)
     known = {run.record.point_id for run in runs} if pooled(runs) else set()
-    return [run for run in found if run.record.point_id not in known]
+    names = facet_names([*runs, *found], within=within)
+    drawn = {facet(run, names) for run in runs}
+    return [run for run in found if run.record.point_id not in known and facet(run, names) in drawn]
 
 
 def not_drawn(panels: int, drawn: int) -> str:

@@ -51,8 +51,8 @@ METHODS = (
     "fio: IOPS are those of the whole run. Latency is submission plus completion, as pinsweep asks fio for; of text that tells "
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
-    "bins there are none. In flight ÷ asked is IOPS × latency ÷ (iodepth × jobs), by Little’s law: near 1 where the queue was "
-    "kept full. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
+    "bins there are none. In flight ÷ asked is IOPS × latency of all that a run does ÷ (iodepth × jobs), by Little’s law: near 1 "
+    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
     "logarithm of the latency; “≥”: every depth kept the limit. CPU per I/O is user and system time of fio’s processes ÷ all their "
     "I/Os, so the two parts of a mix share one figure."
 )
@@ -70,7 +70,9 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = cells(members)
         if len(found):
-            figures.append(_figure(sweep, members, found, common.lost(results, tool, sweep, members)))
+            figures.append(
+                _figure(sweep, members, found, common.lost(results, tool, sweep, members, within=_WITHIN))
+            )
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
             key_numbers += _key_numbers(found)
@@ -247,7 +249,7 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     ranked = found.sort_values(_RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
-    missing = group_by(_beside(runs, lost), lambda r: common.facet(r, names))
+    missing = group_by(lost, lambda r: common.facet(r, names))
     depths = sorted(
         {*map(int, found["iodepth"]), *(d for own in missing.values() for r in own if (d := _depth(r)))}
     )
@@ -327,13 +329,6 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
-
-
-def _beside(runs: Sequence[Run], lost: Sequence[Run]) -> list[Run]:
-    """Return those of the lost cells that another depth or kind of access tells from what is drawn, and nothing else."""
-    names = common.facet_names([*runs, *lost], within=_WITHIN)
-    drawn = {common.facet(run, names) for run in runs}
-    return [run for run in lost if common.facet(run, names) in drawn]
 
 
 def _is_mix(series: str) -> bool:
@@ -712,7 +707,9 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     best = same.iloc[0]
     name = " ".join(filter(None, ("Storage,", best["size"], _ios(best["direction"]))))
     depth, jobs = _known(best["iodepth"]), job_count(best["run"], best["direction"])
-    context = [best["series"].removesuffix(" (clat)"), *([f"iodepth {depth}"] if depth else [])]
+    waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
+    context = [best["series"].removesuffix(" (clat)")]
+    context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := common.facet_title(apart, "fio")) else []

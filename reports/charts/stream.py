@@ -45,7 +45,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
         if not kernel:
             continue
-        lost = common.lost(results, tool, sweep, members)
+        lost = common.lost(results, tool, sweep, members, within=("place", "threads"))
         figures.append(_figure(sweep, members, found, kernel, lost))
         for same in group_by(members, program_kind).values():
             sound = [run for run in same if not run.void]

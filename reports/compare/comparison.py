@@ -738,9 +738,10 @@ _RANK: Final[Mapping[Verdict, int]] = {"regressed": 0, "inconclusive": 1, "same"
 
 
 def worst_first(row: Row) -> tuple[object, ...]:
-    """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last."""
+    """Regressed, worst first; then what nobody can tell, what is the same, and what is better, best last. Equal ones stay in the order
+    of their tables, sizes from the smallest."""
     shift = 0.0 if row.better == "neither" else row.decision.shift or 0.0
-    return (4 if row.once else _RANK[row.verdict]), -shift, row.name
+    return (4 if row.once else _RANK[row.verdict]), -shift
 
 
 def shared(rows: Sequence[Row]) -> tuple[Shared, ...]:

@@ -24,6 +24,8 @@ from typing import Any, Final, Literal
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Place, canonical_json
+from orchestrator.tools import meant
+from parsers.errors import UserError
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results, Run, natural
 from reports.text import format as fmt
@@ -52,6 +54,13 @@ class CellOfSide:
     apart: Mapping[str, Any] = field(
         default_factory=dict
     )  # what tells it from another that one text never asked for beside it
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """The options, the same however they are written (`meant`); those as written where nothing stands here."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The options by which it is matched."""
+        return self.asked or self.options
 
     @property
     def labels(self) -> dict[str, str]:
@@ -86,7 +95,9 @@ class Pair:
             a, b = (c.options.get(THREADS) for c in (self.a, self.b))
             return f"matched by share of the machine: {a} threads of A and {b} of B, {_where(self.a)}"
         if self.how == "path":
-            return f"matched though paths differ: {fmt.words(_differing(self.a.options, self.b.options))}"
+            return (
+                f"matched though paths differ: {fmt.words(_differing(self.a.parameters, self.b.parameters))}"
+            )
         if self.how == "renamed":
             return f"matched under another name: sweep {self.a.sweep} of A, {self.b.sweep} of B"
         return ""
@@ -181,7 +192,17 @@ def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOf
         axes=tuple(axis for axis in first.point.axes if axis not in dropped),
         runs=tuple(runs),
         apart={name: value for name, value in first.point.apart.items() if name not in dropped},
+        asked={k: v for k, v in _meant(first, ignore).items() if k not in dropped},
     )
+
+
+def _meant(run: Run, ignore: Collection[str]) -> Mapping[str, Any]:
+    """Return what a run's options ask for; as they are where its tool is one that is only read, or would not take them."""
+    options = {k: v for k, v in run.point.options.items() if k not in ignore}
+    try:
+        return meant(run.tool, options)
+    except (KeyError, ValueError, UserError):
+        return options
 
 
 # --- rounds ------------------------------------------------------------------------------------------------
@@ -201,11 +222,11 @@ def _same(cell: CellOfSide) -> Hashable:
 
 def _renamed(cell: CellOfSide) -> Hashable:
     place = dataclasses.astuple(cell.place) if cell.place else None
-    return cell.tool, canonical_json(cell.options), place, cell.relation
+    return cell.tool, canonical_json(dict(cell.parameters)), place, cell.relation
 
 
 def _relative(cell: CellOfSide) -> Hashable:
-    return cell.tool, canonical_json(cell.options), _position(cell)
+    return cell.tool, canonical_json(dict(cell.parameters)), _position(cell)
 
 
 def _path(cell: CellOfSide) -> Hashable:
@@ -226,7 +247,7 @@ def _position(cell: CellOfSide) -> Hashable:
 
 
 def _without_paths(cell: CellOfSide) -> dict[str, Any]:
-    return {k: v for k, v in cell.options.items() if not (isinstance(v, str) and v.startswith("/"))}
+    return {k: v for k, v in cell.parameters.items() if not (isinstance(v, str) and v.startswith("/"))}
 
 
 _ROUNDS: Final[tuple[tuple[How, Callable[[CellOfSide], Hashable]], ...]] = (
@@ -314,7 +335,7 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
 
 
 def _parameters(cell: CellOfSide) -> dict[str, Any]:
-    return {**cell.options, "place": _where(cell)}
+    return {**cell.parameters, "place": _where(cell)}
 
 
 def _gap(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:

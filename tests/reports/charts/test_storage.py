@@ -580,6 +580,19 @@ def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> Non
     assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
 
 
+def test_a_cross_of_stream_is_of_its_panel(make: Any, tmp_path: Path) -> None:
+    """Single precision that failed everywhere is no number of threads at which double precision failed."""
+    maker = make.Maker(tmp_path / "s.db")
+    for precision, status, counts in (("double", "ok", (1, 2, 4)), ("single", "failed", (1, 2)), ("double", "failed", (8,))):  # fmt: skip
+        for threads in counts:
+            text = make.stream_text(1e4 * threads, threads) if status == "ok" else ""
+            maker.add("s", "stream", {"precision": precision, "threads": threads}, text, axes=("precision", "threads"), status=status)  # fmt: skip
+
+    (figure,) = figures(maker.write(), "stream")
+
+    assert {row["x"] for panel in figure.panels for row in panel.wide["datasets"].get("crosses", ())} == {8}
+
+
 def test_a_cross_is_of_the_panel_that_it_stands_in(make: Any, tmp_path: Path) -> None:
     """An engine that failed everywhere is no depth at which the other one failed."""
     maker = make.Maker(tmp_path / "f.db")
@@ -657,3 +670,32 @@ def test_writes_and_trims_of_one_job_are_two_series(make: Any, tmp_path: Path) -
     assert column(figure.numbers[0], "Access") == ["trimwrite, trims", "trimwrite, writes"]
     assert "Dashed: a mix, split into its trims and writes." in figure.sub
     assert key.name == "Storage, 8 KiB trims"
+
+
+def test_a_column_of_a_table_tells_the_direction(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(
+        "rw bs iodepth iops lat\nrandread 4k 1 10000 100\nrandread 4k 2 20000 100\nrandwrite 4k 1 7000 100\n"
+    )
+    path, told = tmp_path / "t.db", "rw, bs, iodepth, iops, lat[us]"
+
+    done = CliRunner().invoke(
+        cli, ["parse", "table", str(tmp_path / "t.txt"), "--tool", "fio", "--columns", told, "-o", str(path)]
+    )
+
+    assert done.exit_code == 0, done.output
+    (figure,) = figures(path, "fio")
+    assert [key.name for key in figure.key] == ["randread", "randwrite"]
+    assert "write 7.00 kIOPS, mean lat 100 µs" in show.show_result(path)
+
+
+def test_the_depth_of_an_engine_that_waits_is_said_to_be_none(make: Any, tmp_path: Path) -> None:
+    contexts = []
+    for engine in ("psync", "libaio"):
+        options = {"rw": "randread", "bs": "4k", "ioengine": engine, "iodepth": 128}
+        text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=128)
+        path = make.Maker(tmp_path / f"{engine}.db").add("s", "fio", options, text).write()
+        (number,) = build.build(model.load([path])).key_numbers
+        contexts.append(number.context)
+
+    assert contexts[0].startswith("randread, iodepth 128 (one in flight a job), mean")
+    assert contexts[1].startswith("randread, iodepth 128, mean")

@@ -183,6 +183,20 @@ def test_one_run_a_side_gives_values_and_no_verdict(make: Any, tmp_path: Path) -
     assert all(line.mark is None for line in page.lines)
 
 
+def test_equal_shifts_stay_in_the_order_of_sizes(make: Any, tmp_path: Path) -> None:
+    sides = []
+    for name in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for _ in range(3):
+            text = make.imb_text({size: 1.0 + size / 1024 for size in (1, 8, 16, 128, 4096, 1 << 20)})
+            maker.add("s", "imb", {"benchmark": "PingPong"}, text)
+        sides.append(of(name, maker.write()))
+
+    rows = [row.name for row in compare(*sides).rows if "time at" in row.name]
+
+    assert [row.rpartition(" at ")[2] for row in rows] == ["1 B", "8 B", "16 B", "128 B", "4 KiB", "1 MiB"]
+
+
 def test_disturbed_runs_are_left_out_and_counted(
     make: Any, before: Path, again: Path, tmp_path: Path
 ) -> None:

@@ -232,3 +232,27 @@ def test_every_cell_is_in_one_pair_or_named(a: list[CellOfSide], b: list[CellOfS
     assert len(found.pairs) + sum(u.side == "B" for u in found.unmatched) == len(b)
     assert len({id(p.a) for p in found.pairs}) == len({id(p.b) for p in found.pairs}) == len(found.pairs)
     assert all(u.reason for u in found.unmatched)
+
+
+def test_one_option_in_two_spellings_is_one_cell(make: Any, tmp_path: Path) -> None:
+    """`bs: 4k` of one file and `bs: 4096` of the other, as in one file."""
+    sides = []
+    for name, bs, engine in (("a", "4k", "libaio"), ("b", 4096, "io_uring")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for depth in (1, 4):
+            text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=depth)
+            maker.add(
+                "s", "fio", {"rw": "randread", "bs": bs, "iodepth": depth}, text, axes=("bs", "iodepth")
+            )
+        other = {"rw": "randread", "bs": bs, "iodepth": 1, "ioengine": engine}
+        maker.add("s", "fio", other, text, axes=("bs", "iodepth"))
+        sides.append(cells_of(model.load([maker.write()])))
+
+    found = match(*sides)
+
+    assert [(pair.a.name, pair.b.name, pair.how) for pair in found.pairs] == [
+        ("bs=4k iodepth=1", "bs=4096 iodepth=1", "same"),
+        ("bs=4k iodepth=4", "bs=4096 iodepth=4", "same"),
+    ]
+    assert "ioengine" in found.unmatched[0].reason
+    assert "bs" not in found.unmatched[0].reason
