@@ -190,19 +190,27 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
         values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
+    alike = ""
+    if _width(rows) > WIDTH and len(cells) > 1:  # what all cells have in common stands above them
+        same = [i for i in range(len(axes)) if len({row[i] for row in rows[1:]}) == 1]
+        alike = "".join(f", {axes[i]}={rows[1][i]}" for i in same)
+        rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
+        axes = [axis for i, axis in enumerate(axes) if i not in same]
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])
         most = max((v for v in typical if v is not None), default=0.0)
         drawn = ["", *(_bar(v, most) for v in typical)]
         wide = [(*row[: len(axes)], bar, *row[len(axes) :]) for row, bar in zip(rows, drawn, strict=True)]
-        if 2 + sum(max(len(row[i]) for row in wide) + 2 for i in range(len(wide[0]))) - 2 <= WIDTH:
+        if _width(wide) <= WIDTH:
             rows = wide
     ranged = fmt.words(
         dict.fromkeys(numbers.leader(own[0])[0] for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
-    range_ = f"; ±: half the range of {ranged} over the runs" if ranged else ""
-    return [*_wrapped(f"  {names}{each}{range_}"), *_columns(rows if axes else rows[1:])]
+    lines = _columns(rows if axes else rows[1:])
+    seen = any("±" in line for line in lines)
+    range_ = f"; ±: half the range of {ranged} over the runs" if ranged and seen else ""
+    return [*_wrapped(f"  {names}{each}{alike}{range_}"), *lines]
 
 
 def _cell(runs: Sequence[Run]) -> str:
@@ -317,6 +325,10 @@ def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
         cells = [_cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
         out.append(_cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
     return out
+
+
+def _width(rows: Sequence[tuple[str, ...]]) -> int:
+    return sum(max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0])))
 
 
 def _cut(text: str, width: int = WIDTH) -> str:

@@ -467,12 +467,12 @@ def exact(value: Spread, unit: str) -> str:
 
 
 def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
-    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell", "1 to 3 repeats a cell", "one run a cell"."""
+    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell", "1 to 3 repeats a cell with numbers", "one run a cell"."""
     programs = list(dict.fromkeys(naming(run) for run in runs))
     counts = [len(same) for same in group_by(runs, cell).values()]
     low, high = min(counts, default=1), max(counts, default=1)
     often = fmt.plural(high, "repeat") if low == high else f"{low} to {fmt.plural(high, 'repeat')}"
-    often = f"{often} a cell" if high > 1 else "one run a cell"
+    often = f"{often} a cell{' with numbers' if low < high else ''}" if high > 1 else "one run a cell"
     hosts = f" on each of {fmt.count(len({run.host for run in runs}))} hosts" if pooled(runs) else ""
     return f"{fmt.words(programs)}, {often}{hosts}"
 

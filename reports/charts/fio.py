@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     """Draw one figure per sweep: IOPS and latency panels per block size, a line per kind and direction."""
     runs = results.good(tool)
     figures, key_numbers, times = [], [], []
+    leading: set[str] = set()
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = cells(members)
         if len(found):
@@ -75,10 +76,12 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             )
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
-            key_numbers += _key_numbers(found)
+            numbers = _key_numbers(found)
+            leading |= {number.name for number in numbers[:1]}
+            key_numbers += numbers
             times += _access_times(found)
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), access_times=tuple(times), programs=common.programs(runs)
+        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=common.programs(runs)
     )  # fmt: skip
 
 
@@ -353,18 +356,14 @@ _NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
 
 def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Say what ran: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size."""
-    engines = {str(value) for run in runs for value in given(run, "ioengine") - {None}}
-    direct = {str(value) for run in runs for value in given(run, "direct", 0)}
-    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False"}}
-    stored = not engines & _NO_STORAGE
-    cache = [way for way, values in ways.items() if stored and direct and direct <= values]
+    engines, cache = _engines(runs), _cache(runs)
     jobs = found["processes"]
     low, high = jobs.min(), jobs.max()
     many = (
         "number of jobs not said" if jobs.isna().any()
         else fmt.plural(int(high), "job") if low == high else f"{low} to {fmt.plural(int(high), 'job')}"
     )  # fmt: skip
-    said = [f"{common.ran(runs, program_name)}; {', '.join([*sorted(engines), *cache, many])}."]
+    said = [f"{common.ran(runs, program_name)}; {', '.join(filter(None, [*sorted(engines), cache, many]))}."]
     if mixed := sorted(size for size in set(found["size"]) if " and " in size):
         said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
     elif (found.groupby("panel")["size"].nunique() > 1).any():
@@ -378,6 +377,18 @@ def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     if found["verify"].any():
         said.append("Reads with which a write verifies what it wrote are in the numbers only.")
     return said
+
+
+def _engines(runs: Iterable[Run]) -> set[str]:
+    return {str(value) for run in runs for value in given(run, "ioengine") - {None}}
+
+
+def _cache(runs: Sequence[Run]) -> str:
+    """Return "direct" or "through the page cache"; "" where the runs differ, nothing tells, or no file is behind their engine."""
+    direct = {str(value) for run in runs for value in given(run, "direct", 0)}
+    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False"}}
+    stored = direct and not _engines(runs) & _NO_STORAGE
+    return next((way for way, values in ways.items() if stored and direct <= values), "")
 
 
 def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
@@ -692,34 +703,45 @@ def _known(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
     return None if pd.isna(value) else int(value)
 
 
-_SAID = ("bs", "numjobs", "host", *_WITHIN)
+_SAID = ("bs", "numjobs", "host", "direct", *_WITHIN)
 """Options that a key number has in words of its own; hosts are those of all key numbers of a page."""
 
 
 def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
+    """Return the number of the best cell, and then the best of each other name: of cells of other sweeps that have the first
+    one's name, the best stands for all."""
     found = found[~found["verify"]]
     if not len(found):
         return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
     by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
-    _, same = max(groups(own, by), key=lambda g: g[1]["iops"].median())
+    cells = sorted((same for _, same in groups(own, by)), key=lambda same: -same["iops"].median())
+    best = {_named(same): same for same in reversed(cells)}
+    return [_key_number(name, best[name]) for name in dict.fromkeys(map(_named, cells))]
+
+
+def _named(same: pd.DataFrame) -> str:
+    first = same.iloc[0]
+    return " ".join(filter(None, ("Storage,", first["size"], _ios(first["direction"]))))
+
+
+def _key_number(name: str, same: pd.DataFrame) -> KeyNumber:
     best = same.iloc[0]
-    name = " ".join(filter(None, ("Storage,", best["size"], _ios(best["direction"]))))
     depth, jobs = _known(best["iodepth"]), job_count(best["run"], best["direction"])
     waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
     context = [best["series"].removesuffix(" (clat)")]
     context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
+    cache = _cache([best["run"]])
+    context += [cache] if cache and (cache != "direct" or "direct" in dict(best["panel"])) else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := common.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
-    return [
-        common.key_number(
-            name, formulas.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
-        )
-    ]
+    return common.key_number(
+        name, formulas.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
+    )
 
 
 def _access_times(found: pd.DataFrame) -> list[AccessTime]:

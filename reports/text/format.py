@@ -93,7 +93,7 @@ def number(value: float | None, digits: int = 3, rounding: str = NEAREST) -> str
 
 def _round(value: float, places: int, rounding: str) -> float:
     if rounding == NEAREST:
-        return round(value, places)
+        return round(float(value), places)  # a number of numpy's has another way to round a half
     step = decimal.Decimal(1).scaleb(-places)
     return float((decimal.Decimal(repr(value)) / step).to_integral_value(rounding) * step)
 

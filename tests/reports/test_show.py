@@ -160,6 +160,20 @@ def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
     assert "±: half the range of bandwidth over the runs" in " ".join(said.split())
 
 
+def test_what_all_cells_share_stands_above_a_table_that_is_too_wide(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    metrics = {"zeta": METRICS["zeta"]}
+    for n in (1, 2):
+        for value in (10 * n, 12 * n):
+            options = {"command": "x", "metrics": metrics, "a_long_name_of_an_axis": "a long value of this axis, too", "another_long_axis": "its own value, longer still", "n": n}  # fmt: skip
+            maker.add("s", "command", options, f"zeta {value}", axes=tuple(options)[2:])
+
+    said = show.show_result(maker.write())
+
+    assert "a_long_name_of_an_axis=a long value of this axis, too" in " ".join(said.split())
+    assert "  1  zeta 11.0 ms  ±9.1 %" in said
+
+
 def test_attempts_are_told_apart_from_runs(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for repeat, attempt, status in ((1, 1, "failed"), (1, 2, "ok"), (2, 1, "failed"), (2, 2, "failed")):

@@ -169,7 +169,7 @@ def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
 
     (figure,) = figures(maker.write(), "poke")
 
-    assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell; ")
+    assert figure.sub.startswith("pinsweep poke 0.1, 1 to 3 repeats a cell with numbers; ")
     assert "2\u2009000 to 6\u2009000 single accesses a curve, the repeats together" in figure.sub
 
 
@@ -492,7 +492,7 @@ def test_a_key_number_names_the_place_and_the_axes_of_its_cell(make: Any, tmp_pa
 
     (key,) = build.build(load([maker.write()])).key_numbers
 
-    assert key.context == "randread, iodepth 1, remote, direct 1, mean latency 90.0 µs"
+    assert key.context == "randread, iodepth 1, direct, remote, mean latency 90.0 µs"
 
 
 def test_a_mix_whose_parts_fio_put_together_has_a_name(make: Any, tmp_path: Path) -> None:
@@ -699,3 +699,30 @@ def test_the_depth_of_an_engine_that_waits_is_said_to_be_none(make: Any, tmp_pat
 
     assert contexts[0].startswith("randread, iodepth 128 (one in flight a job), mean")
     assert contexts[1].startswith("randread, iodepth 128, mean")
+
+
+def test_a_key_number_is_the_best_of_its_name_in_all_sweeps(make: Any, tmp_path: Path) -> None:
+    """The direct sweep is best at 64 KiB; its 4 KiB reads are faster than the buffered sweep's all the same."""
+    maker = make.Maker(tmp_path / "f.db")
+    for sweep, direct, rates in (("direct", 1, {"4k": 5e4, "64k": 8e4}), ("buffered", 0, {"4k": 2e4})):
+        for bs, rate in rates.items():
+            options = {"rw": "randread", "bs": bs, "iodepth": 4, "direct": direct}
+            text = make.fio_text({"read": (rate, 90.0)}, bs=bs, rw="randread", iodepth=4)
+            maker.add(sweep, "fio", options, text, axes=("bs",))
+    path = maker.write()
+
+    told = {n.name: (n.value, n.context) for n in build.build(model.load([path])).key_numbers}
+
+    assert told["Storage, 64 KiB reads"][0] == "80.0"
+    assert told["Storage, 4 KiB reads"][0] == "50.0"
+    assert "page cache" not in told["Storage, 4 KiB reads"][1]
+
+
+def test_a_key_number_of_the_page_cache_says_so(make: Any, tmp_path: Path) -> None:
+    options = {"rw": "randread", "bs": "4k", "iodepth": 4, "ioengine": "libaio", "direct": 0}
+    text = make.fio_text({"read": (9e4, 90.0)}, bs="4k", rw="randread", iodepth=4)
+    path = make.Maker(tmp_path / "f.db").add("s", "fio", options, text).write()
+
+    (number,) = build.build(model.load([path])).key_numbers
+
+    assert number.context.startswith("randread, iodepth 4, through the page cache, mean")

@@ -99,3 +99,9 @@ def test_a_bound_of_three_digits() -> None:
 
 def test_a_duration_without_end_is_none() -> None:
     assert fmt.seconds(float("inf")) == fmt.seconds(float("nan")) == fmt.NOTHING
+
+
+def test_a_half_is_rounded_alike_in_a_frame_and_beside_it() -> None:
+    import numpy as np
+
+    assert fmt.quantity(np.float64(17150), "IOPS") == fmt.quantity(17150.0, "IOPS")
