@@ -68,6 +68,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     runs = results.good(tool)
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
+    both = len({_cache([run]) for run in runs} - {""}) > 1
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = cells(members)
         if len(found):
@@ -76,7 +77,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             )
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
-            numbers = _key_numbers(found)
+            numbers = _key_numbers(found, both)
             leading |= {number.name for number in numbers[:1]}
             key_numbers += numbers
             times += _access_times(found)
@@ -707,9 +708,9 @@ _SAID = ("bs", "numjobs", "host", "direct", *_WITHIN)
 """Options that a key number has in words of its own; hosts are those of all key numbers of a page."""
 
 
-def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
+def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
     """Return the number of the best cell, and then the best of each other name: of cells of other sweeps that have the first
-    one's name, the best stands for all."""
+    one's name, the best stands for all. `both`: some runs of the page are direct, others through the page cache."""
     found = found[~found["verify"]]
     if not len(found):
         return []
@@ -718,7 +719,7 @@ def _key_numbers(found: pd.DataFrame) -> list[KeyNumber]:
     by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
     cells = sorted((same for _, same in groups(own, by)), key=lambda same: -same["iops"].median())
     best = {_named(same): same for same in reversed(cells)}
-    return [_key_number(name, best[name]) for name in dict.fromkeys(map(_named, cells))]
+    return [_key_number(name, best[name], both) for name in dict.fromkeys(map(_named, cells))]
 
 
 def _named(same: pd.DataFrame) -> str:
@@ -726,15 +727,14 @@ def _named(same: pd.DataFrame) -> str:
     return " ".join(filter(None, ("Storage,", first["size"], _ios(first["direction"]))))
 
 
-def _key_number(name: str, same: pd.DataFrame) -> KeyNumber:
+def _key_number(name: str, same: pd.DataFrame, both: bool) -> KeyNumber:
     best = same.iloc[0]
     depth, jobs = _known(best["iodepth"]), job_count(best["run"], best["direction"])
     waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
     context = [best["series"].removesuffix(" (clat)")]
     context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
-    cache = _cache([best["run"]])
-    context += [cache] if cache and (cache != "direct" or "direct" in dict(best["panel"])) else []
+    context += [cache] if both and (cache := _cache([best["run"]])) else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := common.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
