@@ -694,7 +694,7 @@ def test_the_depth_of_an_engine_that_waits_is_said_to_be_none(make: Any, tmp_pat
         options = {"rw": "randread", "bs": "4k", "ioengine": engine, "iodepth": 128}
         text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=128)
         path = make.Maker(tmp_path / f"{engine}.db").add("s", "fio", options, text).write()
-        (number,) = build.build(model.load([path])).key_numbers
+        (number,) = build.build(load([path])).key_numbers
         contexts.append(number.context)
 
     assert contexts[0].startswith("randread, iodepth 128 (one in flight a job), mean")
@@ -711,7 +711,7 @@ def test_a_key_number_is_the_best_of_its_name_in_all_sweeps(make: Any, tmp_path:
             maker.add(sweep, "fio", options, text, axes=("bs",))
     path = maker.write()
 
-    told = {n.name: (n.value, n.context) for n in build.build(model.load([path])).key_numbers}
+    told = {n.name: (n.value, n.context) for n in build.build(load([path])).key_numbers}
 
     assert told["Storage, 64 KiB reads"][0] == "80.0"
     assert told["Storage, 4 KiB reads"][0] == "50.0"

@@ -246,7 +246,7 @@ def test_one_option_in_two_spellings_is_one_cell(make: Any, tmp_path: Path) -> N
             )
         other = {"rw": "randread", "bs": bs, "iodepth": 1, "ioengine": engine}
         maker.add("s", "fio", other, text, axes=("bs", "iodepth"))
-        sides.append(cells_of(model.load([maker.write()])))
+        sides.append(cells_of(load([maker.write()])))
 
     found = match(*sides)
 
