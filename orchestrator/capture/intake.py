@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
-from orchestrator.machine.topology import topology_from_xml
+from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.model import UNRECORDED_HOST, Capture, Place, PlannedRun, Point, RunRecord
 from orchestrator.quantities import number_value
 from orchestrator.store.result_file import (

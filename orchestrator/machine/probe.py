@@ -16,18 +16,11 @@ from typing import Any, Final
 
 from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
 from orchestrator.machine.facts import MemoryModule
-from orchestrator.machine.topology import (
-    WANTED_FILES,
-    Device,
-    Topology,
-    disagreements,
-    joined,
-    numactl_disagreements,
-    topology_from_files,
-    topology_from_text,
-    topology_from_xml,
-)
+from orchestrator.machine.hwloc_xml import topology_from_xml
+from orchestrator.machine.sysfs import WANTED_FILES, topology_from_files
+from orchestrator.machine.topology import Device, Topology
 from parsers import numactl
 from parsers.errors import UserError
 from parsers.units import size_bytes

@@ -28,8 +28,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.facts import MemoryModule, memory_modules
-from orchestrator.machine.topology import Topology, topology_from_text
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.store import lockfile
 from orchestrator.tools import text_to_parse

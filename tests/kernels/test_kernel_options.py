@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine.topology import topology_from_synthetic
+from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.model import Point
 from orchestrator.programs import kernels
 from orchestrator.tools import Program, Site, get_tool, mlc, poke

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.machine.topology import topology_from_text
+from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.quantities import (
     BYTES,
     PERCENT_OF,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine.topology import topology_from_synthetic
+from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.model import Place, Point, Write
 from orchestrator.placement.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from orchestrator.experiment.expand import MOST_CELLS, expand, rounds, unmet
 from orchestrator.experiment.load import ExperimentError, parse_experiment
-from orchestrator.machine.topology import Topology, topology_from_text
+from orchestrator.machine.descriptions import topology_from_text
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment, Place, Point, Skipped, Sweep
 from orchestrator.quantities import SAMPLE
 

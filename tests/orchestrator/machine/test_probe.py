@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.machine import probe
+from orchestrator.machine.descriptions import topology_from_capture
 from orchestrator.machine.facts import MemoryModule
-from orchestrator.machine.topology import topology_from_capture, topology_from_files
+from orchestrator.machine.sysfs import topology_from_files
 from parsers.errors import UserError
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"

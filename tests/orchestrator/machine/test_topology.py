@@ -14,20 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchestrator.machine.assemble import name_kinds
 from orchestrator.machine.cpulist import parse_cpulist
-from orchestrator.machine.topology import (
-    PU,
-    Topology,
+from orchestrator.machine.descriptions import (
     disagreements,
     joined,
-    name_kinds,
     numactl_disagreements,
     topology_from_capture,
-    topology_from_files,
-    topology_from_synthetic,
     topology_from_text,
-    topology_from_xml,
 )
+from orchestrator.machine.hwloc_xml import topology_from_xml
+from orchestrator.machine.synthetic import topology_from_synthetic
+from orchestrator.machine.sysfs import topology_from_files
+from orchestrator.machine.topology import PU, Topology
 from parsers import numactl
 from parsers.errors import UserError
 

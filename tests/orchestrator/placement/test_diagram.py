@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.machine.topology import topology_from_synthetic
+from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.model import Place
 from orchestrator.placement.diagram import draw
 from orchestrator.placement.place import resolve

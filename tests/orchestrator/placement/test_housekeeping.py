@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.cpulist import parse_cpulist
+from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.probe import read_topology
-from orchestrator.machine.topology import Topology, topology_from_text
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Place
 from orchestrator.placement.housekeeping import aside, moved_aside
 from orchestrator.placement.place import Unplaceable, resolve

@@ -13,7 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.machine.cpulist import parse_cpulist, parse_ordered
-from orchestrator.machine.topology import Topology, topology_from_text
+from orchestrator.machine.descriptions import topology_from_text
+from orchestrator.machine.topology import Topology
 from orchestrator.model import Group, Place, Placement
 from orchestrator.placement.place import CPUS, Selectors, Unplaceable, expand_each, numactl, problems, resolve
 from orchestrator.placement.place import MEMORY as MEMORY_FORMS

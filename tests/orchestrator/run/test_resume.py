@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine.topology import topology_from_text
+from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import AS_NEW, Alias, Group, Place, Placement, Plan, PlannedRun, Point
 from orchestrator.run.resume import Held, Setting, continued
 from orchestrator.store.result_file import Conditions, Session

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.machine.topology import topology_from_text
+from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import Group, Place
 from reports.report import placement
 from reports.report.render import render_report

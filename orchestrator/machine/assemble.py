@@ -1,0 +1,131 @@
+"""A Topology out of sets of CPUs, whoever described them: the same machine gives the same value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.machine.topology import PU, Cache, Core, Cpus, Device, NumaNode, Package, Topology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    os_index: int
+    cpus: Cpus  # where it hangs: for a memory-only node the PUs near it
+    memory_bytes: int | None
+    kind: str = ""
+
+
+def assemble(
+    *,
+    cores: Sequence[Cpus],
+    packages: Sequence[tuple[int | None, Cpus]],
+    nodes: Sequence[Node],
+    caches: Iterable[Cache] = (),
+    distances: Mapping[tuple[int, int], int] | None = None,
+    devices: Iterable[tuple[str, str, int | Cpus | None]] = (),
+    allowed_cpus: Cpus | None = None,
+    allowed_nodes: frozenset[int] | None = None,
+    isolated: Cpus = frozenset(),
+    offline: Cpus = frozenset(),
+    kinds: Mapping[int, str] | None = None,
+) -> Topology:
+    """Put a Topology together.
+
+    `cores` stand in hwloc's order. `allowed_cpus` and `allowed_nodes` of None are no limit. A device has a node,
+    or the PUs near it, or None.
+    """
+    kinds = kinds or {}
+    pus = frozenset().union(*cores)
+    packages = [(index, cpus & pus) for index, cpus in packages if cpus & pus]
+    bare = pus - frozenset().union(*(cpus for _, cpus in packages))
+    if bare:  # machines without packages (some Arm guests) are one
+        packages = [*packages, (None if packages else 0, bare)]
+    indexes = [index for index, _ in packages]
+    if None in indexes or len(set(indexes)) < len(indexes):
+        packages = [(i, cpus) for i, (_, cpus) in enumerate(packages)]
+    package_of = {cpu: index for index, cpus in packages for cpu in cpus if index is not None}
+
+    nodes = nodes or [Node(os_index=0, cpus=pus, memory_bytes=None)]
+    # Linux counts a PU to one node. hwloc 2.x and later give a memory-only node the PUs of the place where it hangs,
+    # as if it had them: the smallest place wins, and of several nodes at one place the lowest number, because
+    # firmware numbers memory-only nodes after those with CPUs.
+    node_of: dict[int, int] = {}
+    for node in sorted(nodes, key=lambda n: (len(n.cpus & pus), n.os_index)):
+        for cpu in (node.cpus & pus) - node_of.keys():
+            node_of[cpu] = node.os_index
+
+    allowed = pus if allowed_cpus is None else pus & allowed_cpus
+    core_of = {cpu: index for index, cpus in enumerate(cores) for cpu in cpus}
+
+    def node_near(where: int | Cpus | None) -> int | None:
+        if not isinstance(where, frozenset):
+            return where
+        near = {node_of.get(cpu) for cpu in where & pus}
+        return near.pop() if len(near) == 1 else None
+
+    return Topology(
+        pus=tuple(
+            PU(
+                os_index=cpu,
+                core=core_of.get(cpu),
+                package=package_of.get(cpu),
+                numa_node=node_of.get(cpu),
+                kind=kinds.get(cpu, ""),
+                online=cpu in pus,
+                allowed=cpu in allowed,
+            )
+            for cpu in sorted(pus | offline)
+        ),
+        cores=tuple(
+            Core(
+                index=index,
+                cpus=tuple(sorted(cpus)),
+                package=package_of[min(cpus)],
+                numa_node=node_of.get(min(cpus)),
+                kind=kinds.get(min(cpus), ""),
+            )
+            for index, cpus in enumerate(cores)
+        ),
+        packages=tuple(
+            Package(index=index, cpus=tuple(sorted(cpus)))
+            for index, cpus in sorted((i, c) for i, c in packages if i is not None)
+        ),
+        numa_nodes=tuple(
+            NumaNode(
+                os_index=node.os_index,
+                cpus=tuple(sorted(cpu for cpu, owner in node_of.items() if owner == node.os_index)),
+                near_cpus=tuple(sorted(node.cpus & pus)),
+                memory_bytes=node.memory_bytes,
+                kind=node.kind,
+                allowed=allowed_nodes is None or node.os_index in allowed_nodes,
+            )
+            for node in sorted(nodes, key=lambda n: n.os_index)
+        ),
+        caches=tuple(sorted(caches, key=lambda c: (c.level, c.kind, c.cpus))),
+        distances=dict(distances or {}),
+        devices=tuple(
+            Device(name=name, kind=kind, numa_node=node_near(where))
+            for name, kind, where in sorted(devices, key=lambda d: (d[1], d[0]))
+        ),
+        isolated=isolated,
+    )
+
+
+def in_tree_order(cores: Iterable[Cpus], around: Iterable[Cpus]) -> list[Cpus]:
+    """Order cores as hwloc numbers them: along the tree of everything that contains them, each level by its first PU."""
+    sets = sorted(around, key=len, reverse=True)
+    return sorted(cores, key=lambda core: [min(s) for s in sets if core <= s])
+
+
+def name_kinds(found: Iterable[tuple[str, int, Cpus]]) -> dict[int, str]:
+    """Name PUs by (core type, capacity, PUs): {} if all are alike, two kinds by name, more by rank from weak to strong."""
+    strength = {"IntelAtom": 0, "IntelCore": 1}
+    groups: dict[tuple[int, int], Cpus] = {}
+    for type_, capacity, cpus in found:
+        key = (strength.get(type_, 0), 0 if type_ in strength else capacity)
+        groups[key] = groups.get(key, frozenset()) | cpus
+    names = ("efficiency", "performance") if len(groups) == 2 else [f"kind {i}" for i in range(len(groups))]
+    if len(groups) < 2:
+        return {}
+    return {cpu: name for name, (_, cpus) in zip(names, sorted(groups.items()), strict=True) for cpu in cpus}

@@ -1,0 +1,127 @@
+"""A Topology from the files of /sys. Pure: the files come as texts."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from orchestrator.machine.assemble import Node, assemble, in_tree_order, name_kinds
+from orchestrator.machine.cpulist import parse_cpulist
+from orchestrator.machine.topology import Cache, Cpus, Device, Topology
+from parsers.errors import UserError
+
+Files = Mapping[str, str]
+
+
+def topology_from_files(files: Files, devices: Iterable[Device] = ()) -> Topology:
+    """Read what the kernel says, without hwloc: the texts of files below /sys, by their path there.
+
+    WANTED_FILES names them. Nothing is said about what this process is allowed to use: `limited` does that.
+
+    Raises UserError if the files name no CPU.
+    """
+    try:
+        return from_files(files, devices)
+    except (ValueError, IndexError) as error:
+        raise UserError("/sys/devices/system", f"cannot be read: {error}") from error
+
+
+WANTED_FILES: Final = (
+    "devices/system/cpu/online",
+    "devices/system/cpu/present",
+    "devices/system/cpu/isolated",
+    "devices/system/cpu/cpu[0-9]*/cpu_capacity",
+    "devices/system/cpu/cpu[0-9]*/topology/physical_package_id",
+    "devices/system/cpu/cpu[0-9]*/topology/*_list",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/level",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/type",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/size",
+    "devices/system/cpu/cpu[0-9]*/cache/index[0-9]*/shared_cpu_list",
+    "devices/system/node/node[0-9]*/cpulist",
+    "devices/system/node/node[0-9]*/distance",
+    "devices/system/node/node[0-9]*/meminfo",
+    "devices/cpu_core/cpus",
+    "devices/cpu_atom/cpus",
+)
+
+
+def from_files(files: Files, devices: Iterable[Device]) -> Topology:
+    cpu_path, node_path = "devices/system/cpu", "devices/system/node"
+
+    def cpulist(path: str) -> Cpus:
+        return parse_cpulist(files.get(path, ""))
+
+    described = _numbers_in(files, rf"{cpu_path}/cpu(\d+)/topology/")
+    online = cpulist(f"{cpu_path}/online") or frozenset(described)
+    if not online:
+        raise ValueError("no CPU is online")
+
+    def group(cpu: int, *names: str) -> Cpus:
+        for name in names:
+            members = cpulist(f"{cpu_path}/cpu{cpu}/topology/{name}") & online
+            if cpu in members:
+                return members
+        return frozenset({cpu})
+
+    cores = {group(cpu, "core_cpus_list", "thread_siblings_list") for cpu in online}
+    packages: dict[Cpus, int] = {}
+    for cpu in online:
+        number = files.get(f"{cpu_path}/cpu{cpu}/topology/physical_package_id")
+        if number is not None:  # some Arm guests have none: one package then
+            packages[group(cpu, "package_cpus_list", "core_siblings_list")] = int(number)
+    inner = {group(cpu, name) for cpu in online for name in ("die_cpus_list", "cluster_cpus_list")}
+
+    nodes: list[Node] = []
+    numbers = _numbers_in(files, rf"{node_path}/node(\d+)/")
+    distances: dict[tuple[int, int], int] = {}
+    for node in numbers:
+        memory = re.search(r"MemTotal:\s*(\d+) kB", files.get(f"{node_path}/node{node}/meminfo", ""))
+        cpus = cpulist(f"{node_path}/node{node}/cpulist") & online
+        nodes.append(Node(os_index=node, cpus=cpus, memory_bytes=int(memory[1]) * 1024 if memory else None))
+        row = [int(value) for value in files.get(f"{node_path}/node{node}/distance", "").split()]
+        if len(row) == len(numbers):
+            distances.update({(node, other): value for other, value in zip(numbers, row, strict=True)})
+
+    caches: dict[tuple[int, str, Cpus], Cache] = {}
+    for path, level in files.items():
+        found = re.fullmatch(rf"({cpu_path}/cpu(\d+)/cache/index\d+)/level", path)
+        if not found or int(found[2]) not in online:
+            continue
+        kind = files.get(f"{found[1]}/type", "Unified").strip().lower()
+        shared = (cpulist(f"{found[1]}/shared_cpu_list") | {int(found[2])}) & online
+        size = re.fullmatch(r"(\d+)K", files.get(f"{found[1]}/size", "").strip())
+        caches[int(level), kind, shared] = Cache(
+            level=int(level),
+            kind=kind,
+            size_bytes=int(size[1]) * 1024 or None if size else None,
+            cpus=tuple(sorted(shared)),
+        )
+
+    around = {*cores, *packages, *inner, *(n.cpus for n in nodes), *(c[2] for c in caches)}
+    kinds = [
+        ("IntelCore", 0, cpulist("devices/cpu_core/cpus")),
+        ("IntelAtom", 0, cpulist("devices/cpu_atom/cpus")),
+    ]
+    if not all(cpus for _, _, cpus in kinds):
+        capacity = {cpu: files.get(f"{cpu_path}/cpu{cpu}/cpu_capacity", "") for cpu in online}
+        kinds = [("", int(text), frozenset({cpu})) for cpu, text in capacity.items() if text.strip()]
+    topology = assemble(
+        cores=in_tree_order(cores, around),
+        packages=[
+            (index if index >= 0 else None, cpus)
+            for cpus, index in sorted(packages.items(), key=lambda p: min(p[0]))
+        ],
+        nodes=nodes,
+        caches=caches.values(),
+        distances=distances,
+        isolated=cpulist(f"{cpu_path}/isolated"),
+        offline=cpulist(f"{cpu_path}/present") - online,
+        kinds=name_kinds(kinds),
+    )
+    return dataclasses.replace(topology, devices=tuple(sorted(devices, key=lambda d: (d.kind, d.name))))
+
+
+def _numbers_in(files: Files, pattern: str) -> list[int]:
+    return sorted({int(found[1]) for path in files if (found := re.match(pattern, path))})
