@@ -55,7 +55,6 @@ LABELS: Final = ("document", "job", "name", "direction", "statistic")
 _JSON_NAME = re.compile(r'(?:\\?"|&quot;)fio version(?:\\?"|&quot;)')
 _ANY: Final = re.compile("")  # no line of fio's own begins with "#"
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
-_MESSAGE = re.compile(r"^(?:fio|client): \S.*", re.MULTILINE)
 _ERRNO: Final = {
     1: "EPERM", 2: "ENOENT", 4: "EINTR", 5: "EIO", 9: "EBADF", 11: "EAGAIN", 12: "ENOMEM", 13: "EACCES",
     16: "EBUSY", 17: "EEXIST", 19: "ENODEV", 20: "ENOTDIR", 21: "EISDIR", 22: "EINVAL", 24: "EMFILE", 27: "EFBIG",

@@ -26,7 +26,7 @@ def load() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
             if module.name != "reports.lab.plot":  # a script for students, with their matplotlib
                 importlib.import_module(module.name)
-    for name in ("numpy", "pandas", "jinja2", "rich.console", "rich.table", "rich.progress", "yaml"):
+    for name in ("numpy", "pandas", "jinja2", "yaml"):
         importlib.import_module(name)
 
 

@@ -83,23 +83,22 @@ def integers(values: Iterable[int], title: str, most: int = 12) -> Axis:
     )
 
 
-def at_tested(values: Iterable[float], title: str, texts: Sequence[str] | None = None) -> Axis:
+def at_tested(values: Iterable[float], title: str) -> Axis:
     """A log axis whose ticks are the tested values and nothing else (iodepth: what was not run is not drawn).
 
     Values closer than 1/14 of the axis lose their text, not their tick.
     """
-    listed = sorted(set(values)) or [1.0]
-    names = list(texts) if texts is not None else [_plain(v) for v in listed]
-    low, high = listed[0] / 1.16, listed[-1] * (1.16 if len(listed) == 1 else 1.0)
+    listed = [(value, _plain(value)) for value in sorted(set(values)) or [1.0]]
+    low, high = listed[0][0] / 1.16, listed[-1][0] * (1.16 if len(listed) == 1 else 1.0)
     axis = Axis(kind="log", low=low, high=high, ticks=(), title=title)
     ticks: list[tuple[float, str]] = []
     last = -1.0
-    for i, (value, text) in enumerate(zip(listed, names, strict=True)):
+    for i, (value, text) in enumerate(listed):
         at = axis.share(value)
         crowded = at - last < 1 / 14 or (i < len(listed) - 1 and 1 - at < 1 / 14)
         ticks.append((value, "" if crowded else text))
         last = last if crowded else at
-    return replace(axis, ticks=tuple(ticks), fine=(tuple(zip(listed, names, strict=True)),))
+    return replace(axis, ticks=tuple(ticks), fine=(tuple(listed),))
 
 
 def decades(

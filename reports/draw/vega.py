@@ -61,10 +61,8 @@ class Frame:
         return self.height - self.top - self.bottom
 
 
-def palette(n: int, *, ordered: bool = False) -> tuple[str, ...]:
-    """Return n colours. Ordered (R/W mixes): light to heavy; else four hues, and grey for all beyond."""
-    if ordered and n <= len(ORDERED):
-        return ORDERED[:n]
+def palette(n: int) -> tuple[str, ...]:
+    """Return n colours: four hues, and grey for all beyond."""
     return SERIES[:n] + (GREY,) * max(0, n - len(SERIES))
 
 

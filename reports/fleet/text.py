@@ -15,7 +15,6 @@ from reports.text.hostlist import folded
 from reports.verdicts.fleet import Status
 
 Via = Literal["clush", "ssh", "slurm"]
-VIAS: Final[tuple[Via, ...]] = ("clush", "ssh", "slurm")
 
 _SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 

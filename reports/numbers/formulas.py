@@ -199,11 +199,6 @@ def saturation(curve: Mapping[N, float]) -> N | None:
     return next(n for n in sorted(curve) if curve[n] >= enough)
 
 
-def ratios(over: Mapping[int, float], under: Mapping[int, float]) -> dict[int, float]:
-    """Return over[n] / under[n] for every n that both have (remote ÷ local, per thread count)."""
-    return {n: over[n] / under[n] for n in sorted(over) if under.get(n)}
-
-
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
     """Return the most that some memory modules can move (B/s): two of 3200 MT/s, 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
 

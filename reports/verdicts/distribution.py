@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from reports.numbers.formulas import Bucket, modes, quantile
+from reports.numbers.formulas import Bucket, modes
 from reports.verdicts.estimate import false_discovery
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-SHARES = (0.5, 0.95, 0.99, 0.999, 0.9999)
 SHIFT = 0.05
 """A mode whose share of the samples moves by so much is a mode shift (a cache's hit rate), even if the median stands."""
 
@@ -70,12 +69,6 @@ class ShapeDecision:
     def shifted(self) -> bool:
         """Has a mode's share moved by 5 points or more?"""
         return any(mode.shifted for mode in self.modes)
-
-
-def quantiles(buckets: Sequence[Bucket], shares: Iterable[float] = SHARES) -> dict[float, float]:
-    """Return the quantiles of one run (ns) that at least ten samples lie beyond: 99.9 % needs 10 000 of them."""
-    found = {share: quantile(buckets, share) for share in shares}
-    return {share: value for share, value in found.items() if value is not None}
 
 
 def judge_shapes(cells: Sequence[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:

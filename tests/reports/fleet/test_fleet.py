@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -641,7 +641,7 @@ def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
     some.nodes(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
     for argv in (["run", "e.yaml"], ["parse", "x.txt"]):
         sessions_ran(some.files, argv)
-        for via in fleet_text.VIAS:
+        for via in get_args(fleet_text.Via):
             text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via=via, folder="/h")
             assert {line.split()[0] for line in text.splitlines()} <= {
                 "#",

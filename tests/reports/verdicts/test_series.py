@@ -12,7 +12,7 @@ from scipy import stats
 
 from parsers.errors import UserError
 from reports.numbers.formulas import Bucket
-from reports.verdicts.distribution import Shapes, distance, judge_shapes, quantiles
+from reports.verdicts.distribution import Shapes, distance, judge_shapes
 from reports.verdicts.history import changes
 
 
@@ -141,11 +141,3 @@ def test_shapes_without_enough_runs_or_samples() -> None:
 
     (only,) = judge_shapes([none, one])
     assert (only.key, only.p, only.q) == (1, None, None)
-
-
-def test_quantiles_need_ten_samples_beyond() -> None:
-    rng = np.random.default_rng(1)
-
-    assert set(quantiles(histogram(rng, 1e5, n=5000))) == {0.5, 0.95, 0.99}
-    assert set(quantiles(histogram(rng, 1e5, n=100_000))) == {0.5, 0.95, 0.99, 0.999, 0.9999}
-    assert quantiles(()) == {}
