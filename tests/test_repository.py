@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.model import STATUSES
 from pinsweep import __version__
+from reports.checks import checks
+from reports.verdicts.model import VERDICTS
 
 PROJECT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -159,3 +162,17 @@ def test_decisions_are_numbered_without_gaps() -> None:
 @pytest.mark.parametrize("script", ["quickstart.sh", "test.sh", ".ci/run"])
 def test_front_doors_are_executable(script: str) -> None:
     assert git("ls-files", "--stage", script).startswith("100755")
+
+
+def test_glossary_has_the_words_that_the_tool_says() -> None:
+    terms = {
+        term.strip("` ")
+        for row in re.findall(
+            r"^\| (.+?) \|", (PROJECT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE
+        )
+        for term in row.split(",")
+    }
+    families = {f"{found.id[0]}1" for found in checks()}
+
+    assert {*STATUSES, *VERDICTS, *families} - terms == set()
+    assert {term for term in terms if re.fullmatch(r"[A-Z]1", term)} == families
