@@ -16,7 +16,7 @@ from parsers.measurement import Cell, Parsed
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
-    """Read hwloc XML, a capture (`machine.capture`) or a synthetic description, whichever `text` is.
+    """Read hwloc XML, a capture (`probe.capture`) or a synthetic description, whichever `text` is.
 
     `place` names it in errors (a path). Raises UserError if it is none of them.
     """
@@ -29,7 +29,7 @@ def topology_from_text(text: str, place: str = "topology") -> Topology:
 
 
 def topology_from_capture(text: str, place: str = "capture") -> Topology:
-    """Read what `machine.capture` wrote elsewhere: a JSON object with
+    """Read what `probe.capture` wrote elsewhere: a JSON object with
 
         files       {path below /sys: text}, as `topology_from_files` takes them
         devices     [[name, kind, NUMA node or null]]

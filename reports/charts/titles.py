@@ -1,7 +1,7 @@
 """Titles that say what the data says, by stated rules. A claim that the data does not carry is not made: the title
 then names what was measured.
 
-A difference is claimed where `derive.differs` allows it: repeats that do not overlap, medians further apart than 3 %
+A difference is claimed where `formulas.differs` allows it: repeats that do not overlap, medians further apart than 3 %
 and than the spread of the repeats; further than 10 % where there are fewer than three repeats a side.
 """
 

@@ -45,7 +45,7 @@ class Finding:
 
 def audit(results: Results) -> tuple[Finding, ...]:
     """Return what all checks find, the gravest first. Of the claims in the text around captured tables
-    (G4) those are seen that `frames.load` keeps: the first and last CAPTURED ÷ 2 characters."""
+    (G4) those are seen that `load.load` keeps: the first and last CAPTURED ÷ 2 characters."""
     good = [run for tool in results.tools for run in results.good(tool)]
     repeats = Counter(map(cell_key, good))
     told_apart = {sweep: _varying(runs) for sweep, runs in group_by(good, _sweep).items()}

@@ -108,7 +108,7 @@ def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]], slo: float |
     """Return what one repeat's curve over the tool's `curve_axis` offers: derived numbers.
 
     curve: axis value → the numbers of the run there. At least three values, else there is no curve and nothing is returned.
-    slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction (`derive.within_slo`).
+    slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction (`formulas.within_slo`).
     """
     if len(curve) < 3 or curve_axis(tool) is None:
         return []

@@ -10,7 +10,7 @@ from reports.numbers.formulas import Bucket
 from reports.numbers.model import Name, Number, Part
 
 QUANTILES: Final = (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999))
-"""Given where at least ten samples lie beyond (`derive.quantile`)."""
+"""Given where at least ten samples lie beyond (`formulas.quantile`)."""
 
 
 def latency(part: Part, statistic: str = "", metric: str = "latency") -> Name:

@@ -66,7 +66,7 @@ def _times(rows: Iterable[Timing]) -> dict[int, float]:
 
 
 def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
-    """Start-up time α, peak and n½ of a PingPong curve, as in `derive`. α is that of small messages where the fit has two branches,
+    """Start-up time α, peak and n½ of a PingPong curve, as in `formulas`. α is that of small messages where the fit has two branches,
     and none where that line is not quotable."""
     times = _times(curve)
     figures = formulas.pingpong(times)

@@ -57,7 +57,7 @@ def _offered(rows: Sequence[LoadRow]) -> formulas.LoadedLatency:
 
 
 def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
-    """What a loaded-latency curve offers, as in `derive.loaded_latency`."""
+    """What a loaded-latency curve offers, as in `formulas.loaded_latency`."""
     bandwidth = mlc.PRINTED["bandwidth"]
     yield Number.derived("peak bandwidth", "B/s", "higher", offers.peak, part, bandwidth)
     if not offers.idle:

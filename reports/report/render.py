@@ -24,7 +24,7 @@ def render_report(
 
     The same results give the same bytes. `static` leaves out the scripts: exact values under the pointer and by arrow
     keys, zoom, series shown or hidden, tables to copy, the theme switch. `template` is a folder of templates before
-    ours, see `reports.report.build.templates`.
+    ours, see `reports.page.templates`.
 
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.

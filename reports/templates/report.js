@@ -17,7 +17,7 @@ const tip = body.appendChild(make("div", { id: "tip", "aria-hidden": "true", hid
 const live = body.appendChild(make("div", { class: "vh", "aria-live": "polite" }));
 
 /* Charts. The picture in the page stays; when a reader comes to it, Vega draws the same specification over it.
-   Its parameters hidden, zoomed, x_domain, y_domain, x_ticks and y_ticks are set here: reports/live.py. */
+   Its parameters hidden, zoomed, x_domain, y_domain, x_ticks and y_ticks are set here: reports/draw/interactive.py. */
 const packed = JSON.parse(doc.getElementById("pinsweep-charts").textContent), unpacked = {}, charts = new Map(), awake = [];
 const MOST_AWAKE = 24, NEAR = 30, KEYS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
 function specs(id) { /* figure → its charts, from gzip in base64 */
