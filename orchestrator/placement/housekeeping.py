@@ -1,7 +1,8 @@
 """Where pinsweep itself waits while a tool runs: off the tool's cores, and off the NUMA nodes that are measured.
 
-`aside` decides and is pure; `moved_aside` moves. The watchdog, which starts the tools, waits on the same CPUs, but gives a
-tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument out of range").
+`housekeeping_cpus` decides and is pure; `moved_to` moves. The watchdog, which starts the tools, waits on the same CPUs,
+but gives a tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument
+out of range").
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from orchestrator.machine.topology import Topology
 from orchestrator.model import Placement
 
 
-def aside(topology: Topology, placement: Placement, mask: Iterable[int]) -> frozenset[int]:
+def housekeeping_cpus(topology: Topology, placement: Placement, mask: Iterable[int]) -> frozenset[int]:
     """Return the PUs of `mask` (those that pinsweep may use) that disturb a run least; empty: there is nowhere to go.
 
     Never a PU of the run nor an SMT sibling of one. Of the others those of NUMA nodes that are not measured at all,
@@ -32,7 +33,7 @@ def aside(topology: Topology, placement: Placement, mask: Iterable[int]) -> froz
 
 
 @contextlib.contextmanager
-def moved_aside(cpus: Iterable[int]) -> Iterator[None]:
+def moved_to(cpus: Iterable[int]) -> Iterator[None]:
     """Keep this process to `cpus`, then give it back the mask that it had. No CPUs: it stays where it is.
 
     It stays, too, where the cpuset no longer has these CPUs. I/O.

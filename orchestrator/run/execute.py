@@ -19,8 +19,8 @@ from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord
 from orchestrator.placement import proof
-from orchestrator.placement.housekeeping import aside
-from orchestrator.run.outcome import borne, judge, last_use, pending
+from orchestrator.placement.housekeeping import housekeeping_cpus
+from orchestrator.run.outcome import counts_as_done, judge, last_use, pending
 from orchestrator.run.process import LOOKS, Stop, run_process
 from orchestrator.run.scratch import Scratch, Stopped
 from orchestrator.tools import get_tool
@@ -66,7 +66,9 @@ class Summary:
     @property
     def failed(self) -> int:
         bad = [
-            n for status, n in self.counts.items() if not borne(status, allow_misplaced=self.allow_misplaced)
+            n
+            for status, n in self.counts.items()
+            if not counts_as_done(status, allow_misplaced=self.allow_misplaced)
         ]
         return sum(bad) + self.failed_before
 
@@ -97,7 +99,7 @@ def execute(
 
     Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
 
-    While a run that is placed somewhere lasts, this process and the watchdog stand aside on `topology`.
+    While a run that is placed somewhere lasts, this process and the watchdog wait on housekeeping CPUs of `topology`.
     """
     attempts = result.attempts()
     todo, done, failed = pending(plan, attempts, retry_failed=retry_failed, allow_misplaced=allow_misplaced)
@@ -110,15 +112,17 @@ def execute(
         if stop.requested is not None:
             break
         on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
-        witness = _Witness(run)
+        monitor = _PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
         try:
             scratch.prepare(run.scratch, stop)
-            away = aside(topology, run.placement, mask) if run.placement else frozenset[int]()
+            waiting_on = (
+                housekeeping_cpus(topology, run.placement, mask) if run.placement else frozenset[int]()
+            )
             write_guard.check(run.writes)
             outcome = run_process(
                 run.argv, run.env, watchdog=scratch.watchdog, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd,
-                look=witness.look if run.placement else None, aside=away,
+                look=monitor.look if run.placement else None, housekeeping=waiting_on,
             )  # fmt: skip
         except Stopped:
             break
@@ -127,7 +131,7 @@ def execute(
         if not outcome.unended:
             scratch.settle(run.writes)
         scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
-        status, reason, parsed = judge(run, outcome, witness.mismatches())
+        status, reason, parsed = judge(run, outcome, monitor.mismatches())
         record = RunRecord(
             run_id=0,
             point_id=run.point.point_id,
@@ -138,7 +142,7 @@ def execute(
             argv=run.argv,
             env=run.env,
             placement=run.placement,
-            seen=witness.seen(),
+            seen=monitor.seen(),
             program=run.program,
             order_index=next(order),
             started_utc=started.isoformat(timespec="milliseconds"),
@@ -164,10 +168,10 @@ def execute(
     return summary
 
 
-class _Witness:
-    """Keeps what was seen of a run: where its processes really were.
+class _PlacementMonitor:
+    """Samples where the processes of a run really are.
 
-    A mismatch counts if looks in a row saw it: a process that is just starting or ending shows what no one asked for.
+    A mismatch counts if samples in a row hold it: a process that is just starting or ending shows what no one asked for.
     """
 
     def __init__(self, run: PlannedRun) -> None:
@@ -175,7 +179,7 @@ class _Witness:
         self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
         self._processes: tuple[proof.Process, ...] = ()
         self._own_cpus: frozenset[int] = frozenset()
-        self._suspicions: list[list[proof.Mismatch]] = []
+        self._samples: list[list[proof.Mismatch]] = []
 
     def look(self, pid: int) -> bool:
         """Look once; True if there is nothing more to wait for."""
@@ -188,24 +192,24 @@ class _Witness:
         settled = proof.settled(self._asked, processes, self._threads)
         found = proof.mismatches(self._asked, processes)
         done = settled and not found
-        if len(self._suspicions) + 2 < LOOKS:  # what may still come right
+        if len(self._samples) + 2 < LOOKS:  # what may still come right
             if not settled:  # ranks that have not started yet
                 found = []
             # Intel MPI lifts the policy for some 0.3 s of MPI_Init
             found = [mismatch for mismatch in found if mismatch.of != "policy"]
-        self._suspicions.append(found)
+        self._samples.append(found)
         return done
 
     def mismatches(self) -> list[str]:
-        """Return what the last looks agree was not as asked; [] too where a run was too short for them.
+        """Return what the last samples agree was not as asked; [] too where a run was too short for them.
 
         Two, of ranks three: inside MPI_Init Open MPI (its psm, timing the clock) is on PU 0 for 0.2 s on purpose.
         """
         needed = 2 if self._asked is None or len(self._asked.groups) == 1 else 3
-        last = self._suspicions[-needed:]
+        last = self._samples[-needed:]
         if len(last) < needed:
             return []
-        return [mismatch.text for mismatch in last[-1] if all(mismatch in look for look in last)]
+        return [mismatch.text for mismatch in last[-1] if all(mismatch in sample for sample in last)]
 
     def seen(self) -> dict[str, Any] | None:
         if not self._processes:

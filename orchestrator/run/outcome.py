@@ -27,7 +27,7 @@ def pending(
         status = attempts.get(run.key, (0, ""))[1]
         if is_pending(status, retry_failed=retry_failed, allow_misplaced=allow_misplaced):
             todo.append(run)
-        elif borne(status, allow_misplaced=allow_misplaced):
+        elif counts_as_done(status, allow_misplaced=allow_misplaced):
             done += 1
         else:
             failed += 1
@@ -36,12 +36,12 @@ def pending(
 
 def is_pending(status: str, *, retry_failed: bool, allow_misplaced: bool) -> bool:
     """Tell whether a run of this status ("": never started) is to be started."""
-    if borne(status, allow_misplaced=allow_misplaced):
+    if counts_as_done(status, allow_misplaced=allow_misplaced):
         return False
     return status in ("", "interrupted") or retry_failed
 
 
-def borne(status: str, *, allow_misplaced: bool) -> bool:
+def counts_as_done(status: str, *, allow_misplaced: bool) -> bool:
     """Tell whether a run of this status need not be started again, and does not fail the sweep."""
     return status in ("ok", "disturbed") or (status == "misplaced" and allow_misplaced)
 

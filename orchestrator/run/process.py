@@ -17,7 +17,7 @@ from typing import IO, Literal, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
-from orchestrator.placement.housekeeping import moved_aside
+from orchestrator.placement.housekeeping import moved_to
 from orchestrator.run.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
 
 LOOK_EVERY_S = 0.12
@@ -80,22 +80,22 @@ def run_process(
     stop: Stop,
     cwd: str = "",
     look: Callable[[int], bool] | None = None,
-    aside: Iterable[int] = (),
+    housekeeping: Iterable[int] = (),
 ) -> Outcome:
     """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
 
     `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
-    LOOKS times. For all the rest this process sleeps, as the watchdog does, on the CPUs `aside` if there are any: the
-    tool itself gets the mask that this process has when it is called. Output goes to files in memory, never to a
+    LOOKS times. For all the rest this process sleeps, as the watchdog does, on the CPUs `housekeeping` if there are any:
+    the tool itself gets the mask that this process has when it is called. Output goes to files in memory, never to a
     device that may be under test.
     """
     cpus = os.sched_getaffinity(0)
-    with in_memory() as stdout, in_memory() as stderr, moved_aside(aside):
+    with in_memory() as stdout, in_memory() as stderr, moved_to(housekeeping):
         begun = time.monotonic()
         try:
             watchdog.start(
                 argv, {**os.environ, "LC_ALL": "C", **env},
-                cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, aside=aside,
+                cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, housekeeping=housekeeping,
             )  # fmt: skip
             ending, answer = _wait(watchdog, stop, begun + timeout_s, look, (stdout, stderr))
         except BaseException:  # whatever went wrong here, the tool is not left behind

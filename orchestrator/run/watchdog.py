@@ -149,15 +149,15 @@ class Watchdog:
         cwd: str,
         outputs: tuple[int, int],
         cpus: Iterable[int],
-        aside: Iterable[int] = (),
+        housekeeping: Iterable[int] = (),
     ) -> None:
         """Ask for a tool to be started; the answer is `Started` or `Refused`, and `Ended` later.
 
         It gets the environment `env` and nothing else, descriptors `outputs` as stdout and stderr, and the mask
-        `cpus`. The watchdog itself waits on the CPUs `aside`; none: on the same ones.
+        `cpus`. The watchdog itself waits on the CPUs `housekeeping`; none: on the same ones.
         """
         request = {
-            "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "aside": sorted(aside),
+            "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "housekeeping": sorted(housekeeping),
         }  # fmt: skip
         self.busy = True
         try:
@@ -356,7 +356,7 @@ class _Server:
         env: Mapping[str, str],
         cwd: str,
         cpus: Sequence[int],
-        aside: Sequence[int],
+        housekeeping: Sequence[int],
     ) -> None:
         begun = time.monotonic()
         try:
@@ -376,7 +376,7 @@ class _Server:
             self._tool = _Tool(process=process, begun=begun)
             self._tell(Started(pid=process.pid))
         finally:
-            _keep_to(aside or cpus)
+            _keep_to(housekeeping or cpus)
             for descriptor in descriptors:
                 os.close(descriptor)
 

@@ -18,7 +18,7 @@ from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.probe import read_topology
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Place
-from orchestrator.placement.housekeeping import aside, moved_aside
+from orchestrator.placement.housekeeping import housekeeping_cpus, moved_to
 from orchestrator.placement.place import Unplaceable, resolve
 from orchestrator.run.process import Stop, run_process
 from orchestrator.run.watchdog import Watchdog
@@ -67,15 +67,15 @@ def test_it_goes_where_it_disturbs_least(
     topology = read(machine)
     (placement,) = resolve(Place(name="x", cpus=cpus, memory=memory), topology, threads=None, processes=1)
 
-    assert aside(topology, placement, parse_cpulist(mask)) == parse_cpulist(goes_to)
+    assert housekeeping_cpus(topology, placement, parse_cpulist(mask)) == parse_cpulist(goes_to)
 
 
 def test_it_keeps_off_isolated_cpus_while_there_are_others() -> None:
     topology = replace(read(TWO_SOCKET_SMT), isolated=parse_cpulist("2-3,6"))
     (placement,) = resolve(Place(name="x", cpus="numa_node 0"), topology, threads=None, processes=1)
 
-    assert aside(topology, placement, range(8)) == {7}
-    assert aside(topology, placement, {0, 2}) == {2}
+    assert housekeeping_cpus(topology, placement, range(8)) == {7}
+    assert housekeeping_cpus(topology, placement, {0, 2}) == {2}
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m["name"])
@@ -89,7 +89,7 @@ def test_laws_on_every_machine(machine: dict[str, Any], data: st.DataObject) -> 
         (placement,) = resolve(Place(name="x", cpus=cpus, memory="any"), topology, threads=None, processes=1)
     except Unplaceable:
         return
-    went = aside(topology, placement, mask)
+    went = housekeeping_cpus(topology, placement, mask)
     busy = {topology.core_of[cpu] for cpu in placement.cpus}
     free = {cpu for cpu in mask if topology.core_of[cpu] not in busy}
 
@@ -110,11 +110,11 @@ def affinity(pid: int | str) -> frozenset[int]:
 
 
 @needs_two_cores
-def test_this_process_goes_aside_and_comes_back() -> None:
+def test_this_process_moves_away_and_comes_back() -> None:
     mask = os.sched_getaffinity(0)
     away = {min(mask)}
 
-    with moved_aside(away):
+    with moved_to(away):
         assert {affinity(f"self/task/{path.name}") for path in Path("/proc/self/task").iterdir()} == {
             frozenset(away)
         }
@@ -124,13 +124,13 @@ def test_this_process_goes_aside_and_comes_back() -> None:
 def test_nowhere_to_go_is_no_error() -> None:
     mask = os.sched_getaffinity(0)
     for cpus in ((), (9999,)):  # the second: a cpuset that was narrowed since the plan was made
-        with moved_aside(cpus):
+        with moved_to(cpus):
             assert os.sched_getaffinity(0) == mask
         assert os.sched_getaffinity(0) == mask
 
 
 @needs_two_cores
-def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside(watchdog: Watchdog) -> None:
+def test_the_tool_has_the_whole_mask_while_pinsweep_waits_elsewhere(watchdog: Watchdog) -> None:
     mask = os.sched_getaffinity(0)
     ours: list[frozenset[int]] = []
 
@@ -141,7 +141,7 @@ def test_the_tool_has_the_whole_mask_while_pinsweep_waits_aside(watchdog: Watchd
     with Stop() as stop:
         outcome = run_process(
             ["sh", "-c", "sleep 0.3; grep Cpus_allowed_list /proc/self/status"],
-            {}, watchdog=watchdog, timeout_s=10, stop=stop, look=look, aside={max(mask)},
+            {}, watchdog=watchdog, timeout_s=10, stop=stop, look=look, housekeeping={max(mask)},
         )  # fmt: skip
 
     assert ours == [{max(mask)}]
@@ -158,7 +158,7 @@ def test_numactl_gets_every_cpu_that_pinsweep_has_left(watchdog: Watchdog) -> No
         with Stop() as stop:
             outcome = run_process(
                 ["numactl", f"--physcpubind={cpu}", "--", "grep", "Cpus_allowed_list", "/proc/self/status"],
-                {}, watchdog=watchdog, timeout_s=10, stop=stop, aside=set(mask) - {cpu},
+                {}, watchdog=watchdog, timeout_s=10, stop=stop, housekeeping=set(mask) - {cpu},
             )  # fmt: skip
         assert (outcome.exit_code, outcome.stdout.split()[1:]) == (0, [str(cpu).encode()]), outcome.stderr
 
@@ -168,7 +168,7 @@ def test_the_mask_comes_back_after_a_timeout(watchdog: Watchdog) -> None:
     mask = os.sched_getaffinity(0)
     with Stop() as stop:
         outcome = run_process(
-            ["sleep", "30"], {}, watchdog=watchdog, timeout_s=0.2, stop=stop, aside={min(mask)}
+            ["sleep", "30"], {}, watchdog=watchdog, timeout_s=0.2, stop=stop, housekeeping={min(mask)}
         )
 
     assert outcome.timed_out
