@@ -44,7 +44,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learnt:
+class PastTimings:
     """How long earlier runs took: wall seconds by point, and what a tool takes beyond its own estimate."""
 
     points: Mapping[str, float] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def make_plan(
     machine: Machine,
     *,
     seed: int,
-    learnt: Learnt | None = None,
+    past: PastTimings | None = None,
     strict: bool = False,
     only: Collection[str] | None = None,
 ) -> Plan:
@@ -78,7 +78,7 @@ def make_plan(
 
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
-    learnt = learnt or Learnt()
+    past = past or PastTimings()
     cells: dict[str, _Cell] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
     sweeps: dict[str, Sweep] = {}
@@ -129,7 +129,7 @@ def make_plan(
                 if asked is not None
                 else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s),
                 nominal_s=command.estimate_s,
-                estimate_s=learnt.wall_s(point, command.estimate_s),
+                estimate_s=past.wall_s(point, command.estimate_s),
                 program=cell.program.name,
                 files={**cell.program.helpers, **command.files},
                 cwd=command.cwd,

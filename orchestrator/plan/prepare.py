@@ -1,4 +1,4 @@
-"""What `plan` and `run` share: experiment files and the user's wishes in, the same plan out. I/O."""
+"""What `plan` and `run` share: experiment files and the user's options in, the same plan out. I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parsers.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class PlanOptions:
     """What the user gave on the command line beside the experiment files."""
 
     output: Path | None = None
@@ -39,28 +39,28 @@ class Prepared:
     scratch: Path
 
 
-def prepare(paths: Sequence[Path], wishes: Wishes, *, seed: int) -> Prepared:
+def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepared:
     """Load, look around, plan. Raises UserError for every mistake before anything is started."""
     loaded = _told_apart([load_experiment(path) for path in paths])
     known = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
-    if missing := sorted(set(wishes.only) - known):
+    if missing := sorted(set(options.only) - known):
         raise UserError(
             "--only", f"no sweep named {', '.join(missing)}", f"sweeps: {', '.join(sorted(known))}"
         )
-    experiments = tuple(_narrowed(experiment, wishes.only) for experiment in loaded)
-    if wishes.scratch is not None and not wishes.scratch.is_dir():
+    experiments = tuple(_narrowed(experiment, options.only) for experiment in loaded)
+    if options.scratch is not None and not options.scratch.is_dir():
         raise UserError(
-            "--scratch", f"{wishes.scratch} is no folder", "name a folder on the file system to be measured"
+            "--scratch", f"{options.scratch} is no folder", "name a folder on the file system to be measured"
         )
-    root = wishes.scratch or (wishes.output.parent if wishes.output else Path())
+    root = options.scratch or (options.output.parent if options.output else Path())
     folder = scratch_folder(root, experiments)
     machine = survey(
         experiments,
         scratch=folder,
-        topology=load_topology(wishes.topology) if wishes.topology is not None else None,
-        allow_write=wishes.allow_write,
+        topology=load_topology(options.topology) if options.topology is not None else None,
+        allow_write=options.allow_write,
     )
-    plan = make_plan(experiments, machine, seed=seed, learnt=timings.load(), strict=wishes.strict)
+    plan = make_plan(experiments, machine, seed=seed, past=timings.load(), strict=options.strict)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.model import PlannedRun
-from orchestrator.plan.plan import Learnt
+from orchestrator.plan.plan import PastTimings
 
 KEPT_POINTS = 5000
 KEPT_OVERHEADS = 50
@@ -23,11 +23,13 @@ def _path() -> Path:
     return Path(platformdirs.user_data_dir("pinsweep")) / "timings.json"
 
 
-def load() -> Learnt:
+def load() -> PastTimings:
     """Return what is known; nothing, if the file is missing or damaged."""
     raw = _read()
     overhead = {tool: statistics.median(values) for tool, values in raw.get("overhead", {}).items() if values}
-    return Learnt(points={key: float(wall) for key, wall in raw.get("points", {}).items()}, overhead=overhead)
+    return PastTimings(
+        points={key: float(wall) for key, wall in raw.get("points", {}).items()}, overhead=overhead
+    )
 
 
 def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> None:

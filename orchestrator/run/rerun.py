@@ -47,7 +47,7 @@ from orchestrator.tools import Program
 from parsers.errors import UserError
 
 Side = Literal["a", "b"]
-Home = tuple[Side, Path]
+Output = tuple[Side, Path]
 """A side, and the file compared whose cells it is."""
 
 
@@ -73,11 +73,11 @@ class Rerun:
     """What will be started, and what cannot be."""
 
     pairs: tuple[Pair, ...]
-    twins: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
-    lost: Mapping[int, str]  # index → why it cannot be measured again; the others: only B is
-    alone: str  # why A is not measured again where it is not; "" if all are twins
-    runs: tuple[tuple[Home, PlannedRun], ...]  # in the order in which they start
-    homes: Mapping[Home, Prepared]  # what the fresh file of each will record
+    interleaved: frozenset[int]  # indexes into `pairs`: both sides are measured, in turns
+    not_repeatable: Mapping[int, str]  # index → why it cannot be measured again; the others: only B is
+    why_only_b: str  # why A is not measured again where it is not; "" if all are interleaved
+    runs: tuple[tuple[Output, PlannedRun], ...]  # in the order in which they start
+    outputs: Mapping[Output, Prepared]  # what the fresh file of each will record
     scratch: Path
     seed: int
 
@@ -155,8 +155,8 @@ def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
     }
 
 
-def _wanted(pairs: Sequence[Pair]) -> dict[Home, dict[str, int]]:
-    found: dict[Home, dict[str, int]] = {}
+def _wanted(pairs: Sequence[Pair]) -> dict[Output, dict[str, int]]:
+    found: dict[Output, dict[str, int]] = {}
     for pair in pairs:
         sides: tuple[tuple[Side, Cell], ...] = (("a", pair.a), ("b", pair.b))
         for side, cell in sides:
@@ -233,11 +233,11 @@ def _plan(
         for tool, program in known.programs.items()
     }
     known = dataclasses.replace(known, programs=found)
-    plans = [make_plan([e], known, seed=seed, learnt=timings.load(), only=wanted) for e in experiments]
+    plans = [make_plan([e], known, seed=seed, past=timings.load(), only=wanted) for e in experiments]
     there = {point.point_id for plan in plans for point in plan.points}
     if other := [source.points[w].point for w in wanted if w not in there]:  # the text has it in other words
         with contextlib.suppress(UserError):  # of cells that are not asked for
-            every = [make_plan([e], known, seed=seed, learnt=timings.load()) for e in experiments]
+            every = [make_plan([e], known, seed=seed, past=timings.load()) for e in experiments]
             plans += [as_known(plan, other, source.conditions) for plan in every]
     runs = {
         run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
@@ -311,49 +311,53 @@ def _reason(point: Point, skipped: Iterable[Skipped]) -> str:
 
 def _in_turns(
     pairs: Sequence[Pair],
-    sides: Mapping[Home, _Planned],
+    sides: Mapping[Output, _Planned],
     sources: Mapping[Path, _Source],
     facts: Mapping[str, Any],
     scratch: Path,
     seed: int,
 ) -> Rerun:
     """Order the runs: rounds; in a round the pairs in random order; in a pair A and B in random order. Pure."""
-    twins, lost, alone = set(), {}, ""
+    interleaved, not_repeatable, why_only_b = set(), {}, ""
     for index, pair in enumerate(pairs):
         b = sides["b", pair.b.path]
         a = sides.get(("a", pair.a.path))
         if reason := b.reasons.get(pair.b.point_id):
-            lost[index] = reason
+            not_repeatable[index] = reason
         elif a is None:
             why = _out_of_reach(sources[pair.a.path], facts)
-            alone = alone or (f"{pair.a.path.name}: {why[0]}" if why else "")
+            why_only_b = why_only_b or (f"{pair.a.path.name}: {why[0]}" if why else "")
         elif reason := a.reasons.get(pair.a.point_id):
-            alone = alone or f"{pair.a.path.name}: {reason}"
+            why_only_b = why_only_b or f"{pair.a.path.name}: {reason}"
         elif _alike(a, pair.a.point_id, b, pair.b.point_id):
-            alone = alone or "the commands of both sides are the same: A is in the past"
+            why_only_b = why_only_b or "the commands of both sides are the same: A is in the past"
         else:
-            twins.add(index)
+            interleaved.add(index)
     rng = random.Random(seed)
-    order: list[tuple[Home, PlannedRun]] = []
-    used: dict[Home, set[tuple[str, int]]] = {}  # the keys of its runs
+    order: list[tuple[Output, PlannedRun]] = []
+    used: dict[Output, set[tuple[str, int]]] = {}  # the keys of its runs
     for repeat in range(1, max((pair.repeats for pair in pairs), default=0) + 1):
         for index in rng.sample(range(len(pairs)), len(pairs)):
             pair = pairs[index]
-            if index in lost or repeat > pair.repeats:
+            if index in not_repeatable or repeat > pair.repeats:
                 continue
-            both: list[Side] = ["a", "b"] if index in twins else ["b"]
+            both: list[Side] = ["a", "b"] if index in interleaved else ["b"]
             for side in rng.sample(both, len(both)):
                 cell = pair.a if side == "a" else pair.b
-                home, key = (side, cell.path), (cell.point_id, repeat)
-                order.append((home, sides[home].runs[key]))
-                used.setdefault(home, set()).add(key)
+                output, key = (side, cell.path), (cell.point_id, repeat)
+                order.append((output, sides[output].runs[key]))
+                used.setdefault(output, set()).add(key)
     return Rerun(
         pairs=tuple(pairs),
-        twins=frozenset(twins),
-        lost=lost,
-        alone=alone,
+        interleaved=frozenset(interleaved),
+        not_repeatable=not_repeatable,
+        why_only_b=why_only_b,
         runs=tuple(order),
-        homes={home: _restricted(side.prepared, used[home]) for home, side in sides.items() if home in used},
+        outputs={
+            output: _restricted(side.prepared, used[output])
+            for output, side in sides.items()
+            if output in used
+        },
         scratch=scratch,
         seed=seed,
     )
@@ -382,7 +386,7 @@ def _restricted(prepared: Prepared, keys: Container[tuple[str, int]]) -> Prepare
 # --- running -----------------------------------------------------------------------------------------------
 
 
-class _Homes:
+class _Outputs:
     """Commits each run to the file of its side."""
 
     def __init__(self, files: Sequence[ResultFile]) -> None:
@@ -407,17 +411,17 @@ def run_again(
 ) -> Fresh:
     """Start the fresh runs, each committed to a new file of its side below `folder` when it ends."""
     plan = Plan(runs=tuple(run for _, run in rerun.runs), points=(), skipped=(), seed=rerun.seed)
-    paths = _names(folder, rerun.homes)
-    topologies = [prepared.machine.site.topology for prepared in rerun.homes.values()]
+    paths = _names(folder, rerun.outputs)
+    topologies = [prepared.machine.site.topology for prepared in rerun.outputs.values()]
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
         scratch = stack.enter_context(open_scratch(rerun.scratch))
-        files = {home: stack.enter_context(create_result(path)) for home, path in paths.items()}
+        files = {output: stack.enter_context(create_result(path)) for output, path in paths.items()}
         (session,) = {  # the first of each new file
-            begin(files[home], prepared, version=version, argv=argv, seed=rerun.seed)
-            for home, prepared in rerun.homes.items()
+            begin(files[output], prepared, version=version, argv=argv, seed=rerun.seed)
+            for output, prepared in rerun.outputs.items()
         }
-        sink = _Homes([files[home] for home, _ in rerun.runs])
+        sink = _Outputs([files[output] for output, _ in rerun.runs])
         summary = execute(plan, sink, session, scratch, stop, topology=topologies[0], on_event=on_event)
         for result in files.values():
             result.end_session(session, now_utc())
@@ -428,11 +432,11 @@ def run_again(
     )
 
 
-def _names(folder: Path, homes: Iterable[Home]) -> dict[Home, Path]:
+def _names(folder: Path, outputs: Iterable[Output]) -> dict[Output, Path]:
     """Name the fresh files: `confirm-20260102T030405Z-a-STEM.db`, in signs that every file system takes, none there yet."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    found: dict[Home, Path] = {}
-    for side, path in homes:
+    found: dict[Output, Path] = {}
+    for side, path in outputs:
         stem = f"confirm-{stamp}-{side}-{re.sub(r'[^A-Za-z0-9@.-]+', '-', path.stem)[:80]}"
         names = (folder / f"{stem}{n}.db" for n in ("", *(f"-{i}" for i in range(2, 1000))))
         found[side, path] = next(p for p in names if not p.exists() and p not in found.values())

@@ -17,7 +17,7 @@ from typing import Any
 from orchestrator.machine import probe
 from orchestrator.model import Experiment
 from orchestrator.plan import timings
-from orchestrator.plan.prepare import Prepared, Wishes, prepare
+from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
 from orchestrator.programs.find import checksum
 from orchestrator.run import resume
@@ -46,7 +46,7 @@ class Finished:
 
 def run_experiments(
     paths: Sequence[Path],
-    wishes: Wishes,
+    options: PlanOptions,
     *,
     version: str,
     argv: Sequence[str],
@@ -62,14 +62,14 @@ def run_experiments(
     every mistake before anything is started or written.
     """
     if seed is None:
-        seed = _seed_of(wishes.output)
+        seed = _seed_of(options.output)
     if seed is None:
         seed = secrets.randbelow(2**31)
-    prepared = prepare(paths, wishes, seed=seed)
-    path = wishes.output or Path(default_name(prepared.experiments))
+    prepared = prepare(paths, options, seed=seed)
+    path = options.output or Path(default_name(prepared.experiments))
     with Stop() as stop, create_result(path) as result:
         prepared = _continued(
-            prepared, result, wishes.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
+            prepared, result, options.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
         )
         with open_scratch(
             prepared.scratch
@@ -159,21 +159,21 @@ def _continued(
 
 
 def plan_experiments(
-    paths: Sequence[Path], wishes: Wishes, *, seed: int | None = None
+    paths: Sequence[Path], options: PlanOptions, *, seed: int | None = None
 ) -> tuple[Prepared, int]:
     """Return what `run_experiments` would do, and how many runs the result file holds already, which are left out.
 
     The order's seed is the one given, else the file's own, else 0. Raises UserError as `run_experiments` does.
     """
     if seed is None:
-        seed = _seed_of(wishes.output) or 0
-    prepared = prepare(paths, wishes, seed=seed)
-    begun = open_begun(wishes.output) if wishes.output else None
+        seed = _seed_of(options.output) or 0
+    prepared = prepare(paths, options, seed=seed)
+    begun = open_begun(options.output) if options.output else None
     if begun is None:
         return prepared, 0
     with begun as known:
-        if wishes.topology is None:
-            prepared = _continued(prepared, known, wishes.as_new, retry_failed=False, allow_misplaced=False)
+        if options.topology is None:
+            prepared = _continued(prepared, known, options.as_new, retry_failed=False, allow_misplaced=False)
         todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
     left = {run.point.point_id for run in todo}
     plan = dataclasses.replace(

@@ -62,14 +62,14 @@ def command(
     What is skipped and why, what would be written, and how long it will take, come with it.
     """
     from orchestrator.plan import plan as planning
-    from orchestrator.plan.prepare import Wishes
+    from orchestrator.plan.prepare import PlanOptions
     from orchestrator.run.session import plan_experiments
 
-    wishes = Wishes(
+    options = PlanOptions(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
         as_new=as_new,
     )  # fmt: skip
-    prepared, done = plan_experiments(experiments, wishes, seed=seed)
+    prepared, done = plan_experiments(experiments, options, seed=seed)
     if form == "json":
         import json
 

@@ -56,12 +56,12 @@ def command(
     Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
     """
-    from orchestrator.plan.prepare import Wishes
+    from orchestrator.plan.prepare import PlanOptions
     from orchestrator.run.session import run_experiments
 
     finished = run_experiments(
         experiments,
-        Wishes(
+        PlanOptions(
             output=output, scratch=scratch, allow_write=allow_write, strict=strict, only=only, as_new=as_new
         ),
         version=__version__,

@@ -66,7 +66,7 @@ def confirmed(
     stored = tuple(
         run
         for index, pair in enumerate(wanted.cells)
-        if index not in rerun.twins and index not in rerun.lost
+        if index not in rerun.interleaved and index not in rerun.not_repeatable
         for run in pair.a.runs
     )
     in_turns = side("A", found.a.title, a) if a is not None else None
@@ -77,7 +77,7 @@ def confirmed(
     )
     right = side("B", found.b.title, b)
     names = {_name(found, row): row.decision.key for row in found.rows if row.decision.key in wanted.keys}
-    twins = {wanted.cells[index].key for index in rerun.twins}
+    interleaved = {wanted.cells[index].key for index in rerun.interleaved}
     fresh: dict[Hashable, tuple[Row, Sample]] = {}
     if left.runs and right.runs:
         # thresholds named for a metric are in the first comparison's rules; here their metric may be missing
@@ -86,7 +86,7 @@ def confirmed(
             key = names.get(_name(again, row))
             if key is not None:
                 sample = again.samples[_index(row.decision)]
-                both = all(pair.key in twins for pair in found.behind[key])
+                both = all(pair.key in interleaved for pair in found.behind[key])
                 fresh[key] = row, dataclasses.replace(sample, key=key, interleaved=both)
     families = settle(found.families, [s for _, s in fresh.values()], found.rules, asked=wanted.keys)
     decisions = {d.key: d for family in families for d in family.decisions}
@@ -130,20 +130,20 @@ def announce(wanted: Asked, rerun: Rerun) -> list[str]:
     head = f"{fmt.plural(len(wanted.keys), 'number')} of {fmt.count(wanted.numbers)} may have changed"
     if not runs:
         lines = [f"{head}; no cell of them can be measured again"]
-    elif len(rerun.twins) == len(rerun.pairs) - len(rerun.lost):
+    elif len(rerun.interleaved) == len(rerun.pairs) - len(rerun.not_repeatable):
         lines = [f"{head}; both sides again, in turns: {fmt.plural(runs, 'run')}"]
-    elif rerun.twins:
+    elif rerun.interleaved:
         lines = [
-            f"{head}; again: {fmt.plural(runs, 'run')}, of {fmt.plural(len(rerun.twins), 'cell')} both sides in turns"
+            f"{head}; again: {fmt.plural(runs, 'run')}, of {fmt.plural(len(rerun.interleaved), 'cell')} both sides in turns"
         ]
-        lines.append(f"of the others only B: {rerun.alone}")
+        lines.append(f"of the others only B: {rerun.why_only_b}")
     else:
         lines = [
             f"{head}; B again, against A's stored runs: {fmt.plural(runs, 'run')}",
-            f"not A: {rerun.alone}",
+            f"not A: {rerun.why_only_b}",
         ]
-    for reason in dict.fromkeys(rerun.lost.values()):
-        cells = [wanted.cells[i].b for i, why in rerun.lost.items() if why == reason]
+    for reason in dict.fromkeys(rerun.not_repeatable.values()):
+        cells = [wanted.cells[i].b for i, why in rerun.not_repeatable.items() if why == reason]
         more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
         lines.append(f"cannot be measured again: {cells[0].sweep} {cells[0].name}{more}: {reason}")
     return lines
@@ -155,9 +155,9 @@ def _conclusion(rows: Sequence[Row], wanted: Asked, rerun: Rerun) -> str:
     counted = ", ".join(f"{words.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in words)
     how = (
         "both sides in turns"
-        if len(rerun.twins) == len(rerun.pairs) - len(rerun.lost)
+        if len(rerun.interleaved) == len(rerun.pairs) - len(rerun.not_repeatable)
         else "B, where it could not be both in turns"
-        if rerun.twins
+        if rerun.interleaved
         else "B, against A's stored runs"
     )
     return f"Measured again, {how}: of {fmt.plural(len(words), 'number')} that looked changed {counted}."

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.plan.prepare import Wishes, prepare
+from orchestrator.plan.prepare import PlanOptions, prepare
 from orchestrator.run.execute import Ended, Event
 from orchestrator.run.rerun import Cell, Pair, prepare_again, run_again
 from orchestrator.run.session import run_experiments
@@ -85,7 +85,7 @@ def answer(tmp_path: Path) -> Callable[[str], str]:
         experiment = tmp_path / "d.yaml"
         experiment.write_text(TEXT.format(device=device, rw="randwrite"))
         try:
-            found = prepare([experiment], Wishes(allow_write=(device,)), seed=1)
+            found = prepare([experiment], PlanOptions(allow_write=(device,)), seed=1)
         except UserError as error:
             return error.cause
         assert all(write.kind == "device" for run in found.plan.runs for write in run.writes)
@@ -317,7 +317,7 @@ def swept(device: Path, tmp_path: Path, on_event: Callable[[Event], None]) -> li
 
     run_experiments(
         [tmp_path / "d.yaml"],
-        Wishes(output=tmp_path / "d.db", allow_write=(str(device),)),
+        PlanOptions(output=tmp_path / "d.db", allow_write=(str(device),)),
         version="0", argv=[], seed=1, on_event=note,
     )  # fmt: skip
     return records

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.plan.prepare import Wishes, prepare
+from orchestrator.plan.prepare import PlanOptions, prepare
 
 PROJECT = Path(__file__).resolve().parents[3]
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", PROJECT / "shared" / "corpus"))
@@ -41,7 +41,7 @@ def test_what_the_table_says_is_what_is_planned(
     monkeypatch.setenv("PINSWEEP_IMB", "/bin/true")  # only the placement counts
     plan = prepare(
         [PROJECT / "experiments" / "imb-pingpong.yaml"],
-        Wishes(topology=str(find(row["file"].strip("`"))), scratch=tmp_path),
+        PlanOptions(topology=str(find(row["file"].strip("`"))), scratch=tmp_path),
         seed=0,
     ).plan
     planned = {

@@ -17,7 +17,7 @@ import pytest
 from orchestrator.experiment.expand import expand
 from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
-from orchestrator.plan.prepare import Wishes
+from orchestrator.plan.prepare import PlanOptions
 from orchestrator.run.rerun import Cell, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result, open_result
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, side in (("old", "a"), ("new", "b")):
             patch.setenv("PINSWEEP_STREAM", str(folder / name))
             run_experiments(
-                [folder / "x.yaml"], Wishes(output=folder / f"{side}.db"), version="0", argv=[], seed=1
+                [folder / "x.yaml"], PlanOptions(output=folder / f"{side}.db"), version="0", argv=[], seed=1
             )
         patch.delenv("PINSWEEP_STREAM")
         yield folder
@@ -91,7 +91,7 @@ def prepared(folder: Path, asked: list[Pair], seed: int = 1) -> Rerun:
 def test_other_programs_take_turns_each_its_own(folder: Path) -> None:
     rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream", repeats=6))
 
-    assert (rerun.twins, rerun.lost, rerun.alone) == ({0, 1}, {}, "")
+    assert (rerun.interleaved, rerun.not_repeatable, rerun.why_only_b) == ({0, 1}, {}, "")
     assert len(rerun.runs) == 24
     for i in range(
         0, 24, 2
@@ -126,8 +126,8 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
 def test_the_same_command_is_not_measured_twice(folder: Path) -> None:
     rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "told"))
 
-    assert not rerun.twins
-    assert rerun.alone == "the commands of both sides are the same: A is in the past"
+    assert not rerun.interleaved
+    assert rerun.why_only_b == "the commands of both sides are the same: A is in the past"
     assert [side for (side, _), _ in rerun.runs] == ["b"] * 6
 
 
@@ -136,7 +136,7 @@ def test_two_levels_of_one_file_take_turns(folder: Path) -> None:
 
     rerun = prepared(folder, [Pair(a=one, b=two, repeats=2)])
 
-    assert rerun.twins == {0}
+    assert rerun.interleaved == {0}
     fresh = run_again(rerun, folder / "here", version="0", argv=[])
     for path, point in ((fresh.a[0], one), (fresh.b[0], two)):
         with open_result(path) as result:
@@ -161,9 +161,12 @@ def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: P
     try:
         (folder / "old").write_text(text + "# patched\n")
         asked = pairs(folder / "a.db", folder / "b.db", "stream")
-        assert "old is another program now" in prepared(folder, asked).alone
+        assert "old is another program now" in prepared(folder, asked).why_only_b
         back = pairs(folder / "b.db", folder / "a.db", "stream")
-        assert all("old is another program now" in reason for reason in prepared(folder, back).lost.values())
+        assert all(
+            "old is another program now" in reason
+            for reason in prepared(folder, back).not_repeatable.values()
+        )
     finally:
         (folder / "old").write_text(text)
 
@@ -184,7 +187,7 @@ def test_what_is_not_of_this_machine_as_it_is(folder: Path, facts: dict[str, Any
     assert said in caught.value.cause
 
     rerun = prepared(folder, pairs(other, folder / "b.db", "stream"))
-    assert said in rerun.alone
+    assert said in rerun.why_only_b
     assert {side for (side, _), _ in rerun.runs} == {"b"}
 
 
@@ -211,7 +214,7 @@ def test_another_program_behind_a_command_is_no_repeat(folder: Path) -> None:
     finally:
         (folder / "say").write_text(text)
 
-    assert set(rerun.lost.values()) == {f"{folder / 'say'} is another program now"}
+    assert set(rerun.not_repeatable.values()) == {f"{folder / 'say'} is another program now"}
 
 
 def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder: Path) -> None:
@@ -219,7 +222,11 @@ def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder
     for words in (text, text.replace("seconds: 0.05", "seconds: 0.5").replace("{n}", " '{n}'")):
         (folder / "x.yaml").write_text(words)
         run_experiments(
-            [folder / "x.yaml"], Wishes(output=folder / "c.db", only=("told",)), version="0", argv=[], seed=1
+            [folder / "x.yaml"],
+            PlanOptions(output=folder / "c.db", only=("told",)),
+            version="0",
+            argv=[],
+            seed=1,
         )
     (folder / "x.yaml").write_text(text)
     told = cells(folder / "c.db", "told")
@@ -227,7 +234,7 @@ def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder
     again = prepared(folder, [Pair(a=x, b=x, repeats=2) for x in told])
 
     assert len(told) == 3
-    assert not again.lost
+    assert not again.not_repeatable
     assert {run.point.point_id for _, run in again.runs} == {cell.point_id for cell in told}
 
 
@@ -238,8 +245,8 @@ def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> Non
     finally:
         (folder / "said").rename(folder / "say")
 
-    assert set(rerun.lost) == {0, 1, 2}
-    assert "no program of that name" in rerun.lost[0]
+    assert set(rerun.not_repeatable) == {0, 1, 2}
+    assert "no program of that name" in rerun.not_repeatable[0]
     assert not rerun.runs
 
 

@@ -32,11 +32,11 @@ def compared(a: Path, b: Path, ask: Ask | None = None) -> Comparison:
     return compare(side("A", a.name, load([a])), side("B", b.name, load([b])), ask)
 
 
-def rerun(wanted: Asked, *, twins: bool, lost: bool = False) -> Rerun:
+def rerun(wanted: Asked, *, interleaved: bool, not_repeatable: bool = False) -> Rerun:
     every = frozenset(range(len(wanted.pairs)))
     return Rerun(
-        pairs=wanted.pairs, twins=every if twins else frozenset(), lost=dict.fromkeys(every, "gone") if lost else {},
-        alone="" if twins else "the commands of both sides are the same", runs=(), homes={}, scratch=Path(), seed=1,
+        pairs=wanted.pairs, interleaved=every if interleaved else frozenset(), not_repeatable=dict.fromkeys(every, "gone") if not_repeatable else {},
+        why_only_b="" if interleaved else "the commands of both sides are the same", runs=(), outputs={}, scratch=Path(), seed=1,
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tm
     fresh_a = load([stream(make, tmp_path / "fa.db", 1.0, seed=3)])
     fresh_b = load([stream(make, tmp_path / "fb.db", 1.0, seed=4)])  # it was a bad moment
 
-    settled = confirmed(first, wanted, rerun(wanted, twins=True), fresh_a, fresh_b, Ask())
+    settled = confirmed(first, wanted, rerun(wanted, interleaved=True), fresh_a, fresh_b, Ask())
 
     assert settled.counts["regressed"] == 0
     assert len(settled.rows) == len(first.rows)
@@ -85,7 +85,7 @@ def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Compariso
     fresh_b = load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
 
     settled = confirmed(
-        first, wanted, rerun(wanted, twins=False), None, fresh_b, Ask(thresholds={"bandwidth": 0.05})
+        first, wanted, rerun(wanted, interleaved=False), None, fresh_b, Ask(thresholds={"bandwidth": 0.05})
     )
 
     assert settled.counts["regressed"] >= 1
@@ -117,7 +117,7 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
     fresh = load([written("f", {"local": 5000})])
 
     settled = confirmed(
-        first, wanted, rerun(wanted, twins=True), load([written("g", {"local": 5000})]), fresh, Ask()
+        first, wanted, rerun(wanted, interleaved=True), load([written("g", {"local": 5000})]), fresh, Ask()
     )
 
     assert len({row.name for row in first.rows}) == len(first.rows) / 2
@@ -127,7 +127,7 @@ def test_cells_that_look_the_same_have_verdicts_of_their_own(make: Any, tmp_path
 
 def test_what_is_lost_is_open_and_said(make: Any, first: Comparison, tmp_path: Path) -> None:
     wanted = asked(first)
-    nothing = rerun(wanted, twins=False, lost=True)
+    nothing = rerun(wanted, interleaved=False, not_repeatable=True)
     other = load([stream(make, tmp_path / "fb.db", 0.9, threads=(1,), seed=4)])
 
     settled = confirmed(first, wanted, nothing, None, other, Ask())
