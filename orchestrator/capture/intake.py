@@ -1,7 +1,7 @@
 """Take in output that was captured by hand, and make runs of it. I/O.
 
 Each text becomes a cell, or several where several commands printed it. What it tells of the options (fio's job options,
-MLC's -W and -l, STREAM's threads), what the user adds (`Wishes`), and nothing else makes the cell, so that reports group
+MLC's -W and -l, STREAM's threads), what the user adds (`IntakeOptions`), and nothing else makes the cell, so that reports group
 captured runs as they group runs of pinsweep's own. Texts that tell the same are told apart by `source`, their file, unless
 the user says that they are repeats.
 """
@@ -54,7 +54,7 @@ _MAIN: Final = ("rw", "bs", "iodepth", "numjobs", "mode", "W", "l", "threads", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class IntakeOptions:
     """What the user says about the texts."""
 
     tool: str | None = None  # None: guessed, text by text
@@ -97,15 +97,15 @@ class Kept:
     left: tuple[Left, ...]
 
 
-def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
+def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
     """Read every text that the names stand for (files, folders, globs, archives, `-`), one at a time."""
     for source in sources(names):
         if source.problem:
             yield Left(name=source.name, reason=source.problem, failed=source.named, missing=source.missing)
             continue
-        for host, part in _by_host(source, wishes):
+        for host, part in _by_host(source, asked):
             try:
-                yield replace(_read(part, wishes), named=part.named, host=host)
+                yield replace(_read(part, asked), named=part.named, host=host)
             except ParseError as error:
                 reason = (
                     _said(error) if part.named else str(error)
@@ -115,10 +115,10 @@ def read(names: Iterable[str], wishes: Wishes) -> Iterator[Captured | Left]:
         del source  # its bytes, before the next are read
 
 
-def _by_host(source: Source, wishes: Wishes) -> list[tuple[str, Source]]:
+def _by_host(source: Source, asked: IntakeOptions) -> list[tuple[str, Source]]:
     """Take apart what several hosts printed into one file: (host, its lines). Ranks of one program are no hosts: where only one
     of them has figures, the file is one text."""
-    found = {} if wishes.columns else by_host(source.data)
+    found = {} if asked.columns else by_host(source.data)
     known = [host for host, data in found.items() if _known(decode(data))]
     if not known or (len(known) == 1 and known[0].startswith("rank ")):
         return [("", source)]
@@ -142,48 +142,48 @@ def _said(error: PinsweepError) -> str:
     return f"{error} ({error.hint})" if error.hint else str(error)
 
 
-def _read(source: Source, wishes: Wishes) -> Captured:
+def _read(source: Source, asked: IntakeOptions) -> Captured:
     text = decode(source.data)
-    if wishes.columns:
-        tool = str(wishes.tool)
-        parsed = [table.parse(text, reading) for reading in _readings(tool, wishes)]
+    if asked.columns:
+        tool = str(asked.tool)
+        parsed = [table.parse(text, reading) for reading in _readings(tool, asked)]
         flags = tuple(dict.fromkeys(flag for one in parsed for flag in one.flags))
         return Captured(
             name=source.name, tool=tool, data=source.data, parsed=replace(parsed[0], flags=flags), tables=True
         )
-    if wishes.tool == "hwloc" or (wishes.tool is None and _is_hwloc(text)):
+    if asked.tool == "hwloc" or (asked.tool is None and _is_hwloc(text)):
         return Captured(name=source.name, tool="hwloc", data=source.data, parsed=_hwloc(text, source.name))
-    tool = wishes.tool or guess_parser(text)
+    tool = asked.tool or guess_parser(text)
     return Captured(
-        name=source.name, tool=tool, data=source.data, parsed=get_parser(tool).parse(text, dict(wishes.settings))
+        name=source.name, tool=tool, data=source.data, parsed=get_parser(tool).parse(text, dict(asked.settings))
     )  # fmt: skip
 
 
-def _readings(tool: str, wishes: Wishes) -> list[dict[str, Any]]:
+def _readings(tool: str, asked: IntakeOptions) -> list[dict[str, Any]]:
     """Return how each form of table is read."""
     return [
-        {"parser": TABLE, "tool": tool, "columns": columns, "labels": _labels(tool, wishes.settings),
-         "beside": [other for other in wishes.columns if other != columns]}
-        for columns in wishes.columns
+        {"parser": TABLE, "tool": tool, "columns": columns, "labels": _labels(tool, asked.settings),
+         "beside": [other for other in asked.columns if other != columns]}
+        for columns in asked.columns
     ]  # fmt: skip
 
 
-def _table_cells(item: Captured, wishes: Wishes) -> list[tuple[table.TableCell, dict[str, Any]]]:
+def _table_cells(item: Captured, asked: IntakeOptions) -> list[tuple[table.TableCell, dict[str, Any]]]:
     """Return each cell of the tables of a text, and how it is read; the tables are counted in the order of the text."""
     text = decode(item.data)
     out = []
-    for form in _readings(item.tool, wishes):
+    for form in _readings(item.tool, asked):
         columns, *others = (
             table.read_columns(words, item.tool) for words in (form["columns"], *form["beside"])
         )
         for cell in table.cells(text, columns, item.tool, text_of.heading_of, others):
-            command = wishes.command or cell.command
+            command = asked.command or cell.command
             told = {
                 name.removeprefix(text_of.OPTION_FACT): str(value)
                 for name, value in taken(item.tool).typed(command).items()
             }
             own = {name: str(value) for name, value in cell.options.items()}
-            labels = _labels(item.tool, {**told, **own, **wishes.settings})
+            labels = _labels(item.tool, {**told, **own, **asked.settings})
             reading = {**form, "labels": labels, "rows": list(cell.rows), "pick": dict(cell.pick)}
             out.append((cell, {**reading, "command": command} if command else reading))
     order = sorted({cell.table for cell, _ in out})
@@ -217,9 +217,9 @@ def _hwloc(text: str, name: str) -> Parsed:
     return Parsed(tables={"measurements": found}, facts=facts)
 
 
-def wishes_from(
+def intake_options(
     tool: str | None, axes: Sequence[str], settings: Sequence[str], columns: str | Sequence[str], command: str
-) -> Wishes:
+) -> IntakeOptions:
     """Read what the user typed. Raises UserError for what cannot be meant."""
     patterns = {}
     for text in axes:
@@ -242,7 +242,7 @@ def wishes_from(
         table.read_columns(form, str(tool))
     if tool is not None and tool != "hwloc" and tool not in parser_names():
         get_parser(tool)  # raises
-    return Wishes(tool=tool, axes=patterns, settings=given, columns=forms, command=command)
+    return IntakeOptions(tool=tool, axes=patterns, settings=given, columns=forms, command=command)
 
 
 def _pair(option: str, text: str, example: str) -> tuple[str, str]:
@@ -259,12 +259,12 @@ def _pair(option: str, text: str, example: str) -> tuple[str, str]:
     return name, value.strip()
 
 
-def shown(item: Captured, wishes: Wishes) -> list[tuple[str, Parsed]]:
+def shown(item: Captured, asked: IntakeOptions) -> list[tuple[str, Parsed]]:
     """Return what a text says, (name, tables) each: the cells of a table one by one, with what tells them apart."""
     if not item.tables:
         return [(item.name, item.parsed)]
     found = []
-    for cell, reading in _table_cells(item, wishes):
+    for cell, reading in _table_cells(item, asked):
         words = [cell.heading] if cell.heading else []
         words += [f"place={cell.place}"] if cell.place else []
         words += [f"{name}={value}" for name, value in cell.options.items()]
@@ -304,7 +304,7 @@ class _Item:
         )
 
 
-def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str) -> Kept:
+def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, version: str) -> Kept:
     """Keep the texts as runs of a result file; what is there already stays.
 
     Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
@@ -313,7 +313,7 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
         begun.close()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notes: dict[str, int] = {}
-    runs, machine, left = _taken(items, wishes, notes)
+    runs, machine, left = _taken(items, asked, notes)
     facts, topology = _machine(machine, notes)
     if not (runs or facts or topology):
         return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left))
@@ -333,7 +333,7 @@ def store(items: Iterable[Captured], path: Path, wishes: Wishes, *, version: str
 
 
 def _taken(
-    items: Iterable[Captured], wishes: Wishes, notes: dict[str, int]
+    items: Iterable[Captured], asked: IntakeOptions, notes: dict[str, int]
 ) -> tuple[list[_Item], list[Captured], list[Left]]:
     """Make runs of the texts, one text in memory at a time; return them, what describes machines, what was left."""
     runs: list[_Item] = []
@@ -344,7 +344,7 @@ def _taken(
             machine.append(item)
             continue
         try:
-            runs += _items(item, wishes, notes)
+            runs += _items(item, asked, notes)
         except ParseError as error:
             left.append(Left(name=item.name, reason=_said(error), failed=item.named))
         except UserError as error:  # its name does not hold an axis
@@ -353,10 +353,10 @@ def _taken(
     return runs, machine, left
 
 
-def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_Item]:
-    named, place, repeat = _from_name(item.name, wishes)
+def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Iterator[_Item]:
+    named, place, repeat = _from_name(item.name, asked)
     if item.tables:
-        cells = _table_cells(item, wishes)
+        cells = _table_cells(item, asked)
         several = any(cell.table for cell, _ in cells)
         for cell, reading in cells:
             parsed = table.parse(decode(item.data), reading)
@@ -370,7 +370,7 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
                 cell.place or place,
                 (named, repeat),
                 reading,
-                wishes,
+                asked,
                 notes,
                 label,
                 cell.heading,
@@ -380,11 +380,11 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
     pieces = text_of.cut(item.tool, item.data, item.parsed)
     found = False
     for number, piece in enumerate(pieces, 1):
-        whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(wishes.settings))
+        whole = item.parsed if len(pieces) == 1 else parser.parse(decode(piece), dict(asked.settings))
         parts = taken(item.tool).parts(whole)
         around = text_of.above_parts(item.tool, piece, len(parts)) if len(parts) > 1 else [piece]
         for reading, above in zip(parts, around, strict=True):
-            parsed = parser.parse(decode(piece), {**wishes.settings, **reading}) if reading else whole
+            parsed = parser.parse(decode(piece), {**asked.settings, **reading}) if reading else whole
             label = item.name + (f", part {number}" if len(pieces) > 1 else "")
             label += f", {taken(item.tool).part_name(parsed)}" if reading else ""
             if not parsed.measurements.rows:
@@ -395,13 +395,13 @@ def _items(item: Captured, wishes: Wishes, notes: dict[str, int]) -> Iterator[_I
             options = text_of.told(item.tool, parsed) | ({"source": item.host} if item.host else {})
             if usual := text_of.defaults(item.tool, options, parsed):
                 words = " ".join(
-                    f"{name}={value}" for name, value in usual.items() if name not in wishes.settings
+                    f"{name}={value}" for name, value in usual.items() if name not in asked.settings
                 )
                 said = f"{words}: not given, the default of {parser.NAME}"
                 notes[said] = notes.get(said, 0) + 1
             title = text_of.heading(item.tool, above) if len(pieces) > 1 or len(parts) > 1 else ""
             yield _item(
-                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, wishes, notes, label, title, above
+                item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, asked, notes, label, title, above
             )  # fmt: skip
     if not found:
         raise ParseError("", "there are no figures in it")
@@ -420,7 +420,7 @@ def _item(
     place: str | None,
     from_name: tuple[Mapping[str, Any], int | None],
     reading: Mapping[str, Any],
-    wishes: Wishes,
+    asked: IntakeOptions,
     notes: dict[str, int],
     label: str,
     heading: str,
@@ -428,9 +428,9 @@ def _item(
 ) -> _Item:
     """above: the part of `data` in which its command is looked for."""
     named, repeat = from_name
-    labels = get_parser(item.tool).LABELS if wishes.columns else ()
+    labels = get_parser(item.tool).LABELS if asked.columns else ()
     given: dict[str, Any] = {
-        n: number_value(v) for n, v in wishes.settings.items() if n not in labels and n != "place"
+        n: number_value(v) for n, v in asked.settings.items() if n not in labels and n != "place"
     }
     given |= named
     for name, value in given.items():
@@ -440,7 +440,7 @@ def _item(
     said = json.dumps([reading, given, place, repeat], sort_keys=True, default=str)
     digest = hashlib.sha256(data)
     digest.update(said.encode())
-    typed = wishes.command or str(reading.get("command", ""))
+    typed = asked.command or str(reading.get("command", ""))
     argv = tuple(_lines(typed).split()) or (
         () if item.tables else text_of.command_of(item.tool, above, parsed)
     )
@@ -453,10 +453,10 @@ def _item(
     )  # fmt: skip
 
 
-def _from_name(name: str, wishes: Wishes) -> tuple[dict[str, Any], str | None, int | None]:
+def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | None, int | None]:
     """Return (options, place, repeat) out of the file's name. Raises UserError if it does not hold an axis."""
     found: dict[str, Any] = {}
-    for axis, pattern in wishes.axes.items():
+    for axis, pattern in asked.axes.items():
         match = pattern.search(name)
         if not match:
             raise UserError("", f"--axis {axis}: {pattern.pattern!r} is not in the name")
@@ -464,7 +464,7 @@ def _from_name(name: str, wishes: Wishes) -> tuple[dict[str, Any], str | None, i
         found[axis] = (
             number_value((value or "").lstrip("0") or "0") if (value or "").isdigit() else value or ""
         )
-    place = found.pop("place", None) or wishes.settings.get("place")
+    place = found.pop("place", None) or asked.settings.get("place")
     repeat = found.pop("repeat", None)
     if repeat is not None and not (isinstance(repeat, int) and repeat >= 0):
         raise UserError("", f"--axis repeat: {repeat!r} is not a number")

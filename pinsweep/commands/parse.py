@@ -11,7 +11,7 @@ from pinsweep import __version__
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
-    from orchestrator.capture.intake import Captured, Left, Wishes
+    from orchestrator.capture.intake import Captured, IntakeOptions, Left
 
 
 @click.command(
@@ -67,7 +67,7 @@ def command(
     TOOL is guessed when it is not given. Without -o the numbers are printed; with it they are kept, and report,
     show, export and audit work on them as on runs of pinsweep's own.
     """
-    from orchestrator.capture.intake import wishes_from
+    from orchestrator.capture.intake import intake_options
     from parsers import parser_names
 
     named, files = (
@@ -85,17 +85,17 @@ def command(
         raise click.UsageError(f"{named} and --tool {tool}: name the tool once")
     if output is None and axes:
         raise click.UsageError("--axis makes cells of a result file: name it with -o")
-    wishes = wishes_from(tool if named == "table" else tool or named, axes, settings, columns, typed)
-    return _print(files, wishes, form) if output is None else _keep(files, wishes, output)
+    asked = intake_options(tool if named == "table" else tool or named, axes, settings, columns, typed)
+    return _print(files, asked, form) if output is None else _keep(files, asked, output)
 
 
-def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
+def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
     from orchestrator.capture.intake import Left, read, shown
     from reports.export.parsed import parsed_text
 
     texts: list[Captured] = []
     left: list[Left] = []
-    for item in read(files, wishes):
+    for item in read(files, asked):
         if isinstance(item, Left):
             left.append(item)
             continue
@@ -103,11 +103,11 @@ def _print(files: tuple[str, ...], wishes: Wishes, form: str) -> int:
         for flag in item.parsed.flags:
             click.secho(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
     if texts:
-        click.echo(parsed_text([part for text in texts for part in shown(text, wishes)], form), nl=False)
+        click.echo(parsed_text([part for text in texts for part in shown(text, asked)], form), nl=False)
     return _say(left, len(texts))
 
 
-def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
+def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
     import shlex
     from collections.abc import Iterator
 
@@ -119,7 +119,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
 
     def readable() -> Iterator[Captured]:
         nonlocal count
-        for item in read(files, wishes):
+        for item in read(files, asked):
             if isinstance(item, Left):
                 left.append(item)
             else:
@@ -127,7 +127,7 @@ def _keep(files: tuple[str, ...], wishes: Wishes, output: Path) -> int:
                 yield item
             del item  # a text and its tables, before the next are read
 
-    kept = store(readable(), output, wishes, version=__version__)
+    kept = store(readable(), output, asked, version=__version__)
     status = _say([*left, *kept.left], count - len(kept.left))
     for note in kept.notes:
         click.secho(f"note     {note}", fg="yellow", err=True)

@@ -148,10 +148,10 @@ def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None
     (tmp_path / "a.json").write_text(
         json.dumps({"fio version": "fio-3.33", "jobs": [{**job, "groupid": n} for n in range(3)]})
     )
-    wishes = intake.wishes_from(None, (), (), "", "")
-    texts = [x for x in intake.read([str(tmp_path / "a.json")], wishes) if isinstance(x, intake.Captured)]
+    asked = intake.intake_options(None, (), (), "", "")
+    texts = [x for x in intake.read([str(tmp_path / "a.json")], asked) if isinstance(x, intake.Captured)]
 
-    kept = intake.store(texts, tmp_path / "a.db", wishes, version="test")
+    kept = intake.store(texts, tmp_path / "a.db", asked, version="test")
 
     assert kept.added == 3
     with open_result(tmp_path / "a.db") as result:
@@ -265,9 +265,9 @@ def taken_in(text: str | bytes, folder: Path) -> tuple[list[dict[str, Any]], lis
     file, kept = folder / "t.txt", folder / "t.db"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     kept.unlink(missing_ok=True)
-    wishes = intake.wishes_from(None, (), (), "", "")
-    texts = [x for x in intake.read([str(file)], wishes) if isinstance(x, intake.Captured)]
-    intake.store(texts, kept, wishes, version="test")
+    asked = intake.intake_options(None, (), (), "", "")
+    texts = [x for x in intake.read([str(file)], asked) if isinstance(x, intake.Captured)]
+    intake.store(texts, kept, asked, version="test")
     with open_result(kept) as result:
         points = {stored.point.point_id: stored.point for stored in result.points()}
         runs = [(run, points[run.point_id]) for run in result.runs()]
@@ -340,7 +340,7 @@ def test_a_host_without_figures_is_named_and_takes_none_from_the_others(tmp_path
     file = tmp_path / "t.txt"
     file.write_text(interleaved(*SIDES["stream"]) + "node3: bash: ./stream: No such file\n")
 
-    read = list(intake.read([str(file)], intake.wishes_from(None, (), (), "", "")))
+    read = list(intake.read([str(file)], intake.intake_options(None, (), (), "", "")))
 
     assert not any(item.failed for item in read if isinstance(item, intake.Left))
     assert [(type(item).__name__, item.name.rpartition(", ")[2]) for item in read] == [("Captured", "node1"), ("Captured", "node2"), ("Left", "node3")]  # fmt: skip
@@ -356,10 +356,10 @@ def test_ranks_of_one_program_are_no_hosts(tmp_path: Path) -> None:
 def test_a_run_without_figures_among_others_is_said(tmp_path: Path) -> None:
     refused = "Intel(R) Memory Latency Checker - v3.10\nCommand line parameters: --loaded_latency -W6 -L\n\nInvalid Argument\n"
     (tmp_path / "t.txt").write_bytes((SIDES["mlc"][0] + refused + SIDES["mlc"][1]).encode("utf-16"))
-    wishes = intake.wishes_from(None, (), (), "", "")
-    texts = [x for x in intake.read([str(tmp_path / "t.txt")], wishes) if isinstance(x, intake.Captured)]
+    asked = intake.intake_options(None, (), (), "", "")
+    texts = [x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)]
 
-    kept = intake.store(texts, tmp_path / "t.db", wishes, version="test")
+    kept = intake.store(texts, tmp_path / "t.db", asked, version="test")
 
     assert kept.added == 2
     assert any("no figures in it" in note for note in kept.notes)

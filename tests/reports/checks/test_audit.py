@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.capture.intake import Captured, read, store, wishes_from
+from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group, Place
 from parsers.text import decode
 from reports import checks as registry
@@ -44,10 +44,10 @@ def take(
     """Take a text in, as `pinsweep parse` does."""
     file = result.parent / name
     file.write_text(text, encoding="utf-8")
-    wishes = wishes_from(tool, (), settings, columns, command)
-    items = list(read([str(file)], wishes))
+    asked = intake_options(tool, (), settings, columns, command)
+    items = list(read([str(file)], asked))
     assert all(isinstance(item, Captured) for item in items), items
-    store((item for item in items if isinstance(item, Captured)), result, wishes, version="test")
+    store((item for item in items if isinstance(item, Captured)), result, asked, version="test")
     return result
 
 
@@ -602,8 +602,8 @@ def test_no_text_makes_the_audit_fall_over(random: Random) -> None:
             lines *= random.choice([1, 1, 2])
             Path(folder, f"{i}.txt").write_text("\n".join(lines), encoding="utf-8")
         result = Path(folder, "r.db")
-        wishes = wishes_from(None, (), (), "", "")
-        store((x for x in read([folder], wishes) if isinstance(x, Captured)), result, wishes, version="test")
+        asked = intake_options(None, (), (), "", "")
+        store((x for x in read([folder], asked) if isinstance(x, Captured)), result, asked, version="test")
         if result.exists():
             told = findings(result)
             assert len(module.as_text(told)) >= len(told)

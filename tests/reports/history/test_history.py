@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.capture.intake import Captured, read, store, wishes_from
+from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group
 from parsers.errors import UserError
 from reports.fleet import outliers
@@ -336,9 +336,9 @@ def test_captured_texts_have_no_history_and_are_of_no_known_host(make: Any, nigh
 
 def taken(path: Path, texts: Mapping[str, str], folder: Path) -> Path:
     """Keep captured STREAM outputs in a result file, as `pinsweep parse -o` does."""
-    wishes = wishes_from("stream", (), (), "", "")
+    asked = intake_options("stream", (), (), "", "")
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    items = read([str(folder / name) for name in texts], wishes)
-    store([item for item in items if isinstance(item, Captured)], path, wishes, version="test")
+    items = read([str(folder / name) for name in texts], asked)
+    store([item for item in items if isinstance(item, Captured)], path, asked, version="test")
     return path

@@ -530,14 +530,14 @@ def test_a_page_that_cannot_be_written_is_the_users_mistake(make: Any, tmp_path:
 
 def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     """A claim far down in a captured text, beyond what the page shows of it, is held against the table all the same."""
-    from orchestrator.capture.intake import Captured, read, store, wishes_from
+    from orchestrator.capture.intake import Captured, intake_options, read, store
 
     table = make.imb_text({0: 0.5, 8: 0.51} | {2**p: 0.5 + 2**p / 6e3 for p in range(4, 23)})
     text = table + "On the nodes and what they are made of.\n" * 200 + "The maximum bandwidth is 9.31 GB/s.\n"
     (tmp_path / "report.txt").write_text(text + "More of it.\n" * 500, encoding="utf-8")
-    wishes = wishes_from("imb", (), (), "", "")
-    items = [item for item in read([str(tmp_path / "report.txt")], wishes) if isinstance(item, Captured)]
-    store(items, tmp_path / "r.db", wishes, version="test")
+    asked = intake_options("imb", (), (), "", "")
+    items = [item for item in read([str(tmp_path / "report.txt")], asked) if isinstance(item, Captured)]
+    store(items, tmp_path / "r.db", asked, version="test")
     results = load([tmp_path / "r.db"], excerpts=3000)
 
     found = audit(load([tmp_path / "r.db"]))
