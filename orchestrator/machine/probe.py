@@ -221,7 +221,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
         "swap_bytes": _kib(memory.get("SwapTotal")),
         "swap_free_bytes": _kib(memory.get("SwapFree")),
-        "environment": _swayed_by(os.environ) if here else None,
+        "environment": _relevant_env(os.environ) if here else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
@@ -231,14 +231,17 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
     }
 
 
-SWAYS: Final = re.compile(
+RELEVANT_ENV: Final = re.compile(
     r"(OMP|KMP|GOMP|I_MPI|FI|UCX|OMPI_MCA|MPICH|MALLOC)_\w+|GLIBC_TUNABLES|LD_PRELOAD|LD_LIBRARY_PATH"
 )
 """Environment variables that a tool inherits and that change its figures."""
 
 
-def _swayed_by(environ: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={environ[name]}" for name in sorted(environ) if SWAYS.fullmatch(name)) or "none"
+def _relevant_env(environ: Mapping[str, str]) -> str:
+    return (
+        " ".join(f"{name}={environ[name]}" for name in sorted(environ) if RELEVANT_ENV.fullmatch(name))
+        or "none"
+    )
 
 
 def dimms(text: str) -> tuple[MemoryModule, ...]:
