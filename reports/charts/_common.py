@@ -246,13 +246,13 @@ def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
 
 
 MOST_SERIES = 6
-_GREYED = " "
+_DIMMED = " "
 
 
 C = TypeVar("C", bound=Curve)
 
 
-def spotlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> list[list[C]]:
+def highlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> list[list[C]]:
     """Return the curves of a figure's panels as they are drawn: in a panel of over six, the worst three last and with their names, the
     others before them, grey and without. The worst are those of the first such panel, in all panels that have them. Their tips and the
     table tell who the others are."""
@@ -265,34 +265,34 @@ def spotlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> l
             continue
         ranked = sorted(curves, key=badness)
         named = worst & {c.name for c in curves} or {c.name for c in ranked[-3:]}
-        grey = [replace(c, label=_GREYED) for c in ranked if c.name not in named]
+        grey = [replace(c, label=_DIMMED) for c in ranked if c.name not in named]
         drawn.append([*grey, *(c for c in ranked if c.name in named)])
     return drawn
 
 
-def lit(curves: Sequence[C]) -> list[C]:
+def highlighted(curves: Sequence[C]) -> list[C]:
     """Return the curves that have a name beside them."""
-    return [c for c in curves if c.label != _GREYED]
+    return [c for c in curves if c.label != _DIMMED]
 
 
-def greyed(panels: Sequence[Sequence[Curve]], by: str) -> str:
+def dimmed(panels: Sequence[Sequence[Curve]], by: str) -> str:
     """Say what grey lines are, if there are any, and by what the others are the worst."""
-    grey = any(len(lit(curves)) < len(curves) for curves in panels)
+    grey = any(len(highlighted(curves)) < len(curves) for curves in panels)
     return f" Grey: all but the worst three by {by}." if grey else ""
 
 
 def colours(panels: Sequence[Sequence[Curve]]) -> dict[str, str]:
     """Return the colour of each name beside a line: the same in all panels of a figure."""
-    names = list(dict.fromkeys(c.name for curves in panels for c in lit(curves)))
+    names = list(dict.fromkeys(c.name for curves in panels for c in highlighted(curves)))
     return dict(zip(names, vega.palette(len(names)), strict=True))
 
 
 def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]:
-    """Give each curve its colour, that of its name in the figure; grey to those out of the spotlight."""
+    """Give each curve its colour, that of its name in the figure; grey to those that are not highlighted."""
     return [
         Series(
             name=c.name,
-            colour=named.get(c.name, vega.GREY) if c.label != _GREYED else vega.GREY,
+            colour=named.get(c.name, vega.GREY) if c.label != _DIMMED else vega.GREY,
             dashed=c.dashed,
         )
         for c in curves
@@ -351,7 +351,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 
     Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
     """
-    drawn = [c for c in lit(curves) if c.points]
+    drawn = [c for c in highlighted(curves) if c.points]
     ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
     places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
     right = (
@@ -380,7 +380,7 @@ def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, R
 
 def name_margin(curves: Sequence[Curve], width: int) -> float:
     """Return the right margin that the names need, at most a third of the picture."""
-    widest = max((label_placement.text_width(c.label or c.name) for c in lit(curves)), default=0)
+    widest = max((label_placement.text_width(c.label or c.name) for c in highlighted(curves)), default=0)
     return min(round(widest * 1.05 + 14), width / 3)
 
 

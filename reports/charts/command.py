@@ -167,19 +167,19 @@ def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
     shown = dict(
         zip(
             order,
-            common.spotlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
+            common.highlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
             strict=True,
         )
     )
-    lit = [shown[i] for i in range(len(lines))]
-    colours = common.colours(lit)
+    ranked = [shown[i] for i in range(len(lines))]
+    colours = common.colours(ranked)
     keys = list(metrics)
     panels = [
         _curves_panel(metric, unit, over, own, colours)
-        for (metric, unit), own in zip(metrics, lit, strict=True)
+        for (metric, unit), own in zip(metrics, ranked, strict=True)
         if own
     ]
-    return panels, common.greyed(lit, keys[judged][0])
+    return panels, common.dimmed(ranked, keys[judged][0])
 
 
 def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:

@@ -223,15 +223,15 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
     is_pingpong = benchmark == "PingPong"
     statistics = dict.fromkeys(of for lines in shown.values() for line in lines for of in line.statistics)
     whose = fmt.words(filter(None, (STATISTICS[of] for of in statistics)), "or")
-    lit = common.spotlight(list(shown.values()), lambda c: c.points[0][1].median)
+    ranked = common.highlight(list(shown.values()), lambda c: c.points[0][1].median)
     drawn: list[Panel] = []
-    for of, lines in zip(shown, lit, strict=True):
+    for of, lines in zip(shown, ranked, strict=True):
         where = common.facet_title(of, "imb")
         axis = "One-way time" if is_pingpong else f"Time{f', {whose}' if whose else ''}"
-        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", axis, common.colours(lit)))
+        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", axis, common.colours(ranked)))
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
             title = f"Bandwidth{', ' + where if where else ''}"
-            drawn.append(_rate_panel(lines, title, common.colours(lit)))
+            drawn.append(_rate_panel(lines, title, common.colours(ranked)))
     first = next(iter(panels.values()))
     rest = common.not_drawn(len(panels), len(shown))
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
@@ -251,7 +251,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
-        sub=sub.strip() + common.greyed(lit, "time") + rest + common.of_texts(runs),
+        sub=sub.strip() + common.dimmed(ranked, "time") + rest + common.of_texts(runs),
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
@@ -374,7 +374,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in common.lit(drawn)[:4]:
+        for line in common.highlighted(drawn)[:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
                 at = {"x": half, "y": peak / 2 / scale.factor}

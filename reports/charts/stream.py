@@ -115,8 +115,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
     y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
     shown = dict(list(panels.items())[: common.MOST_PANELS])
-    lit = common.spotlight(list(shown.values()), lambda c: -max(c.medians.values()))
-    colours = common.colours(lit)
+    ranked = common.highlight(list(shown.values()), lambda c: -max(c.medians.values()))
+    colours = common.colours(ranked)
     drawn = tuple(
         _panel(
             of,
@@ -129,7 +129,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
             {(c, t) for p, c, t in hollow if p == of},
             colours,
         )
-        for of, lines in zip(shown, lit, strict=True)
+        for of, lines in zip(shown, ranked, strict=True)
     )
     marks = common.marks(drawn)
     name = _name(runs, kernel)
@@ -150,7 +150,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         sub=f"{kernel.capitalize()}, {common.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {common.over(runs)}.' if 'ranges' in marks else ''}"
-        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if 'hollow' in marks else ''}{common.greyed(lit, 'bandwidth')}{rest}{common.of_texts(seen)}",
+        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if 'hollow' in marks else ''}{common.dimmed(ranked, 'bandwidth')}{rest}{common.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
@@ -208,7 +208,7 @@ def _panel(
                 data["notes"].append(
                     {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-        rings = common.saturation_rings(common.lit(sound)[:3], plot, scale.factor)
+        rings = common.saturation_rings(common.highlighted(sound)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
         return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)

@@ -228,9 +228,9 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
             about = np.concatenate(
                 [a - np.median(a, axis=1, keepdims=True), b - np.median(b, axis=1, keepdims=True)], axis=1
             )
-            wild = estimate.strays(about, quantum)
-            if wild.any():
-                cells.rank_p[rows[wild]] = estimate.p_of_ranks(a[wild], b[wild])
+            outlying = estimate.outliers(about, quantum)
+            if outlying.any():
+                cells.rank_p[rows[outlying]] = estimate.p_of_ranks(a[outlying], b[outlying])
     return cells
 
 

@@ -76,7 +76,7 @@ def prior(variance: Array, df: Array, *, winsor: tuple[float, float] | None = (0
     """Return what the variances of the cells, each with its degrees of freedom (> 0), say of a typical cell.
 
     e = ln s² - ψ(d/2) + ln(d/2) has the mean ln s0² - ψ(d0/2) + ln(d0/2) and the variance ψ'(d/2) + ψ'(d0/2). `winsor`
-    pulls e in to these quantiles, so that a few wild cells do not hide what the others agree on. None if fewer than
+    pulls e in to these quantiles, so that a few outliers do not hide what the others agree on. None if fewer than
     LEAST_CELLS cells have a variance, or more than half of them have none at all.
     """
     import numpy as np
@@ -201,7 +201,7 @@ def false_discovery(p: Array, among: int = 0) -> Array:
     return out
 
 
-def strays(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
+def outliers(x: Array, quantum: Array, limit: float = 5.0) -> NDArray[np.bool_]:
     """Tell which cells hold a run more than `limit` robust sd off. `x`: (G, n), logs about the median of their own side;
     `quantum`: (G,), a floor of the sd."""
     import numpy as np

@@ -244,7 +244,7 @@ def _worse_half(metric: Metric, of_node: Mapping[str, float], least: float) -> t
 
 
 def scatter(nodes: Iterable[Sequence[float]], least: int = LEAST_NODES) -> tuple[float, float]:
-    """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one wild node decides nothing.
+    """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one outlying node decides nothing.
     (0, 0) of fewer than `least`: where most nodes ran once, their own spread has the noise of sessions in it.
 
     The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is

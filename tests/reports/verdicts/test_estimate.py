@@ -171,7 +171,7 @@ def test_a_stray_is_five_robust_sd_off() -> None:
         [[-1.0, 0.0, 1.0, 0.5, -0.5, 20.0], [-1.0, 0.0, 1.0, 0.5, -0.5, 2.0], [0.0] * 6, [0.0] * 5 + [1.0]]
     )
 
-    assert estimate.strays(x, np.array([0.0, 0.0, 0.0, 0.5])).tolist() == [True, False, False, False]
+    assert estimate.outliers(x, np.array([0.0, 0.0, 0.0, 0.5])).tolist() == [True, False, False, False]
 
 
 def test_ranks_are_exact_without_ties_and_approximate_with_them() -> None:
