@@ -46,7 +46,7 @@ PERCENT_OF: Final[Mapping[str, str]] = {"threads": "pus", "numjobs": "pus", "np"
 """What a percentage, or `all`, is of, by the option's name: the PUs that this process may use."""
 
 MOST: Final = 10_000
-"""Values in one range. More is a slip of the pen (1..memory), not a sweep."""
+"""Values in one range. More is almost certainly a typo (1..memory), not a sweep."""
 LEAST_RATIO: Final = Fraction(11, 10)
 LARGEST: Final = 2**62
 LONGEST: Final = 100  # characters

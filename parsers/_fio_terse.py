@@ -148,7 +148,7 @@ def _direction(job: Job, name: str, take: _Fields, version: int) -> None:
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or len(text) > 18:
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 

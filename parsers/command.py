@@ -85,7 +85,7 @@ def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name) or name in _TAKEN:
         yield (
             "",
-            "is no name for a metric: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN)),
+            "is not a valid metric name: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN)),
         )
     if not isinstance(spec, Mapping):
         yield "", f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"

@@ -34,7 +34,7 @@ from parsers.errors import UserError
 from parsers.units import size_bytes
 
 MOST_CELLS: Final = 100_000
-"""Cells of one sweep. At a second each that is more than a day; more is a slip of the pen."""
+"""Cells of one sweep. At a second each that is more than a day; more is almost certainly a typo."""
 
 FREE: Final = Option(kind="text", help="an axis of the experiment's own, for the command's placeholders")
 """What an option is that a tool with `OPEN = True` does not know by name."""

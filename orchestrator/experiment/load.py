@@ -155,7 +155,9 @@ class _FileReader(NodeReader):
             what = f"{version} is newer than {SCHEMA}, which this pinsweep reads"
             self.wrong(node, "schema", what, "update pinsweep")
         elif isinstance(version, bool) or version != SCHEMA:
-            self.wrong(node, "schema", f"{shown(version)} is no version of the language", f"schema: {SCHEMA}")
+            self.wrong(
+                node, "schema", f"{shown(version)} is not a version of the language", f"schema: {SCHEMA}"
+            )
         return not newer
 
     # -- what may stand at the head --
@@ -307,7 +309,9 @@ def _repeats(value: Any) -> int:  # noqa: ANN401
 
 def _order(value: Any) -> str:  # noqa: ANN401
     if value not in ORDERS:
-        raise QuantityError(f"{shown(value)} is no order", nearest(str(value), ORDERS) or " or ".join(ORDERS))
+        raise QuantityError(
+            f"{shown(value)} is not an order", nearest(str(value), ORDERS) or " or ".join(ORDERS)
+        )
     return str(value)
 
 

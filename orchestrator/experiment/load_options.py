@@ -143,7 +143,7 @@ class OptionReader:
                 self.marks[key] = self.reader.mark(name_node)
                 if name not in axes:
                     listed = f"axes: {', '.join(axes)}" if axes else "it has none"
-                    self.wrong(key, "is no axis of this sweep", nearest(name, axes) or listed)
+                    self.wrong(key, "is not an axis of this sweep", nearest(name, axes) or listed)
                     continue
                 several = isinstance(node, SequenceNode) and not self.option(name).inner
                 nodes = self.reader.items(node, self.shown_key(key), "values") if several else [node]
@@ -205,7 +205,7 @@ class OptionReader:
         if expand.is_open(self.tool):
             if name.isidentifier():
                 return True
-            self.wrong(key, "is no name for a placeholder", "letters, digits and _")
+            self.wrong(key, "is not a valid placeholder name", "letters, digits and _")
             return False
         value = node.value if isinstance(node, ScalarNode) else ""
         reasons = [what for option, what in self.tool.problems({name: value}) if option == name]

@@ -88,7 +88,7 @@ def compose(
 ) -> Node:
     """Return the root node of the one document. Raises ExperimentError where the text is not YAML, or empty."""
     if len(text) > MOST_CHARACTERS:
-        _stop(path, None, f"{len(text)} characters are no experiment", f"at most {MOST_CHARACTERS}")
+        _stop(path, None, f"{len(text)} characters are not an experiment", f"at most {MOST_CHARACTERS}")
     try:
         root = _Composer(text.lstrip("\ufeff"), path).get_single_node()
     except yaml.reader.ReaderError as error:
@@ -100,7 +100,7 @@ def compose(
         what, hint = _syntax(error, text.lstrip("\ufeff").splitlines())
         _stop(path, error.problem_mark or error.context_mark, what, hint)
     except (ValueError, OverflowError):  # PyYAML gives "\\UFFFFFFFF" to chr() as it is
-        _stop(path, None, "an escape in quotes that is no character")
+        _stop(path, None, "an escape in quotes that is not a character")
     if root is None:
         _stop(path, None, "is empty", to_start_from)
     _count(root, path)
@@ -373,7 +373,7 @@ def _trap(text: str) -> tuple[str, str] | None:
             f'"{text}" for the text; a time is written 90s',
         )
     if _NUMBERLESS.fullmatch(text):
-        return f"{text} is no number that can be set", ""
+        return f"{text} is not a number that can be set", ""
     too_large = _INT.fullmatch(text) and len(text) > _DIGITS
     if too_large or (_FLOAT.fullmatch(text) and float(text) in (float("inf"), float("-inf"))):
         return f"{text[:20]}{'…' * (len(text) > 20)} is too large a number", "in quotes it is a text"

@@ -44,12 +44,12 @@ def parse_mask(text: str) -> frozenset[int] | None:
     if words[0] == "0xf...f":
         return None
     if words == [""] or len(words) * 32 > LARGEST:
-        raise ValueError(f"{text[:40]!r} is no bitmask")
+        raise ValueError(f"{text[:40]!r} is not a bitmask")
     bits = 0
     for word in words:
         value = int(word, 16) if word else 0
         if not 0 <= value < 1 << 32:
-            raise ValueError(f"{text[:40]!r} is no bitmask: {word!r} is not a word of 32 bits")
+            raise ValueError(f"{text[:40]!r} is not a bitmask: {word!r} is not a word of 32 bits")
         bits = bits << 32 | value
     return frozenset(i for i in range(bits.bit_length()) if bits >> i & 1)
 
@@ -65,7 +65,7 @@ def _range(item: str) -> Iterable[int]:
         return range(start, stop + 1)
     used, slash, group = stride.partition("/")
     if not (dash and slash) or not 0 < _number(used) <= _number(group):
-        raise ValueError(f"{item!r} is no range")
+        raise ValueError(f"{item!r} is not a range")
     return (cpu for cpu in range(start, stop + 1) if (cpu - start) % _number(group) < _number(used))
 
 

@@ -56,7 +56,7 @@ def _xml(text: str, place: str) -> ET.Element:
         if depth > DEEPEST:
             raise UserError(
                 place,
-                f"XML nested more than {DEEPEST} levels deep is no topology",
+                f"XML nested more than {DEEPEST} levels deep is not a topology",
                 "write it with `lstopo --of xml FILE.xml`",
             )
         builder.start(tag, attributes)

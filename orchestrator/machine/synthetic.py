@@ -136,7 +136,7 @@ def _level_type(word: str) -> str:
     ):
         if len(lower) >= shortest and name.startswith(lower):
             return ours
-    raise ValueError(f"{word!r} is no type of level (pack, numa, die, l1 to l5, core, pu, group)")
+    raise ValueError(f"{word!r} is not a type of level (pack, numa, die, l1 to l5, core, pu, group)")
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -144,7 +144,7 @@ def _attributes(text: str) -> dict[str, str]:
     for word in text.split():
         key, equals, value = word.partition("=")
         if not equals or not value:
-            raise ValueError(f"{word!r} is no attribute: write name=value")
+            raise ValueError(f"{word!r} is not an attribute: write name=value")
         pairs[key] = value
     return pairs
 
@@ -199,7 +199,7 @@ def _from_levels(levels: Sequence[_Level]) -> Topology:
 def _size(text: str) -> int:
     found = _SIZE.fullmatch(text)
     if not found:
-        raise ValueError(f"{text!r} is no size (4096, 512MiB, 16GB)")
+        raise ValueError(f"{text!r} is not a size (4096, 512MiB, 16GB)")
     return int(found[1]) * _SIZE_UNITS[(found[2] or "").upper()]
 
 

@@ -50,7 +50,9 @@ def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepar
     experiments = tuple(_narrowed(experiment, options.only) for experiment in loaded)
     if options.scratch is not None and not options.scratch.is_dir():
         raise UserError(
-            "--scratch", f"{options.scratch} is no folder", "name a folder on the file system to be measured"
+            "--scratch",
+            f"{options.scratch} is not a directory",
+            "name a folder on the file system to be measured",
         )
     root = options.scratch or (options.output.parent if options.output else Path())
     folder = scratch_folder(root, experiments)

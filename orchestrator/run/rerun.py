@@ -122,7 +122,7 @@ def prepare_again(
     """
     if scratch is not None and not scratch.is_dir():
         raise UserError(
-            "--scratch", f"{scratch} is no folder", "name a folder on the file system to be measured"
+            "--scratch", f"{scratch} is not a directory", "name a folder on the file system to be measured"
         )
     cells: dict[Path, set[str]] = {}
     for pair in pairs:

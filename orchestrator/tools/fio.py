@@ -212,7 +212,7 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         try:
             size_bytes(str(options.get("size", DEFAULT_SIZE)))
         except ValueError:
-            found.append(("size", f"{options['size']!r} is no size of a scratch file (256M, 1G)"))
+            found.append(("size", f"{options['size']!r} is not a size of a scratch file (256M, 1G)"))
         if "offset" in options:
             found.append(("offset", "lies outside the scratch file; it needs a filename"))
     found += [

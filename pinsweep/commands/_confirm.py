@@ -26,7 +26,9 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = (
-            "is no folder" if folder.exists() else f"cannot be made: {(error.strerror or str(error)).lower()}"
+            "is not a directory"
+            if folder.exists()
+            else f"cannot be made: {(error.strerror or str(error)).lower()}"
         )
         raise UserError(f"--into {folder}", why, "name a folder that can be written") from error
     if not os.access(folder, os.W_OK):

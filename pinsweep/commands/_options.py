@@ -83,7 +83,7 @@ def percent(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
-        raise click.BadParameter(f"{text!r} is no percentage above 0 and below 100, like 3%")
+        raise click.BadParameter(f"{text!r} is not a percentage above 0 and below 100, like 3%")
     return share
 
 

@@ -251,7 +251,9 @@ def _axis(text: str) -> tuple[str, str]:
     axis, _, levels = text.partition("=")
     named = [level.strip() for level in levels.split(",")]
     if not axis.strip() or len(named) < 2 or not all(named) or len(set(named)) < 2:
-        raise UserError(f"--by {text}", "is no axis with two levels", "as in --by place=local,remote")
+        raise UserError(
+            f"--by {text}", "does not name an axis with two levels", "as in --by place=local,remote"
+        )
     return axis.strip(), levels
 
 
@@ -266,7 +268,7 @@ def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
             raise UserError(f"--threshold {text}", "names no metric", "as in 5%, or p99=10%")
         if not 0 < share < 1:
             raise UserError(
-                f"--threshold {text}", "is no percentage between 0 and 100", "as in 5%, or p99=10%"
+                f"--threshold {text}", "is not a percentage between 0 and 100", "as in 5%, or p99=10%"
             )
         if name:
             named[name.strip()] = share
@@ -284,7 +286,7 @@ def _slo(text: str | None) -> float | None:
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zµμ]+)\s*", text)
     factor, unit = to_base(found[2]) if found else (0.0, "")
     if not found or unit != "ns" or not float(found[1]):
-        raise UserError(f"--slo {text}", "is no time", "as in 1ms, 500us")
+        raise UserError(f"--slo {text}", "is not a duration", "as in 1ms, 500us")
     return float(found[1]) * factor
 
 
@@ -293,5 +295,5 @@ def _fails(text: str | None) -> frozenset[str]:
     if text is not None and not words:
         raise UserError("--fail-on", "names no verdict", f"verdicts: {', '.join(_FAILS)}")
     if unknown := sorted(words - set(_FAILS)):
-        raise UserError("--fail-on", f"{unknown[0]!r} is no verdict", f"verdicts: {', '.join(_FAILS)}")
+        raise UserError("--fail-on", f"{unknown[0]!r} is not a verdict", f"verdicts: {', '.join(_FAILS)}")
     return words

@@ -24,7 +24,7 @@ from pinsweep.commands import _options
     type=_options.percent,
     metavar="PERCENT",
     default="3%",
-    help="Smaller steps are no news. [default: 3%]",
+    help="Ignore steps smaller than this. [default: 3%]",
 )
 @click.option(
     "--fail-on",

@@ -30,9 +30,9 @@ def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | No
     Raises UserError for an unknown form, shape or tool, and for parquet without pyarrow.
     """
     if form not in FORMS:
-        raise UserError("--format", f"{form!r} is no format of an export", f"formats: {', '.join(FORMS)}")
+        raise UserError("--format", f"{form!r} is not an export format", f"formats: {', '.join(FORMS)}")
     if shape not in SHAPES:
-        raise UserError("--shape", f"{shape!r} is no shape of a table", f"shapes: {', '.join(SHAPES)}")
+        raise UserError("--shape", f"{shape!r} is not a table shape", f"shapes: {', '.join(SHAPES)}")
     results = load(paths)
     if tool is not None and tool not in results.tools:
         there = ", ".join(results.tools) or "none"

@@ -165,7 +165,9 @@ def _floor(reader: NodeReader, node: Node, key: str) -> tuple[float | None, str]
         return None, ""
     found = None if isinstance(value, bool) else _FLOOR.fullmatch(str(value).strip())
     if not found:
-        reader.wrong(node, key, f"{shown(value)} is no number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS")
+        reader.wrong(
+            node, key, f"{shown(value)} is not a number with a unit", "write 180 GB/s, 95 ns, 40 kIOPS"
+        )
         return None, ""
     factor, unit = to_base(found[2] or "1")
     floor = float(found[1]) * factor
@@ -189,7 +191,10 @@ def _tolerance(reader: NodeReader, node: Node, key: str) -> float | None:
     share = float(found[1]) / 100 if found else 0.0
     if not 0 < share < 1:
         reader.wrong(
-            node, key, f"{shown(value)} is no share of the median", "write 8 %, more than 0 and less than 100"
+            node,
+            key,
+            f"{shown(value)} is not a share of the median",
+            "write 8 %, more than 0 and less than 100",
         )
         return None
     return share

@@ -99,7 +99,7 @@ class Report:
     moments: Mapping[str, tuple[Moment, ...]]  # host → its sessions
     short: Mapping[str, int]  # host → its sessions, where they are too few
     warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
-    threshold: float  # relative: smaller steps are no news
+    threshold: float  # relative: smaller steps are ignored
 
     @property
     def regressed(self) -> tuple[History, ...]:

@@ -165,7 +165,7 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise UserError(
             repr(name)[1:-1],
-            "is no name of a baseline",
+            "is not a valid baseline name",
             "letters, digits, dots, dashes and underscores, 64 at most, a letter or digit first",
         )
 

@@ -55,7 +55,7 @@ class Prior:
 class Rules:
     """What counts as a change."""
 
-    threshold: float = 0.03  # relative; smaller changes are no news
+    threshold: float = 0.03  # relative; smaller changes are ignored
     thresholds: Mapping[str, float] = field(default_factory=dict)  # family → its own threshold
     alpha: float = 0.05  # share of false entries among the changed cells; level of "same"
     tau: float | None = None  # sd of the logs from session to session; None: learned from the samples

@@ -44,7 +44,7 @@ def test_add_list_show_remove(pinsweep: Cli, called: Cli, tmp_path: Path) -> Non
 def test_mistakes_are_the_users(called: Cli, tmp_path: Path) -> None:
     for words, said in (
         (("show", "none"), "no such baseline"),
-        (("add", "../x", "echo.db"), "is no name of a baseline"),
+        (("add", "../x", "echo.db"), "is not a valid baseline name"),
         (("add", "x", "none.db"), "no such file"),
         (("add", "x", str(tmp_path)), "no result file in this folder"),
     ):

@@ -160,5 +160,5 @@ def test_the_folder_for_fresh_files_is_one(before_after: Path, pinsweep: Cli) ->
     done = pinsweep("compare", "a.db", "b.db", "--confirm", "--into", "taken")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "error: --into taken: is no folder" in done.stderr
+    assert "error: --into taken: is not a directory" in done.stderr
     assert not fresh(before_after, "?")

@@ -111,9 +111,9 @@ def test_mistakes_are_the_users(called: Cli, nodes: Callable[..., None], tmp_pat
         ),
         (("-o", "results/000.db"), ("would be replaced",)),
         (("-o", "rules.yaml", "--rules", "rules.yaml"), ("would be replaced",)),
-        (("--baseline", ""), ("is no name of a baseline",)),
+        (("--baseline", ""), ("is not a valid baseline name",)),
         (("-o", ""), ("an empty name",)),
-        (("--threshold", "300%"), ("no percentage",)),
+        (("--threshold", "300%"), ("not a percentage",)),
     ):
         done = called("fleet", "results", *words)
         assert done.returncode == 2, (words, done.stdout, done.stderr)

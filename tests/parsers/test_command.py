@@ -146,8 +146,8 @@ def test_lines_and_texts() -> None:
         ({"m": {"json": "a[x]"}}, "from character 2 on"),
         ({"m": {"regex": "(a)", "unit": 3}}, "not a text"),
         ({"m": {"regex": "(a)", "better": "more"}}, "higher, lower, neither"),
-        ({"value": {"regex": "(a)"}}, "is no name for a metric"),
-        ({"two words": {"regex": "(a)"}}, "is no name for a metric"),
+        ({"value": {"regex": "(a)"}}, "is not a valid metric name"),
+        ({"two words": {"regex": "(a)"}}, "is not a valid metric name"),
     ],
 )
 def test_mistakes_in_metrics_are_said(metrics: dict[str, Any], said: str) -> None:

@@ -236,7 +236,7 @@ order: listd
         "9:3: matrix.bs: is also in `fixed` | an option is fixed or an axis, not both",
         "10:12: matrix.numjobs: '8..4' is empty | a range goes from the small to the large value",
         "11:10: repeats: 0 is not a whole number from 1 to 1000",
-        "12:8: order: 'listd' is no order | did you mean 'listed'?",
+        "12:8: order: 'listd' is not an order | did you mean 'listed'?",
     ]
 
 
@@ -245,8 +245,8 @@ order: listd
     [
         # the file
         ("tool: fio", "1:1: schema: is missing | add the line `schema: 1`"),
-        ("schema: one\ntool: fio", "1:9: schema: 'one' is no version of the language | schema: 1"),
-        ("schema: true\ntool: fio", "1:9: schema: true is no version of the language | schema: 1"),
+        ("schema: one\ntool: fio", "1:9: schema: 'one' is not a version of the language | schema: 1"),
+        ("schema: true\ntool: fio", "1:9: schema: true is not a version of the language | schema: 1"),
         ("schema: 2\ntool: nonsense\nfoo: 1", "1:9: schema: 2 is newer than 1, which this pinsweep reads | update pinsweep"),
         ("schema: 1", "1:1: tool: is missing | one of " + ", ".join(tool_names())),
         ("schema: 1\ntool: fi0", "2:7: tool: no tool 'fi0' | did you mean 'fio'?"),
@@ -337,8 +337,8 @@ order: listd
          "the lines of one block begin in one column: those from line 1 on in column 1")),
         (fio("matrix: {iodepth: [1, 4"), "3:24: a [ or { that is not closed; it begins in line 3 | close it; a text that holds any of , [ ] { } needs quotes"),
         # include, exclude
-        (fio("matrix: {bs: [4k]}\nexclude: [{iodepth: 1}]"), "4:12: exclude[1].iodepth: is no axis of this sweep | axes: bs"),
-        (fio("exclude: [{iodepth: 1}]"), "3:12: exclude[1].iodepth: is no axis of this sweep | it has none"),
+        (fio("matrix: {bs: [4k]}\nexclude: [{iodepth: 1}]"), "4:12: exclude[1].iodepth: is not an axis of this sweep | axes: bs"),
+        (fio("exclude: [{iodepth: 1}]"), "3:12: exclude[1].iodepth: is not an axis of this sweep | it has none"),
         (fio("matrix: {bs: [4k]}\nexclude: [{bs: 8k}]"), "4:16: exclude[1].bs: '8k' is nowhere on the axis | it has 4k"),
         (fio("matrix: {bs: [4k]}\nexclude: [{}]"), "4:11: exclude[1]: is empty | remove it, or fill it"),
         (fio("matrix: {bs: [4k]}\nexclude: {bs: 4k}"), "4:10: exclude: `key: value` lines where a list of `{option: value}` entries belongs"),
@@ -366,7 +366,7 @@ order: listd
         ),
         (
             'schema: 1\ntool: command\nfixed: {command: x, metrics: {m: {regex: "(.)", unit: "1"}}}\nmatrix: {a-b: [1]}',
-            "4:10: matrix.a-b: is no name for a placeholder | letters, digits and _",
+            "4:10: matrix.a-b: is not a valid placeholder name | letters, digits and _",
         ),
     ],
 )  # fmt: skip
@@ -421,7 +421,7 @@ def test_a_key_that_is_there_twice_hides_no_tag() -> None:
         (fio("fixed: {iodepth: 08}"), '3:18: fixed.iodepth: 08 is octal to YAML 1.1 and decimal to YAML 1.2 | 8 for the number, "08" for the text'),
         (fio("timeout: 1:30"), '3:10: timeout: 1:30 is a number of base 60 to YAML 1.1 | "1:30" for the text; a time is written 90s'),
         ("schema: 1\ntool: imb\nfixed: {msglog: 3:22}", '3:17: fixed.msglog: 3:22 is a number of base 60 to YAML 1.1 | "3:22" for the text; a time is written 90s'),
-        (fio("fixed: {rate: .inf}"), "3:15: fixed.rate: .inf is no number that can be set"),
+        (fio("fixed: {rate: .inf}"), "3:15: fixed.rate: .inf is not a number that can be set"),
         (fio("fixed: {rate: 1e999}"), "3:15: fixed.rate: 1e999 is too large a number | in quotes it is a text"),
         (fio("fixed: {rate: 99999999999999999999}"), "3:15: fixed.rate: 99999999999999999999 is too large a number | in quotes it is a text"),
         (fio("fixed: {rate: !!int 3}"), "3:15: fixed.rate: the tag !!int is not used here | write the value alone"),
@@ -439,7 +439,7 @@ def test_a_key_that_is_there_twice_hides_no_tag() -> None:
         (fio("title: a\x07"), "3:9: holds the character U+0007, which YAML does not allow"),
         (fio('title: "a\\0"'), "3:8: title: holds the character U+0000, which no program takes"),
         (fio('title: "\\uD800"'), "3:8: title: holds the character U+D800, which no program takes"),
-        (fio('title: "\\UFFFFFFFF"'), "1:1: an escape in quotes that is no character"),
+        (fio('title: "\\UFFFFFFFF"'), "1:1: an escape in quotes that is not a character"),
         (fio("fixed: &a {rw: *a}"), "3:8: an anchor that holds itself"),
         (fio("title: " + "[" * 30), "3:27: nested more than 20 levels deep"),
     ],
@@ -470,7 +470,7 @@ def test_an_anchor_with_a_mistake_is_one_mistake_a_place() -> None:
 
 def test_the_reader_gives_up_on_what_is_no_experiment() -> None:
     assert len(mistakes("schema: 1\n" + "\n".join(f"key{n}: 1" for n in range(5000)))) == 100
-    assert "characters are no experiment" in mistake("#" * 300_000)
+    assert "characters are not an experiment" in mistake("#" * 300_000)
 
 
 # --- files ---

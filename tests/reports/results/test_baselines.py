@@ -75,7 +75,7 @@ def test_one_wrong_file_leaves_the_baseline_as_it_was(make: Any, tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["", "..", "../up", "a/b", ".hidden", "-o", "a b", "x" * 65, "a\x1b[2J"])
 def test_a_name_is_no_path(make: Any, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UserError, match="is no name of a baseline"):
+    with pytest.raises(UserError, match="is not a valid baseline name"):
         baselines.add(name, [result(make, tmp_path / "a.db")])
     assert not (tmp_path / "kept").exists()
 
@@ -149,7 +149,7 @@ def test_either_a_file_or_a_name(make: Any, tmp_path: Path) -> None:
     assert baselines.resolve_any(str(path)) == [path]
     assert baselines.resolve_any(str(tmp_path / "*.db")) == [path]
     assert baselines.resolve_any("kept") == baselines.resolve("kept")
-    with pytest.raises(UserError, match="is no name of a baseline"):  # not the current folder
+    with pytest.raises(UserError, match="is not a valid baseline name"):  # not the current folder
         baselines.resolve_any("")
 
 
