@@ -123,6 +123,9 @@ class Run:
     def measured(self, section: str | None = None) -> bool:
         return any(rows for name, rows in self.tables.items() if section in (None, name))
 
+    def add(self, labels: tuple[Cell, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
+        self.tables.setdefault(str(labels[0]), []).append(Row(labels, cells, last))
+
 
 class Reader:
     """A machine that is fed lines. What belongs to a run but stands before its banner (label, prompt) is kept in hand."""
@@ -282,21 +285,21 @@ class Reader:
             self._columns_of_loaded(line)
             return True
         if match := _CPU_C2C.match(line):
-            if self.section != "c2c_latency":
-                self._begin("c2c_latency")
-            self.transfer = f"between CPUs {match[1].upper()}"
-            self.columns = ()
-            return True
+            return self._transfers(f"between CPUs {match[1].upper()}")
         if match := _REMOTE_C2C.match(line):
-            if self.section != "c2c_latency":
-                self._begin("c2c_latency")
-            self.transfer = f"remote {match[1]}->{match[2]} {match[3].upper()}, homed in {match[4].lower()}"
-            self.columns = ()
-            return True
+            kind = f"remote {match[1]}->{match[2]} {match[3].upper()}"
+            return self._transfers(f"{kind}, homed in {match[4].lower()}")
         if _REMOTE_BEGUN.match(line):
             self.wrapped, self.transfer, self.columns = line.strip(), None, ()
             return True
         return False
+
+    def _transfers(self, transfer: str) -> bool:
+        """Begin a matrix of transfers between caches."""
+        if self.section != "c2c_latency":
+            self._begin("c2c_latency")
+        self.transfer, self.columns = transfer, ()
+        return True
 
     def _columns_of_loaded(self, line: str) -> None:
         lowered = line.lower()
@@ -347,16 +350,15 @@ class Reader:
                 ("core_clocks" if clock.lower() == "core" else "base_clocks", word, 1.0),
                 ("latency", ns, 1.0),
             ]
-            self._add(run, section, cells, last=False, source=source, memory=memory)
+            run.add(_labels(section, source=source, memory=memory), cells, last=False)
             self.cell = None
             return True
         if match := _LOCAL_C2C.match(line):
             if self.section != "c2c_latency":
                 self._begin("c2c_latency")
             transfer = f"local {match[1]}->{match[2]} {match[3].upper()}"
-            self._add(
-                self.runs[-1], "c2c_latency", [("latency", match[4], 1.0)], last=last, transfer=transfer
-            )
+            labels = _labels("c2c_latency", transfer=transfer)
+            self.runs[-1].add(labels, [("latency", match[4], 1.0)], last=last)
             return True
         if self.section is None or self.banner or self.prompt:
             return False
@@ -372,8 +374,8 @@ class Reader:
             return False
         label = match[1].lower().split()[0]
         traffic = {"all": "read", "stream-triad": "triad"}.get(label, label)
-        cells = [("bandwidth", match[2], self.factor)]
-        self._add(self.runs[-1], self.section or "", cells, last=last, traffic=traffic)
+        labels = _labels(self.section or "", traffic=traffic)
+        self.runs[-1].add(labels, [("bandwidth", match[2], self.factor)], last=last)
         return True
 
     def _loaded(self, line: str, last: bool) -> bool:
@@ -392,9 +394,8 @@ class Reader:
         factors = {"latency": 1.0, "bandwidth": self.factor}
         cells = [(metric, word, factors[metric]) for metric, word in zip(order, words[1:], strict=True)]
         row = len(run.tables["loaded_latency"])
-        self._add(
-            run, "loaded_latency", cells, last=last, row=row, delay=int(words[0]), traffic=self._traffic(run)
-        )
+        labels = _labels("loaded_latency", row=row, delay=int(words[0]), traffic=self._traffic(run))
+        run.add(labels, cells, last=last)
         return True
 
     def _traffic(self, run: Run) -> str | None:
@@ -439,25 +440,6 @@ class Reader:
             if word.strip("-"):  # "-": no such transfer
                 rows.append(Row(labels, [(metric, word, factor)], last and memory == self.columns[-1]))
         return True
-
-    def _add(
-        self,
-        run: Run,
-        section: str,
-        cells: list[tuple[str, str, float]],
-        *,
-        last: bool,
-        row: int | None = None,
-        delay: int | None = None,
-        traffic: str | None = None,
-        transfer: str | None = None,
-        source: int | None = None,
-        memory: int | None = None,
-    ) -> None:
-        labels = _labels(
-            section, row=row, delay=delay, traffic=traffic, transfer=transfer, source=source, memory=memory
-        )
-        run.tables.setdefault(section, []).append(Row(labels, cells, last))
 
     def _unread(self, line: str, last: bool) -> None:
         self.prompt = None  # a command is the command of what stands right below it
