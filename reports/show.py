@@ -7,7 +7,6 @@ Returns texts; prints nothing.
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +20,8 @@ from reports.results.grouping import group_by
 from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
+from reports.text.columns import WIDTH, cut, wrapped
 
-WIDTH = 80
 _MOST_LINES = 40
 
 
@@ -47,7 +46,7 @@ def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool
     room = WIDTH - max((len(name) for name, _, _ in lines), default=0) - 2 - (drawn + 2 if drawn else 0)
     rows: list[tuple[str, ...]] = []
     for name, spark, text in lines:
-        for i, part in enumerate(textwrap.wrap(text, max(room, 30))):
+        for i, part in enumerate(wrapped(text, width=max(room, 30))):
             rows.append(("" if i else name, *([("" if i else spark)] if drawn else []), part))
     return _columns(rows, indent=0)
 
@@ -135,7 +134,7 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     out = [_head(results, path), ""]
     by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
     for sweep, runs in by_sweep.items():
-        out += [_cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
+        out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
             out += [*_cells(same, doubtful, bars), ""]
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
@@ -210,7 +209,7 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
     lines = _columns(rows if axes else rows[1:])
     seen = any("±" in line for line in lines)
     range_ = f"; ±: half the range of {ranged} over the runs" if ranged and seen else ""
-    return [*_wrapped(f"  {names}{each}{alike}{range_}"), *lines]
+    return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    "), *lines]
 
 
 def _cell(runs: Sequence[Run]) -> str:
@@ -231,7 +230,7 @@ def _trouble(results: Results) -> Iterable[str]:
         yield f"{fmt.plural(len(bad), 'run')} without numbers:"
         for run in bad[:_MOST_LINES]:
             status = run.record.status if not run.unreadable else "unreadable"
-            yield _cut(
+            yield cut(
                 f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
             )
         yield ""
@@ -245,15 +244,15 @@ def _trouble(results: Results) -> Iterable[str]:
         if flag.id.startswith("missing:")
     )
     for (sweep, text), count in lacks.items():
-        yield from _wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.")
+        yield from wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.", rest="    ")
     for _, alias in results.aliases:
         labels = " ".join(f"{k}={v}" for k, v in alias.point.items())
-        yield from _wrapped(f"{alias.sweep}  {labels}: {alias.reason}.")
+        yield from wrapped(f"{alias.sweep}  {labels}: {alias.reason}.", rest="    ")
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
         reasons = group_by(results.skipped, lambda s: (s[1].sweep, s[1].reason))
         for (sweep, reason), cells in reasons.items():
-            yield from _wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}")
+            yield from wrapped(f"  {sweep}, {fmt.plural(len(cells), 'cell')}: {reason}", rest="    ")
         yield ""
     if results.missing:
         yield f"{fmt.plural(len(results.missing), 'planned run')} still {'lacks' if len(results.missing) == 1 else 'lack'} numbers."
@@ -322,19 +321,10 @@ def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
             widths[longest] = max(12, widths[longest] - over)
     out = []
     for row in rows:
-        cells = [_cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
-        out.append(_cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
+        cells = [cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
+        out.append(cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
     return out
 
 
 def _width(rows: Sequence[tuple[str, ...]]) -> int:
     return sum(max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0])))
-
-
-def _cut(text: str, width: int = WIDTH) -> str:
-    text = text.replace("\n", " ")
-    return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")

@@ -17,8 +17,8 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
+from reports.text.columns import WIDTH, wrapped
 
-WIDTH = 80
 _MOST = 12
 
 
@@ -174,16 +174,13 @@ def as_text(findings: Sequence[Finding], *, most_cells: int = _MOST) -> str:
     blocks = []
     for finding in findings:
         where = finding.where.replace(UNRECORDED_HOST, "host not recorded")
-        lines = textwrap.wrap(f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]", WIDTH, subsequent_indent="      ")  # fmt: skip
+        head = f"{finding.level:5} {finding.id}  {finding.check}  [{finding.sweep}, {where}]"
+        lines = wrapped(head, rest="      ")
         for cell, text in finding.cells[:most_cells]:
-            lines += textwrap.wrap(
-                f"{cell}: {text}", WIDTH, initial_indent="      ", subsequent_indent="        "
-            )
+            lines += wrapped(f"{cell}: {text}", first="      ", rest="        ")
         if len(finding.cells) > most_cells:
             lines.append(f"      and {len(finding.cells) - most_cells} more")
-        lines += textwrap.wrap(
-            f"→ {finding.todo}", WIDTH, initial_indent="      ", subsequent_indent="        "
-        )
+        lines += wrapped(f"→ {finding.todo}", first="      ", rest="        ")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 

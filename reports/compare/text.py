@@ -6,7 +6,6 @@ What stands here once is used by the terminal, the page and the machine formats 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,8 @@ from reports.compare.matching import Unmatched, became
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
-from reports.text.columns import columns, printable
+from reports.text.columns import columns, cut, wrapped
 from reports.verdicts.model import TauSource, Verdict
-
-WIDTH: Final = 80
 
 TYPICAL: Final = "Shift of the typical pair of runs"
 """What a change is: the median of B's runs through A's over all pairs of them. That of the medians may differ."""
@@ -278,17 +275,17 @@ def table(
     top: rows of each verdict that are listed (else as in _TOP; the rest is counted); everything: no limit;
     only_changed: neither the same nor the inconclusive ones.
     """
-    out = [*_wrapped("A  ", side(comparison.a)), *_wrapped("B  ", side(comparison.b))]
+    out = [*wrapped(side(comparison.a), first="A  "), *wrapped(side(comparison.b), first="B  ")]
     for text in comparison.across:
-        out += _wrapped("", f"Different programs: {text}. Their numbers differ on one and the same machine.")
+        out += wrapped(f"Different programs: {text}. Their numbers differ on one and the same machine.")
     for text in comparison.clocks:
-        out += _wrapped("", f"A clock was set: {text}.")
-    out += ["", *_wrapped("", sentence(comparison))]
+        out += wrapped(f"A clock was set: {text}.")
+    out += ["", *wrapped(sentence(comparison))]
     for shared in comparison.shared:
-        out += _wrapped("", f"Regressed together: {shared.text}.")
+        out += wrapped(f"Regressed together: {shared.text}.")
     out += list(_differences(comparison))
     if comparison.rows:
-        out += ["", *_wrapped("", f"{TYPICAL}, its 95 % interval, and the medians of A → B:")]
+        out += ["", *wrapped(f"{TYPICAL}, its 95 % interval, and the medians of A → B:")]
     shown: tuple[Verdict, ...] = (
         ("regressed", "improved") if only_changed else ("regressed", "improved", "inconclusive", "same")
     )
@@ -302,23 +299,23 @@ def table(
     if comparison.modes:
         out += ["", "modes that moved"]
         for shift in comparison.modes[: None if everything else 10]:
-            out += _wrapped("  ", mode_shift(shift))
+            out += wrapped(mode_shift(shift), first="  ")
         if len(comparison.modes) > 10 and not everything:
             out.append(f"  and {len(comparison.modes) - 10} more (--all lists them)")
     groups = absent(comparison.unmatched)
     if groups:
         out += ["", f"not compared ({fmt.count(len(comparison.unmatched))})"]
         for group in groups[: None if everything else _MOST_ABSENT]:
-            out += _wrapped("  ", group.text)
+            out += wrapped(group.text, first="  ")
         if len(groups) > _MOST_ABSENT and not everything:
             out.append(f"  and {len(groups) - _MOST_ABSENT} more reasons (--all lists them)")
     if comparison.matched:
         out.append("")
         for text in comparison.matched[: None if everything else 6]:
-            out += _wrapped("", f"{text}.")
+            out += wrapped(f"{text}.")
         if len(comparison.matched) > 6 and not everything:
             out.append(f"and {len(comparison.matched) - 6} more such cells (--all lists them)")
-    out += ["", *_wrapped("", noise(comparison))]
+    out += ["", *wrapped(noise(comparison))]
     return "\n".join(out).rstrip()
 
 
@@ -329,10 +326,10 @@ def _differences(comparison: Comparison) -> Iterable[str]:
         yield "differs"
         widest = max(len(d.what) for d in found.differences)
         for d in found.differences:
-            yield from _wrapped(f"  {d.what:<{widest}}  ", f"{d.a} → {d.b}")
+            yield from wrapped(f"{d.a} → {d.b}", first=f"  {d.what:<{widest}}  ")
     if found.unknown:
         yield ""
-        yield from _wrapped("", f"Not recorded on both sides: {', '.join(found.unknown)}.")
+        yield from wrapped(f"Not recorded on both sides: {', '.join(found.unknown)}.")
 
 
 def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterable[str]:
@@ -341,7 +338,7 @@ def _verdict(verdict: Verdict, rows: Sequence[Row], most: int | None) -> Iterabl
     yield from _listed(verdict, rows, most)
     if verdict == "inconclusive" and rows:
         for text in needs(rows):
-            yield from _wrapped("  ", text)
+            yield from wrapped(text, first="  ")
 
 
 def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
@@ -357,7 +354,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
         counts = {runs(row) for row in members}
         common = f"; {counts.pop()}" if len(counts) == 1 else ""
-        yield _cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
+        yield cut(f"  {sweep}: {metric}{unit_text} ({direction(members[0])}{common})")
         yield from columns(
             [
                 (
@@ -377,19 +374,3 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
 def _aside(row: Row, runs: str) -> str:
     said = ", ".join(filter(None, (_medians(row), runs)))
     return f"({said})" if said else ""
-
-
-def _wrapped(head: str, text: str) -> list[str]:
-    """Wrap a text at 80 columns behind its head; nothing in it that a terminal would obey."""
-    if not text:
-        return []
-    head, text = printable(head), printable(text)
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
-
-
-def _cut(text: str) -> str:
-    text = printable(text)
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"

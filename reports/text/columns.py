@@ -1,10 +1,13 @@
-"""Aligned text for a terminal: columns side by side, nothing in them that a terminal would obey. Pure."""
+"""Text for a terminal of 80 columns: wrapped, cut or in columns side by side; nothing in it that a terminal would obey. Pure."""
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Sequence
+from typing import Final
 
+WIDTH: Final = 80
 GAP = "  "
 
 
@@ -13,6 +16,24 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+
+
+def wrapped(text: str, *, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:
+    """Return the lines of a text, `first` before the first of them and `rest` (None: as many blanks) before the others.
+
+    A word longer than a line is not cut, as names and paths are copied; in a column, narrower than the terminal, it is.
+    """
+    head = printable(first)
+    return textwrap.wrap(
+        printable(text), width, initial_indent=head,
+        subsequent_indent=" " * len(head) if rest is None else rest, break_long_words=width < WIDTH, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def cut(text: str, width: int = WIDTH) -> str:
+    """Return a text as one line of no more than `width` characters, "…" in the place of what is left out."""
+    text = printable(text.replace("\n", " "))
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def columns(
