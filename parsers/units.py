@@ -76,3 +76,10 @@ def size_text(value: float) -> str:
     name, factor = max((p for p in {"": 1.0, **_BINARY}.items() if p[1] <= max(value, 1)), key=lambda p: p[1])
     scaled = value / factor
     return f"{scaled:.0f} {name}B" if scaled >= 1000 else f"{scaled:.3g} {name}B"
+
+
+def share_of(text: str) -> float | None:
+    """Read a percentage: `3%`, `3 %` and `3` are 0.03. None unless it is above 0 and below 100."""
+    found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*%?", text.strip())
+    share = float(found[1]) / 100 if found else 0.0
+    return share if 0 < share < 1 else None

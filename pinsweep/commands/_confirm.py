@@ -13,7 +13,6 @@ import click
 
 from parsers.errors import PinsweepError, UserError
 from pinsweep import __version__
-from pinsweep.commands import _options
 from pinsweep.commands.run import Progress
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ def confirm(
     from orchestrator.run.rerun import prepare_again, run_again
     from reports.compare import confirm as confirmation
     from reports.results.load import load
+    from reports.text.format import duration
 
     wanted = confirmation.asked(found)
     if not wanted.pairs:
@@ -61,7 +61,7 @@ def confirm(
         click.echo(line, err=True)
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
-    click.echo(f"about {_options.duration(rerun.estimate_s)}", err=True)
+    click.echo(f"about {duration(rerun.estimate_s)}", err=True)
     _make(folder)
     fresh = run_again(rerun, folder, version=__version__, argv=sys.argv[1:], on_event=Progress())
     for path in (*fresh.a, *fresh.b):

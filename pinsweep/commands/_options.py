@@ -78,11 +78,10 @@ def left_out(plan: Plan) -> None:
 
 def percent(text: str) -> float:
     """Read `3%` or `3`: 0.03. For an option's `type`. Raises click.BadParameter unless it is above 0 and below 100."""
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
+    from parsers.units import share_of
+
+    share = share_of(text)
+    if share is None:
         raise click.BadParameter(f"{text!r} is not a percentage above 0 and below 100, like 3%")
     return share
 
@@ -94,15 +93,3 @@ def draws(stream: TextIO) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return stream.isatty()
-
-
-def duration(seconds: float) -> str:
-    """Return `2 h 48 min`, `3 min 5 s`, `12 s`: two units at most."""
-    whole = round(seconds)
-    hours, rest = divmod(whole, 3600)
-    minutes, left = divmod(rest, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    if minutes:
-        return f"{minutes} min {left} s" if left else f"{minutes} min"
-    return f"{whole} s" if whole else f"{seconds:.1f} s"

@@ -259,14 +259,15 @@ def _axis(text: str) -> tuple[str, str]:
 
 def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
     """Read `5%`, `p99=10%`. Returns the default and those of metrics."""
+    from parsers.units import share_of
+
     default, named = 0.03, {}
     for text in texts:
         name, named_one, value = text.rpartition("=")
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%?\s*", value)
-        share = float(found[1]) / 100 if found else 0.0
+        share = share_of(value)
         if named_one and not name.strip():
             raise UserError(f"--threshold {text}", "names no metric", "as in 5%, or p99=10%")
-        if not 0 < share < 1:
+        if share is None:
             raise UserError(
                 f"--threshold {text}", "is not a percentage between 0 and 100", "as in 5%, or p99=10%"
             )

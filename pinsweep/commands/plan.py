@@ -107,6 +107,7 @@ def _summary(plan: Plan, done: int) -> None:
     import datetime
 
     from parsers.units import size_text
+    from reports.text.format import duration
 
     _options.left_out(plan)
     writes = {write.path: write for run in plan.runs for write in run.writes}
@@ -126,8 +127,8 @@ def _summary(plan: Plan, done: int) -> None:
     clock = "at %H:%M" if total < 12 * 3600 else "on %a %d %b at %H:%M"
     before = f"; {done} runs are in the result file already" if done else ""
     click.echo(
-        f"{len(plan.points)} points, {len(plan.runs)} runs, seed {plan.seed}; about {_options.duration(total)}, would end {ends:{clock}}{before}",
+        f"{len(plan.points)} points, {len(plan.runs)} runs, seed {plan.seed}; about {duration(total)}, would end {ends:{clock}}{before}",
         err=True,
     )
     for sweep, seconds in sorted(by_sweep.items(), key=lambda item: -item[1])[:5]:
-        click.echo(f"  {_options.duration(seconds):>14}  {sweep}", err=True)
+        click.echo(f"  {duration(seconds):>14}  {sweep}", err=True)

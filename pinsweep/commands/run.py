@@ -94,12 +94,13 @@ class Progress:
     def __call__(self, event: Event) -> None:
         from orchestrator.run.execute import Started
         from reports.numbers import headline
+        from reports.text.format import duration
 
         width = len(str(event.total))
         head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
         if isinstance(event, Started):
             if self._live:
-                click.echo(f"{head}  … {_options.duration(event.left_s)} left", err=True, nl=False)
+                click.echo(f"{head}  … {duration(event.left_s)} left", err=True, nl=False)
             return
         record = event.record
         if self._live:

@@ -27,14 +27,13 @@ from yaml.nodes import Node
 from orchestrator.experiment.yaml_nodes import BAD, ExperimentError, Mistake, NodeReader, compose, shown
 from orchestrator.model import Mark
 from parsers.errors import UserError
-from parsers.units import to_base
+from parsers.units import share_of, to_base
 from reports.numbers.series import Series
 
 _EXAMPLE: Final = "docs/fleet.md shows a file of rules"
 
 KEYS: Final = ("metric", "tool", "sweep", "where", "floor", "tolerance")
 _FLOOR: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(\S.*)?")
-_PERCENT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,9 +186,9 @@ def _tolerance(reader: NodeReader, node: Node, key: str) -> float | None:
     value = reader.scalar(node, key)
     if value is BAD:
         return None
-    found = _PERCENT.fullmatch(str(value).strip())
-    share = float(found[1]) / 100 if found else 0.0
-    if not 0 < share < 1:
+    text = str(value).strip()
+    share = share_of(text) if text.endswith("%") else None
+    if share is None:
         reader.wrong(
             node,
             key,

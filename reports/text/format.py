@@ -156,8 +156,13 @@ def seconds(value: float | None) -> str:
     """A duration for people: "0.42 s", "12.3 s", "3 min 20 s", "1 h 5 min"."""
     if value is None or not math.isfinite(value):
         return NOTHING
-    if value < 100:
-        return f"{number(value)} s"
+    return f"{number(value)} s" if value < 100 else duration(value)
+
+
+def duration(value: float) -> str:
+    """What something takes, about: "0.4 s", "12 s", "3 min 20 s", "1 h 5 min"."""
+    if round(value) < 60:
+        return f"{value:.0f} s" if round(value) else f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"

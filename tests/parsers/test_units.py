@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.units import LARGEST_SIZE, size_bytes
+from parsers.units import LARGEST_SIZE, share_of, size_bytes
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,12 @@ def test_a_decimal_fraction_of_a_unit_is_exact_or_refused(whole: int, thousandth
 def test_any_text_is_a_size_or_a_value_error(text: str) -> None:
     with contextlib.suppress(ValueError):
         assert 0 <= size_bytes(text) <= LARGEST_SIZE
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("3%", 0.03), (" 3 %", 0.03), ("2.5", 0.025), (".5%", 0.005), ("0%", None), ("100%", None), ("-3%", None),
+     ("nan", None), ("3 % of it", None), ("", None)],
+)  # fmt: skip
+def test_a_percentage_is_between_0_and_100(text: str, share: float | None) -> None:
+    assert share_of(text) == (None if share is None else pytest.approx(share))

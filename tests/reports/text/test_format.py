@@ -73,6 +73,7 @@ def test_words() -> None:
     assert fmt.plural(2000, "run") == f"2{T}000 runs"
     assert fmt.seconds(200) == "3 min 20 s"
     assert fmt.seconds(3900) == "1 h 5 min"
+    assert [fmt.duration(s) for s in (0.4, 59.7, 90, 7210)] == ["0.4 s", "1 min", "1 min 30 s", "2 h"]
 
 
 @given(st.floats(1e-6, 1e15), st.sampled_from(["ns", "B/s", "1/s", "IOPS", ""]), st.integers(2, 4))
