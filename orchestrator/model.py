@@ -119,6 +119,11 @@ class Point:
         """Return the axes' values of this cell, in order: what tells it from its siblings. A list that is one value is a text: "1k,4k"."""
         return {axis: listed(value) if isinstance(value, tuple) else value for axis, value in self._axes()}
 
+    @property
+    def swept(self) -> tuple[str, ...]:
+        """The axes that its experiment has; not what tells it from cells of an edited text."""
+        return tuple(axis for axis in self.axes if axis not in self.apart)
+
     def describe(self) -> str:
         """Return `iodepth=4 bs=4k place=local`, for people."""
         return " ".join(f"{k}={_short(v)}" for k, v in self._axes()) or "(one cell)"

@@ -368,7 +368,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
                 level = "error"
             else:
                 text += " through the page cache; how much of it came from the device is not told"
-            if "direct" in run.point.axes and not is_captured(run):
+            if "direct" in run.point.swept and not is_captured(run):
                 level = "info"
             yield Fault(level=level, run=run, own=True, text=text)
 

@@ -52,9 +52,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         cells = list(by_cell(results.good(tool)).values())
         yield from _copies(cells)
-        for name in dict.fromkeys(
-            axis for runs in cells for axis in runs[0].point.axes if axis not in runs[0].point.apart
-        ):
+        for name in dict.fromkeys(axis for runs in cells for axis in runs[0].point.swept):
             swept = _swept(cells, name)
             if swept and all(_alike(members) for members in swept):
                 first, values = swept[0][0][0], [runs[0].point.options[name] for runs in swept[0]]

@@ -106,7 +106,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     for run in results.good("mlc"):
         peak = module_peak(run)
         most = max((entry.value for entry in entries(run) if entry.metric == "bandwidth"), default=0.0)
-        if peak and most > peak and (is_captured(run) or "b" not in run.point.axes):
+        if peak and most > peak and (is_captured(run) or "b" not in run.point.swept):
             yield Fault(level="error", run=run, own=True, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             caches = last_level_bytes(machine, cpus)
             if size < 4 * caches:
                 yield Fault(
-                    level="info" if "array_size" in run.point.axes else "error", run=run,
+                    level="info" if "array_size" in run.point.swept else "error", run=run,
                     text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
                 )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
@@ -116,7 +116,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
 
 
 def _asked_axes(run: Run) -> tuple[str, ...]:
-    return () if is_captured(run) else run.point.axes
+    return () if is_captured(run) else run.point.swept
 
 
 @check("S3", "error", "warn", flags=("threads_differ",), needs="topology")

@@ -740,6 +740,22 @@ def test_a_place_that_was_asked_for(
     assert [text for _, text in found(findings(maker.write()), "S3", "error")] == ([said] if said else [])
 
 
+def test_an_option_that_was_edited_is_no_axis(make: Any, tmp_path: Path) -> None:
+    """Who sweeps array_size asks for what the caches do; who changes it between two runs of one experiment does not."""
+    levels = {}
+    for name, texts, axes in (("edited", ("a", "b"), ()), ("swept", ("a", "a"), ("array_size",))):
+        for text, size in zip(texts, (20_000_000, 20_000_001), strict=True):
+            maker = make.Maker(tmp_path / f"{name}.db")
+            maker.text, maker.topology = text, "pack:1 numa:1 l3:1(size=64MB) core:4 pu:1"
+            maker.add("s", "stream", {"threads": 4, "array_size": size}, make.stream_text(9000.0, 4), axes=axes, place="all")  # fmt: skip
+            maker.write()
+        levels[name] = {
+            f.level for f in findings(maker.path) if f.id == "S1" and "last-level" in f.cells[0][1]
+        }
+
+    assert levels == {"edited": {"error"}, "swept": {"info"}}
+
+
 @pytest.mark.parametrize(
     ("dimms", "cpu", "said"),
     [
