@@ -225,7 +225,7 @@ def _sweeps_table(results: Results) -> Table:
         rows.append(
             (
                 runs[0].sweep_title or sweep,
-                fmt.words(programs[:3]),
+                fmt.words([*programs[:3], f"{len(programs) - 3} more"] if len(programs) > 4 else programs),
                 fmt.count(len(cells)),
                 fmt.count(len(runs)),
                 fmt.count(len(good)),

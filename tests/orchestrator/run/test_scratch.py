@@ -100,7 +100,7 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
     with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
         with pytest.raises(PinsweepError, match="no room for"):
             scratch.prepare(
-                (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=free_bytes(tmp_path) + 1),), stop
+                (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=2 * free_bytes(tmp_path)),), stop
             )
         assert [entry.name for entry in (tmp_path / "s").iterdir()] == [MARKER]
 

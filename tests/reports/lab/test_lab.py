@@ -675,3 +675,13 @@ def test_what_redid_them_can_be_run_again() -> None:
     assert done.exception is None
     cells = {json.dumps(run["point"], sort_keys=True) for run in json.loads(done.stdout)["runs"]}
     assert len(cells) == 10 + 30  # ten tables of MLC, thirty rows of fio
+
+
+def test_a_sweep_of_many_programs_says_how_many(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "l.db")
+    for n in range(6):
+        text = make.stream_text(9000.0 + n, 4).replace("5.10", f"5.{n}")
+        maker.add("s", "stream", {"source": f"{n}.txt"}, text, axes=("source",))
+    built = document.build(load([maker.write()]), build.build(load([maker.path])))
+
+    assert built.sweeps.rows[0][1].endswith(" and 3 more")
