@@ -9,8 +9,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from reports.draw.figure import Table
-from reports.fleet import strip as _strip
 from reports.fleet.outliers import Odd, Report
+from reports.fleet.strip import figure as strip_figure
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.grouping import group_by
@@ -77,7 +77,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     figures = [
         figure
         for number, group in enumerate(report.groups, 1)
-        if (figure := _strip.figure(group, report, number, several))
+        if (figure := strip_figure(group, report, number, several))
     ]
     every = tuple(_suspects(report, links))
     suspects = every[:_MOST_SUSPECTS]

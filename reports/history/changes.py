@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from orchestrator.store.result_file import Session
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
-from reports.results import differences as fingerprint
-from reports.results import hardware
+from reports.results import differences, hardware
 from reports.results.differences import Difference, Fingerprint
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results, Run
@@ -246,9 +245,9 @@ def _what_changed(own: Sequence[Moment], before: int, i: int) -> tuple[Fingerpri
 
 def between(before: Moment, after: Moment) -> Fingerprint:
     """Return what two sessions say differently of the machine, its programs and where these ran."""
-    table = fingerprint.fingerprint(before.sessions, after.sessions)
-    table |= fingerprint.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
-    return fingerprint.compared(table)
+    table = differences.fingerprint(before.sessions, after.sessions)
+    table |= differences.programs(before.runs, after.runs) | _placements(before.runs, after.runs)
+    return differences.compared(table)
 
 
 def _placements(before: Iterable[Run], after: Iterable[Run]) -> dict[str, tuple[str, str]]:

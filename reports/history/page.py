@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from reports.history import figure as _history
 from reports.history.changes import LEAST, Report
+from reports.history.figure import figure as host_figure
 from reports.history.text import counts_text, difference_text, few_text, nothing_text, unseen_text
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
@@ -25,7 +25,7 @@ def build(report: Report, *, title: str) -> Page:
     figures = [
         figure
         for number, host in enumerate(report.moments, 1)
-        if (figure := _history.figure(host, report, number))
+        if (figure := host_figure(host, report, number))
     ]
     block = Block(tool="history", figures=tuple(figures))
     sessions = [session for own in report.moments.values() for moment in own for session in moment.sessions]

@@ -14,7 +14,6 @@ from reports.draw.figure import Figure, Panel
 from reports.page.model import Page
 from reports.page.templates import PAGE, Templates, plain
 
-_EXCERPT = 3000  # characters of output per run
 _MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
 
 

@@ -23,9 +23,9 @@ from reports.checks.audit import Finding, audit, convicted, coverage, doubts
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, KeyNumber, Page, Placements, RunRow, Runs, Section
-from reports.report import hosts as _hosts
-from reports.report import overview as _overview
-from reports.report import placement as places
+from reports.report.hosts import figures as host_figures
+from reports.report.overview import figure as overview_figure
+from reports.report.placement import of_hosts
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run, excerpt
@@ -34,7 +34,7 @@ from reports.text import format as fmt
 _MOST_RUNS_WITH_OUTPUT = 80
 _MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
-_EXCERPT = 3000  # characters of what a run printed
+EXCERPT = 3000  # characters of what a run printed
 
 
 def build(results: Results, comparison: Delta | None = None) -> Page:
@@ -49,7 +49,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     key_numbers = (
         comparison.key_numbers if comparison else [_of_text(_of_hosts(n, results)) for n in numbers[:6]]
     )
-    placed = places.of_hosts(results)
+    placed = of_hosts(results)
     several_hosts = len({machine.host for machine in results.machines}) > 1
     several_files = len({machine.file for machine in results.machines}) > 1
     return Page(
@@ -109,14 +109,14 @@ def _of_text(number: KeyNumber) -> KeyNumber:
 
 
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
-    if strips := _hosts.figures(results):
+    if strips := host_figures(results):
         yield Section(title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips),))
     times = [t for c in chapters.values() for t in c.access_times]
     names = common.names_apart([(t.name, t.run) for t in times])
     times = [replace(t, name=name) for t, name in zip(times, names, strict=True)]
     if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
-    overview = _overview.figure(times)
+    overview = overview_figure(times)
     sections: dict[str, list[str]] = {}  # → its tools
     for tool, chapter in sorted(chapters.items(), key=lambda c: chart_module(c[0]).RANK):
         if chapter.figures:
@@ -486,8 +486,8 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
         asked="not recorded" if run.captured else placement_text(record.placement),
         seen=seen_text(record),
-        stdout=excerpt(run.stdout, _EXCERPT) if excerpts else "",
-        stderr=excerpt(run.stderr, _EXCERPT) if excerpts else "",
+        stdout=excerpt(run.stdout, EXCERPT) if excerpts else "",
+        stderr=excerpt(run.stderr, EXCERPT) if excerpts else "",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reports.compare.section import Delta
-from reports.page.html import _EXCERPT, html
+from reports.page.html import html
 from reports.report import build
 from reports.results.load import load
 from reports.results.write import write_whole
@@ -29,6 +29,6 @@ def render_report(
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
     """
-    results = load(paths, excerpts=_EXCERPT)
+    results = load(paths, excerpts=build.EXCERPT)
     write_whole(out, html(build.build(results, comparison), static=static, template=template))
     return out
