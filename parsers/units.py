@@ -83,3 +83,32 @@ def share_of(text: str) -> float | None:
     found = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*%?", text.strip())
     share = float(found[1]) / 100 if found else 0.0
     return share if 0 < share < 1 else None
+
+
+def size_value(size_bytes: int) -> int | str:
+    """Return bytes in the shortest exact form that an experiment would write: 4096 is "4k", 10000 "10kB", 100 is 100.
+
+    `size_bytes` reads it back. Of two forms of one length it is the binary one.
+    """
+    forms = [str(size_bytes)]
+    for power, suffix in enumerate("kMGTP", 1):
+        for unit, ending in ((1024**power, suffix), (1000**power, f"{suffix}B")):
+            if size_bytes and size_bytes % unit == 0:
+                forms.append(f"{size_bytes // unit}{ending}")
+    shortest = min(forms, key=len)
+    return size_bytes if shortest == forms[0] else shortest
+
+
+def number_value(text: str) -> int | float | str:
+    """Return the number that a text is, if the number would be written the same: "4" is 4, "1.5" is 1.5.
+
+    "010", "1.10" and "1e3" stay texts: to a program that is handed them they may be something else.
+    """
+    for read in (int, float):
+        try:
+            value = read(text)
+        except ValueError:  # or more digits than Python reads
+            continue
+        if str(value) == text and value - value == 0:
+            return value
+    return text

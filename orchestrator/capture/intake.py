@@ -22,7 +22,6 @@ from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.model import UNRECORDED_HOST, Capture, Place, PlannedRun, Point, RunRecord
-from orchestrator.quantities import number_value
 from orchestrator.store.result_file import (
     ResultFile,
     StoredExperiment,
@@ -35,6 +34,7 @@ from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table,
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Cell, Parsed, Table
 from parsers.text import by_host, decode
+from parsers.units import number_value
 
 MACHINE: Final = DESCRIPTIONS | {"hwloc"}
 """What is printed about a machine, not by a run: facts of the session."""

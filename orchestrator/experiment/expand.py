@@ -15,23 +15,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.machine.topology import Topology
-from orchestrator.model import Experiment, Place, Point, Skipped, Sweep, canonical_json
-from orchestrator.quantities import (
+from orchestrator.experiment.quantities import (
     PERCENT_OF,
     Quantity,
     QuantityError,
     Unresolved,
-    number_value,
     parse,
     resembles,
     seconds,
     size_text,
-    size_value,
 )
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Experiment, Place, Point, Skipped, Sweep, canonical_json
 from orchestrator.tools import Option, ToolModule, get_tool
 from parsers.errors import UserError
-from parsers.units import size_bytes
+from parsers.units import number_value, size_bytes, size_value
 
 MOST_CELLS: Final = 100_000
 """Cells of one sweep. At a second each that is more than a day; more is almost certainly a typo."""

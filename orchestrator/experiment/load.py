@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from orchestrator import quantities
-from orchestrator.experiment import expand
+from orchestrator.experiment import expand, quantities
 from orchestrator.experiment.load_options import OptionReader
+from orchestrator.experiment.quantities import QuantityError
 from orchestrator.experiment.yaml_nodes import (
     BAD,
     Entries,
@@ -31,7 +31,6 @@ from orchestrator.experiment.yaml_nodes import (
     shown,
 )
 from orchestrator.model import Experiment, Mark, Sweep
-from orchestrator.quantities import QuantityError
 from orchestrator.tools import get_tool, tool_names
 from parsers.errors import UserError
 

@@ -12,13 +12,12 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from orchestrator import quantities
-from orchestrator.experiment import expand
+from orchestrator.experiment import expand, quantities
 from orchestrator.experiment.expand import FREE
+from orchestrator.experiment.quantities import QuantityError, Unresolved
 from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, nearest, seen, shown
 from orchestrator.model import Mark, Place, Sweep
 from orchestrator.placement.place import problems as place_problems
-from orchestrator.quantities import QuantityError, Unresolved
 from orchestrator.tools import Option, ToolModule
 from parsers.errors import UserError
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator import quantities
-from orchestrator.experiment import expand, load
+from orchestrator.experiment import expand, load, quantities
 from orchestrator.experiment.load_options import PLACE_KEYS
 from orchestrator.placement.place import CPUS, MEMORY
 from orchestrator.tools import Option, get_tool, tool_names

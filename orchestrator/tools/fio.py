@@ -21,11 +21,10 @@ from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.placement.place import numactl
-from orchestrator.quantities import number_value, size_value
 from orchestrator.tools import Ask, Command, Option, Probed, Program, Refused, Site
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed, whole
-from parsers.units import size_bytes
+from parsers.units import number_value, size_bytes, size_value
 
 PROGRAMS = ("fio",)
 KERNEL = ""

@@ -15,11 +15,10 @@ from typing import Any, Final
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Place, Placement, Point, ScratchFile
 from orchestrator.placement.place import numactl
-from orchestrator.quantities import number_value
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Cell, Parsed
 from parsers.mlc import command_options
-from parsers.units import size_bytes
+from parsers.units import number_value, size_bytes
 
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from orchestrator.experiment.expand import MOST_CELLS, expand, rounds, unmet
 from orchestrator.experiment.load import ExperimentError, parse_experiment
+from orchestrator.experiment.quantities import SAMPLE
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment, Place, Point, Skipped, Sweep
-from orchestrator.quantities import SAMPLE
 
 DUAL = topology_from_text(
     "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"

@@ -13,9 +13,9 @@ import yaml
 
 from orchestrator.experiment.expand import expand
 from orchestrator.experiment.load import ExperimentError, parse_experiment
+from orchestrator.experiment.quantities import QuantityError, parse
 from orchestrator.experiment.schema import json_schema
 from orchestrator.machine.descriptions import topology_from_text
-from orchestrator.quantities import QuantityError, parse
 from orchestrator.tools import get_tool, tool_names
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,20 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.machine.descriptions import topology_from_text
-from orchestrator.quantities import (
+from orchestrator.experiment.quantities import (
     BYTES,
     PERCENT_OF,
     SAMPLE,
     QuantityError,
     Unresolved,
-    number_value,
     parse,
     seconds,
     size_text,
-    size_value,
 )
-from parsers.units import size_bytes
+from orchestrator.machine.descriptions import topology_from_text
+from parsers.units import number_value, size_bytes, size_value
 
 KiB, MiB = 1024, 1024**2
 

@@ -270,35 +270,6 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes}B"
 
 
-def size_value(size_bytes: int) -> int | str:
-    """Return bytes in the shortest exact form that an experiment would write: 4096 is "4k", 10000 "10kB", 100 is 100.
-
-    `parsers.units.size_bytes` reads it back. Of two forms of one length it is the binary one.
-    """
-    forms = [str(size_bytes)]
-    for power, suffix in enumerate("kMGTP", 1):
-        for unit, ending in ((1024**power, suffix), (1000**power, f"{suffix}B")):
-            if size_bytes and size_bytes % unit == 0:
-                forms.append(f"{size_bytes // unit}{ending}")
-    shortest = min(forms, key=len)
-    return size_bytes if shortest == forms[0] else shortest
-
-
-def number_value(text: str) -> int | float | str:
-    """Return the number that a text is, if the number would be written the same: "4" is 4, "1.5" is 1.5.
-
-    "010", "1.10" and "1e3" stay texts: to a program that is handed them they may be something else.
-    """
-    for read in (int, float):
-        try:
-            value = read(text)
-        except ValueError:  # or more digits than Python reads
-            continue
-        if str(value) == text and value - value == 0:
-            return value
-    return text
-
-
 _SECONDS: Final = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0}
 
 
