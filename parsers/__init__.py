@@ -59,6 +59,14 @@ def taken(name: str) -> Taken:
     return found
 
 
+def text_to_parse(name: str, stdout: bytes, stderr: bytes) -> str:
+    """Return what a parser gets to read of a run's raw output: standard output, and of tools that print figures there standard
+    error behind it (`READS_STDERR = True` in the parser's module)."""
+    from parsers.text import decode
+
+    return decode(stdout + b"\n" + stderr if getattr(get_parser(name), "READS_STDERR", False) else stdout)
+
+
 def _looks(text: str) -> Iterator[str]:
     """Yield a text as it is, then without what holds it as a whole, then without what makes it a comment."""
     from parsers.text import clean

@@ -41,6 +41,7 @@ from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 from parsers.units import to_base
 
 NAME: Final = "command"
+READS_STDERR = True
 VERSION: Final = 2
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)

@@ -1,13 +1,15 @@
-"""Ask a program something short (a version, a topology, a compilation): never longer than it is given. I/O."""
+"""Ask a program something short (a version, a topology, a compilation), never longer than it is given; tell it by its checksum. I/O."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from orchestrator.machine.process_tree import ends_within
@@ -58,3 +60,12 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
 def in_memory() -> IO[bytes]:
     """Return a file that is on no device, nor in /dev/shm, which containers make small."""
     return os.fdopen(os.memfd_create("said"), "w+b")
+
+
+def checksum(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

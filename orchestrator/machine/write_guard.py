@@ -9,14 +9,13 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from orchestrator.machine import devices
 from orchestrator.machine.devices import IDENTIFYING, Block, System
-from orchestrator.model import Write
 from parsers.errors import PinsweepError, UserError
 
 SHOWN_USES: Final = 3
@@ -76,21 +75,19 @@ def allow(path: str, kernel: Kernel = HERE) -> tuple[str, Mapping[str, str]]:
         raise UserError("--allow-write", refused.cause, refused.hint) from refused
 
 
-def check(writes: Iterable[Write], kernel: Kernel = HERE) -> None:
-    """Look again, right before a run: each device it writes to must be the one that was allowed, and still be free.
+def check(path: str, identity: Mapping[str, str], kernel: Kernel = HERE) -> None:
+    """Look again, right before a run: the device it writes to must be the one that was allowed, and still be free.
 
-    Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged in meanwhile takes over a name.
+    `identity` is what `allow` returned. Raises PinsweepError if not. A sweep lasts for hours, and a disk that is plugged
+    in meanwhile takes over a name.
     """
-    for write in writes:
-        if write.kind != "device":
-            continue
-        try:
-            number, node = _block_device(write.path, write.path, kernel)
-            if other := devices.difference(write.identity, _identity(number, write.path, kernel)):
-                raise PinsweepError("not started", f"{write.path} is another device now: {other}")
-            _refuse_used(number, node, write.path, kernel)
-        except _Refused as refused:
-            raise PinsweepError("not started", refused.cause, refused.hint) from refused
+    try:
+        number, node = _block_device(path, path, kernel)
+        if other := devices.difference(identity, _identity(number, path, kernel)):
+            raise PinsweepError("not started", f"{path} is another device now: {other}")
+        _refuse_used(number, node, path, kernel)
+    except _Refused as refused:
+        raise PinsweepError("not started", refused.cause, refused.hint) from refused
 
 
 def _block_device(real: str, path: str, kernel: Kernel) -> tuple[str, str]:

@@ -6,15 +6,17 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from orchestrator.machine import probe, write_guard
 from orchestrator.machine.probe import free_bytes
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
 from orchestrator.plan.plan import Machine
-from orchestrator.programs.find import find_programs
+from orchestrator.programs import find
 from orchestrator.tools import Site
 
 SCRATCH_ROOT = "pinsweep-scratch"
@@ -27,11 +29,16 @@ def survey(
     scratch: Path,
     topology: Topology | None = None,
     allow_write: Iterable[str] = (),
+    recorded: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> Machine:
-    """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known."""
+    """Return what the planner must know. With a `topology` it is another machine's, and only its shape is known.
+
+    `recorded`: what a session says of its programs, by tool; of those it must be the very same ones.
+    """
     elsewhere = topology is not None
     tools = {sweep.tool for experiment in experiments for sweep in experiment.sweeps}
-    programs = find_programs(tools, elsewhere=elsewhere)
+    programs = find.find_programs(tools - recorded.keys(), elsewhere=elsewhere)
+    programs |= {tool: find.recorded(tool, recorded[tool]) for tool in sorted(tools & recorded.keys())}
     site = Site(
         topology=topology if topology is not None else probe.read_topology(),
         numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),

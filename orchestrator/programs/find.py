@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import os
 import re
 import shutil
@@ -19,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.machine.ask import ask
+from orchestrator.machine.ask import ask, checksum
 from orchestrator.tools import Ask, Probed, Program, get_tool
 from parsers.errors import PinsweepError, UserError
 
@@ -164,15 +163,6 @@ def configured() -> Mapping[str, str]:
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
         raise UserError(str(path), "must map tools to paths", "TOOL: /path/to/its/program")
     return {str(k): str(Path(v).expanduser()) for k, v in found.items()}
-
-
-def checksum(path: str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; empty if it cannot be read."""
-    try:
-        with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
 
 
 def _ask(argv: tuple[str, ...], env: Mapping[str, str] | None = None) -> str:

@@ -119,7 +119,9 @@ def execute(
             waiting_on = (
                 housekeeping_cpus(topology, run.placement, mask) if run.placement else frozenset[int]()
             )
-            write_guard.check(run.writes)
+            for write in run.writes:
+                if write.kind == "device":
+                    write_guard.check(write.path, write.identity)
             outcome = run_process(
                 run.argv, run.env, watchdog=scratch.watchdog, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd,
                 look=monitor.look if run.placement else None, housekeeping=waiting_on,

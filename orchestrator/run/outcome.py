@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator.model import Outcome, Plan, PlannedRun, Status
-from orchestrator.tools import get_tool, text_to_parse
-from parsers import get_parser
+from orchestrator.tools import get_tool
+from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError
 from parsers.measurement import Parsed
 

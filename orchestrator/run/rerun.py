@@ -22,13 +22,13 @@ from typing import Any, Literal
 
 from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
+from orchestrator.machine.ask import checksum
 from orchestrator.machine.facts import changed, short
 from orchestrator.model import AS_NEW, Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
 from orchestrator.plan import timings
 from orchestrator.plan.plan import make_plan
 from orchestrator.plan.prepare import Prepared
 from orchestrator.plan.survey import scratch_folder, survey
-from orchestrator.programs import find
 from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.process import Stop
 from orchestrator.run.resume import as_known
@@ -225,14 +225,7 @@ def _plan(
 ) -> _Planned:
     """Plan the wanted cells (point_id → repeats) of a file with the programs of its session."""
     experiments = _narrowed(source, texts, wanted)
-    known = survey(experiments, scratch=scratch, allow_write=allow_write)
-    found: dict[str, Program | str] = {
-        tool: find.recorded(tool, source.session.programs[tool])
-        if tool in source.session.programs
-        else program
-        for tool, program in known.programs.items()
-    }
-    known = dataclasses.replace(known, programs=found)
+    known = survey(experiments, scratch=scratch, allow_write=allow_write, recorded=source.session.programs)
     plans = [make_plan([e], known, seed=seed, past=timings.load(), only=wanted) for e in experiments]
     there = {point.point_id for plan in plans for point in plan.points}
     if other := [source.points[w].point for w in wanted if w not in there]:  # the text has it in other words
@@ -265,7 +258,7 @@ def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, st
     for run in runs:
         known = session.programs.get(run.tool, {}).get("files", {})
         for name, path in run.files.items():
-            now = sums.setdefault(path, find.checksum(path))
+            now = sums.setdefault(path, checksum(path))
             if name in known and known[name]["sha256"] != now:
                 found[run.point.point_id] = f"{path} is another program now"
     return found

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.machine import probe
+from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
-from orchestrator.programs.find import checksum
 from orchestrator.run import resume
 from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.outcome import is_pending, pending

@@ -33,8 +33,7 @@ from orchestrator.machine.facts import MemoryModule, memory_modules
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
 from orchestrator.store import lockfile
-from orchestrator.tools import text_to_parse
-from parsers import get_parser
+from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
 

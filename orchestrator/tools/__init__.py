@@ -18,7 +18,6 @@ from orchestrator.machine.topology import Topology
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed
-from parsers.text import decode
 from parsers.units import size_bytes
 
 Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
@@ -173,9 +172,6 @@ class ToolModule(Protocol):
     SIGNATURE: bytes
     """What the executable holds if it is the tool: other programs bear these names too (ImageMagick has a `stream`)."""
 
-    READS_STDERR: bool
-    """Whether figures may be on standard error too: then both streams are parsed, standard output first."""
-
     FATAL: tuple[str, ...]
     """Flags of the parser that make an output no result."""
 
@@ -253,9 +249,3 @@ def meant(tool: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what options ask for (`ToolModule.meant`); of a tool that knows one spelling of each, the options."""
     module = get_tool(tool)
     return module.meant(options) if hasattr(module, "meant") else options
-
-
-def text_to_parse(tool: str, stdout: bytes, stderr: bytes) -> str:
-    """Return what the tool's parser gets to read of a run's raw output. A captured text may be of a tool that is only read."""
-    both = tool in tool_names() and get_tool(tool).READS_STDERR
-    return decode(stdout + b"\n" + stderr if both else stdout)

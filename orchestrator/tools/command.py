@@ -21,7 +21,6 @@ from parsers.units import to_base
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
-READS_STDERR = True
 FATAL: tuple[str, ...] = ()
 SIGNATURE = b""
 INSTALL = "the program is the first word of `command`"

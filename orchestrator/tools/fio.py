@@ -28,7 +28,6 @@ from parsers.units import number_value, size_bytes, size_value
 
 PROGRAMS = ("fio",)
 KERNEL = ""
-READS_STDERR = False
 FATAL = ("job_error", "no_io")
 SIGNATURE = b"fio-"
 INSTALL = "apt-get install fio, or dnf install fio"

@@ -18,7 +18,6 @@ from parsers.units import size_bytes
 
 PROGRAMS = ("IMB-MPI1",)
 KERNEL = ""
-READS_STDERR = False
 FATAL = (
     "invalid_benchmark_name",
     "invalid_nprocs",

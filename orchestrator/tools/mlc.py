@@ -22,7 +22,6 @@ from parsers.units import number_value, size_bytes
 
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"
-READS_STDERR = False
 FATAL = ("invalid_argument", "hugepages_missing", "no_figures", "truncated", "non_finite")
 SIGNATURE = b"Memory Latency Checker"
 INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"

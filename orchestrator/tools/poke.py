@@ -13,7 +13,6 @@ from parsers.units import size_bytes
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = "poke"
-READS_STDERR = False
 FATAL = ("truncated",)
 SIGNATURE = b""
 INSTALL = "comes with pinsweep; it needs a C compiler"

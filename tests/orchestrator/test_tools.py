@@ -57,7 +57,6 @@ def test_every_tool_has_a_parser_of_its_name_and_the_whole_contract() -> None:
         for part in (
             "PROGRAMS",
             "KERNEL",
-            "READS_STDERR",
             "INSTALL",
             "problems",
             "shape",

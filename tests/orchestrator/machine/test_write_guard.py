@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from orchestrator.machine.write_guard import Kernel, allow, check
-from orchestrator.model import Write
 from parsers.errors import PinsweepError, UserError
+
+Allowed = tuple[str, Mapping[str, str]]
 
 
 class Machine:
@@ -97,7 +98,7 @@ class TestWhetherItIsFree:
         real, identity = allow(path, machine.kernel)
 
         assert real == path
-        check([Write(path=path, kind="device", identity=identity)], machine.kernel)
+        check(path, identity, machine.kernel)
 
     @pytest.mark.parametrize("number", [errno.EPERM, errno.EACCES, errno.ENXIO, errno.EIO, errno.ENOMEDIUM])
     @pytest.mark.parametrize("path", ["/dev/nvme7n1", "/dev/ng7n1"])
@@ -195,12 +196,12 @@ class TestCharacterDevices:
 
 
 class TestWhetherItIsStillTheSame:
-    def write(self, machine: Machine, path: str) -> Write:
-        return Write(path=path, kind="device", identity=allow(path, machine.kernel)[1])
+    def write(self, machine: Machine, path: str) -> Allowed:
+        return path, allow(path, machine.kernel)[1]
 
-    def reason(self, machine: Machine, write: Write) -> str:
+    def reason(self, machine: Machine, write: Allowed) -> str:
         with pytest.raises(PinsweepError) as caught:
-            check([Write(path="/scratch/x", kind="scratch"), write], machine.kernel)
+            check(*write, machine.kernel)
         return str(caught.value)
 
     def test_another_disk_under_the_name_is_told_by_its_serial_number(self, machine: Machine) -> None:
@@ -217,7 +218,7 @@ class TestWhetherItIsStillTheSame:
         machine.block("sdz", "8:144", device__wwid="naa.5000", device__serial="S1")
         machine.nodes["/dev/sdy"] = machine.nodes["/dev/sdz"]
 
-        check([write], machine.kernel)
+        check(*write, machine.kernel)
 
     def test_a_partition_that_was_moved_is_another(self, machine: Machine) -> None:
         write = self.write(machine, "/dev/sdy1")
@@ -258,6 +259,6 @@ class TestWhetherItIsStillTheSame:
         assert "cannot be found out" in self.reason(machine, write)
 
     def test_a_write_that_nobody_allowed_is_refused(self, machine: Machine) -> None:
-        write = dataclasses.replace(self.write(machine, "/dev/sdy"), identity={})
+        write: Allowed = ("/dev/sdy", {})
 
         assert "unknown when it was allowed" in self.reason(machine, write)

@@ -13,7 +13,6 @@ from parsers.measurement import Parsed
 PROGRAMS = ("foo",)
 KERNEL = ""
 SIGNATURE = b"Foo Network Test"
-READS_STDERR = False
 FATAL: tuple[str, ...] = ()
 INSTALL = "put foo on PATH"
 STARTER = """\
