@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers.errors import UserError
+from pinsweep import __version__
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
@@ -126,9 +129,13 @@ def command(
         refuse_output(output, files)
     first = found = compare(a, b, ask, by=axis)
     if again:
-        from pinsweep.commands._confirm import confirm
+        from pinsweep.commands.run import Progress
+        from reports.compare.confirm import confirm
 
-        found = confirm(found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write)
+        found = confirm(
+            found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write, version=__version__, argv=sys.argv[1:],
+            say=functools.partial(click.echo, err=True), on_event=Progress(),
+        )  # fmt: skip
     if form == "table":
         text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
     else:

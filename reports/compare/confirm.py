@@ -1,19 +1,26 @@
-"""A comparison in two stages: which cells are to be measured again, and the comparison with what that gave. Pure.
+"""A comparison in two stages: measure again what looks changed, and let the fresh runs decide.
 
-Comparison ─asked→ cells ─orchestrator.run.rerun→ fresh result files ─frames→ Results ─confirmed→ Comparison
+Comparison ─asked→ cells ─orchestrator.run.rerun→ fresh result files ─load→ Results ─confirmed→ Comparison
+
+`confirm` goes the whole way, and starts the runs; the rest is pure.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+import os
+import secrets
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.run.rerun import Cell, Rerun
+from orchestrator.run.execute import Event
+from orchestrator.run.rerun import Cell, Rerun, prepare_again, run_again
 from orchestrator.run.rerun import Pair as Again
+from parsers.errors import PinsweepError, UserError
 from reports.compare.comparison import Ask, Comparison, Row, Side, compare, shared, side, worst_first
 from reports.compare.matching import CellOfSide, Pair
+from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 from reports.verdicts.confirm import fresh_repeats, screen, settle
@@ -28,6 +35,59 @@ class Asked:
     numbers: int  # of how many
     cells: tuple[Pair, ...]  # the cells that they come from
     pairs: tuple[Again, ...]  # the same for the orchestrator, in the same order
+
+
+def confirm(
+    found: Comparison,
+    ask: Ask,
+    *,
+    folder: Path,
+    scratch: Path | None,
+    allow_write: Sequence[str],
+    version: str,
+    argv: Sequence[str],
+    say: Callable[[str], None],
+    on_event: Callable[[Event], None],
+) -> Comparison:
+    """Return the comparison with the verdicts of fresh runs, which lie in `folder` afterwards. I/O.
+
+    `say` gets a line about what will be done, and what was. Raises UserError where side B cannot be measured here, or `folder`
+    not be written; nothing has been started then. Raises KeyboardInterrupt where the user stopped the fresh runs.
+    """
+    wanted = asked(found)
+    if not wanted.pairs:
+        say("nothing looks changed: nothing is measured again")
+        return found
+    rerun = prepare_again(
+        wanted.pairs, folder=folder, scratch=scratch, allow_write=allow_write, seed=secrets.randbelow(2**31)
+    )
+    for line in announce(wanted, rerun):
+        say(line)
+    if not rerun.runs:
+        raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
+    say(f"about {fmt.duration(rerun.estimate_s)}")
+    _make(folder)
+    fresh = run_again(rerun, folder, version=version, argv=argv, on_event=on_event)
+    for path in (*fresh.a, *fresh.b):
+        say(f"fresh runs  {path}")
+    if fresh.summary.stopped:
+        raise KeyboardInterrupt
+    return confirmed(found, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask)
+
+
+def _make(folder: Path) -> None:
+    """Make the folder of the fresh files. Raises UserError where nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = (
+            "is not a directory"
+            if folder.exists()
+            else f"cannot be made: {(error.strerror or str(error)).lower()}"
+        )
+        raise UserError(f"--into {folder}", why, "name a folder that can be written") from error
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"--into {folder}", "cannot be written", "name another folder")
 
 
 def asked(found: Comparison) -> Asked:
