@@ -8,6 +8,7 @@ operating system's own, everywhere; logical indexes exist only inside selectors.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -92,7 +93,7 @@ class Experiment:
         return self.path.rsplit("/", 1)[-1].rsplit(".", 1)[0] or "experiment"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots: `point_id` is asked for a dozen times a run, and kept
 class Point:
     """One cell: every option resolved to a number or a word, the place still in words."""
 
@@ -111,7 +112,7 @@ class Point:
         place = asdict(self.place) if self.place else None
         return {"sweep": self.sweep, "tool": self.tool, "options": dict(self.options), "place": place}
 
-    @property
+    @functools.cached_property
     def point_id(self) -> str:
         return hashlib.sha256(canonical_json(self.canonical()).encode()).hexdigest()[:16]
 
@@ -133,9 +134,12 @@ class Point:
         return [(axis, values[axis]) for axis in self.axes if values.get(axis) is not None]
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical_json(value: Any) -> str:  # noqa: ANN401
     """Return the text that is the same for the same value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def _short(value: Value) -> str:

@@ -44,6 +44,7 @@ def parser_names() -> tuple[str, ...]:
     return tuple(sorted(n for n in names if n not in _VOCABULARY and not n.startswith("_")))
 
 
+@functools.cache
 def get_parser(name: str) -> Parser:
     """Return the parser of a tool. Raises UserError if there is none of that name."""
     if name not in parser_names():

@@ -114,6 +114,11 @@ def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
 def _wrong_regex(pattern: object) -> str:
     if not isinstance(pattern, str):
         return f"has the regular expression {pattern!r}, which is not a text (quote it)"
+    return _wrong_pattern(pattern)
+
+
+@functools.cache  # asked before every run and after it
+def _wrong_pattern(pattern: str) -> str:
     try:
         compiled = re.compile(pattern)
     except re.error as error:

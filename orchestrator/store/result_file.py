@@ -538,7 +538,7 @@ def _insert_run(
         (
             record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
             _json(list(record.argv)), _json(record.env), record.program,
-            _json(asdict(record.placement)) if record.placement else None,
+            _placement_json(record.placement) if record.placement else None,
             _json(seen) if seen else None,
             record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
             _json(record.usage), _json(counters),
@@ -735,13 +735,23 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
         )
 
 
+_SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
+"""Made once: json.dumps makes one a call, and a run is ten calls."""
+
+
 def _json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
-    return json.dumps(value, ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+    return (_SORTED if isinstance(value, Mapping) else _AS_IT_IS).encode(value)
+
+
+@functools.lru_cache(maxsize=256)
+def _placement_json(placement: Placement) -> str:
+    return _json(asdict(placement))
 
 
 def _options(options: Mapping[str, Any]) -> str:
     """Return options by name; what they hold (the metrics of a command) stays in the order of the experiment."""
-    return json.dumps({name: options[name] for name in sorted(options)}, ensure_ascii=False)
+    return _AS_IT_IS.encode({name: options[name] for name in sorted(options)})
 
 
 def _tuples(options: dict[str, Any]) -> dict[str, Any]:

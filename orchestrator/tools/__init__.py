@@ -238,6 +238,7 @@ def tool_names() -> tuple[str, ...]:
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")))
 
 
+@functools.cache
 def get_tool(name: str) -> ToolModule:
     """Return the tool of that name. Raises UserError if there is none."""
     if name not in tool_names():

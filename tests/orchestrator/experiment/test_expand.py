@@ -245,6 +245,11 @@ def test_a_cell_is_the_same_however_its_values_are_written(
         assert len(points(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
 
 
+def test_an_identity_is_computed_once() -> None:
+    point = Point(sweep="s", tool="fio", options={"bs": "4k"})
+    assert point.point_id is point.point_id
+
+
 def test_what_a_program_may_read_as_something_else_stays_something_else() -> None:
     text = """
 tool: command
