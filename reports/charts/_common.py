@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reports.draw import label_placement, vega
 from reports.draw.axes import Axis
 from reports.draw.figure import Panel
 from reports.draw.vega import Frame, Rows, Series
-from reports.numbers.formulas import Spread, saturation, spread
+from reports.numbers.formulas import Spread, saturations, spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -39,6 +39,9 @@ class Curve:
     label: str = ""  # at the line's end; the name if not given
     dashed: bool = False
     ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
+    turns: tuple[Mapping[float, float], ...] = field(
+        default=(), compare=False
+    )  # x → y of each repeat, where they are known
 
     @property
     def medians(self) -> dict[float, float]:
@@ -190,12 +193,16 @@ def facet_title(of: Facet, tool: str) -> str:
 
 
 def curve(
-    name: str, values: Iterable[tuple[float, float]], *, label: str = "", dashed: bool = False
-) -> Curve:
-    """Return the curve of (x, y) pairs; the y of one x are its repeats."""
-    by_x = group_by(values, lambda v: v[0])
+    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False
+) -> Curve:  # fmt: skip
+    """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat."""
+    pairs = list(values)
+    by_x = group_by(pairs, lambda v: v[0])
     points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
-    return Curve(name=name, points=points, label=label, dashed=dashed)
+    turns = group_by(zip(runs, pairs, strict=False), lambda of: of[0].turn).values()
+    return Curve(
+        name=name, points=points, label=label, dashed=dashed, turns=tuple(dict(xy for _, xy in own) for own in turns)
+    )  # fmt: skip
 
 
 Tip = Callable[[float, Spread], str]
@@ -316,10 +323,10 @@ def cross_rows(xs: Iterable[float]) -> Rows:
 
 
 def saturates(line: Curve) -> float | None:
-    """Return the first x with 95 % of the curve's maximum. None of fewer than three points, and of a curve whose largest x
-    it is: nothing larger was tried, and a curve that still rises has not saturated."""
-    full = saturation(line.medians)
-    return None if full is None or len(line.points) < 3 or full == line.points[-1][0] else full
+    """Return the first x with 95 % of the curve's maximum. None of fewer than three points, of a curve whose largest x it is: nothing
+    larger was tried, and a curve that still rises has not saturated; and where the repeats do not agree."""
+    first = saturations(line.turns or [line.medians])
+    return first[0] if len(first) == 1 and len(line.points) >= 3 and first[0] != line.points[-1][0] else None
 
 
 def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:

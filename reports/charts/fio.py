@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,9 @@ METHODS = (
     "only how the completion is distributed it is the completion latency, clat, by that name. Mean and quantiles are of the same "
     "one, all jobs of the run together: the mean of all I/Os, and the quantiles of the jobs’ joined bins; of several jobs without "
     "bins there are none. In flight ÷ asked is IOPS × latency of all that a run does ÷ (iodepth × jobs), by Little’s law: near 1 "
-    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. IOPS within a limit on p99 are the most on the envelope of a series’ depths, between two depths over the "
-    "logarithm of the latency; “≥”: every depth kept the limit. CPU per I/O is user and system time of fio’s processes ÷ all their "
+    "where the queue was kept full; of an engine that waits for each I/O the iodepth counts as 1. The most IOPS are of one depth: the highest median. IOPS within a limit on p99 are the most on the envelope of a "
+    "series’ depths, between two depths over the logarithm of the latency, of each repeat, of several the median; “≥”: in one repeat or more "
+    "every depth kept the limit. 95 % of the maximum, too, is of each repeat; a ring stands where all agree. CPU per I/O is user and system time of fio’s processes ÷ all their "
     "I/Os, so the two parts of a mix share one figure."
 )
 
@@ -341,10 +343,12 @@ def _is_mix(series: str) -> bool:
 
 def _finding(own: pd.DataFrame, known: Sequence[tuple[str, str]], middle: str) -> str:
     """Return what is true of a panel; a figure's title says it if it is of all of them."""
+    drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
     iops, waits = (
-        {line.name: {int(d): s for d, s in line.points} for line in _lines(own, known, what)} for what in ("iops", middle)
-    )  # fmt: skip
-    return findings.iodepth(iops, waits, ("randread", "read"))
+        {line.name: {int(d): s for d, s in line.points} for line in lines} for lines in drawn.values()
+    )
+    full = {line.name: formulas.saturations(line.turns) for line in drawn["iops"]}
+    return findings.iodepth(iops, waits, ("randread", "read"), full)
 
 
 def _begun(text: str) -> str:
@@ -412,33 +416,25 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
     named = any(found["panel"])
     rows, within = [], []
     for (of, name, _), own in series:
-        cells = sorted(
-            (int(depth), float(at["iops"].median()), float(at["p99"].median(skipna=False)))
-            for (depth,), at in groups(own, ["iodepth"])
-        )
-        points = [(rate, p99) for _, rate, p99 in cells if p99 == p99]
-        iops = {depth: rate for depth, rate, _ in cells}
-        slowest = max((p99 for _, p99 in points), default=0.0)
-        within.append(
-            [
-                None if (most := formulas.within_slo(points, limit)) is None
-                else fmt.quantity(most, "IOPS") if slowest > limit
-                else f"≥ {fmt.quantity(most, 'IOPS', rounding=fmt.DOWN)}"
-                for limit in LIMITS
-            ]
-        )  # fmt: skip
+        iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
+        repeats = _repeats(own)
+        full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
+        within.append([_within(repeats, limit) for limit in LIMITS])
         rows.append(
             (
                 name, *([common.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
-                fmt.whole(max(iops, key=lambda depth: iops[depth])), fmt.whole(formulas.saturation(iops)),
+                fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
             )
         )  # fmt: skip
     # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
     told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
     first = 2 if named else 1
     p99 = "p99" if term == "latency" else f"p99 {term}"
+    differ = "; 95 %: from one depth to another as the repeats differ" * any(
+        " to " in row[-1] for row in rows
+    )
     return Table(
-        caption=f"What each series offers; within a limit on {p99}, between two depths interpolated",
+        caption=f"What each series offers; within a limit on {p99}, between two depths interpolated{differ}",
         columns=(
             "Access", *(["Panel"] if named else []), "Most IOPS", "at depth", "95 % from depth",
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
@@ -448,6 +444,32 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
     )  # fmt: skip
+
+
+_Repeat = Mapping[int, tuple[float, float]]
+"""iodepth → (IOPS, p99 in ns or NaN) of one repeat."""
+
+
+def _repeats(own: pd.DataFrame) -> list[_Repeat]:
+    """Return the curve of each repeat of a series, of those that have the most depths."""
+    rows = zip(own["run"], own["iodepth"], own["iops"], own["p99"].astype(float), strict=True)
+    turns = group_by(rows, lambda row: row[0].turn).values()
+    curves = [{int(depth): (float(iops), p99) for _, depth, iops, p99 in turn} for turn in turns]
+    most = max(map(len, curves))
+    return [curve for curve in curves if len(curve) == most]
+
+
+def _within(repeats: Sequence[_Repeat], limit: float) -> str | None:
+    """Return the most IOPS within a limit (ns) on p99: the median over the repeats of what each of them gives, a bound where one kept
+    it at every depth. None where one of them gives nothing."""
+    points = [[(rate, p99) for rate, p99 in one.values() if p99 == p99] for one in repeats]
+    most = [formulas.within_slo(of, limit) for of in points]
+    known = [one for one in most if one is not None]
+    if len(known) < len(most):
+        return None
+    bound = any(all(p99 <= limit for _, p99 in of) for of in points)
+    middle = statistics.median(known)
+    return f"≥ {fmt.quantity(middle, 'IOPS', rounding=fmt.DOWN)}" if bound else fmt.quantity(middle, "IOPS")
 
 
 _MOST_OFFERS = 12
@@ -514,9 +536,8 @@ def _lines(
         of = of[
             ~of["iodepth"].isin(of.loc[of[what].isna(), "iodepth"])
         ]  # what only some repeats tell is not of the cell
-        line = common.curve(
-            name, zip(of["iodepth"].astype(float), of[what], strict=True), label=short, dashed=_is_mix(name)
-        )
+        pairs = zip(of["iodepth"].astype(float), of[what], strict=True)
+        line = common.curve(name, pairs, runs=of["run"], label=short, dashed=_is_mix(name))
         if what == "iops" and samples:
             one = of[of["processes"] == 1].dropna(subset=["iops_min", "iops_max"])
             ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)

@@ -29,7 +29,7 @@ SECTION = "Memory"
 RANK = 10
 METHODS = (
     "Memory bandwidth counts the bytes that the source asks for; the line that an ordinary store reads before "
-    "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum."
+    "it writes is not counted. A curve is full at the first thread count with 95 % of its maximum, where all repeats agree."
 )
 
 KERNELS = ("triad", "add", "scale", "copy")
@@ -91,7 +91,7 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
     panels: dict[common.Facet, list[Curve]] = {}
     for (of, place), own in groups(found[found["kernel"] == kernel], ["panel", "place"]):
         pairs = zip(own["threads"].astype(float), own["bandwidth"], strict=True)
-        panels.setdefault(of, []).append(common.curve(place, pairs))
+        panels.setdefault(of, []).append(common.curve(place, pairs, runs=own["run"]))
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 
@@ -137,7 +137,11 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     seen = [run for run in measured if run in set(found.loc[found["panel"].isin([*shown]), "run"])]
     joined = len({run.text for run in measured}) > 1  # texts that may be of several machines
     titles = {
-        findings.scaling(name, {c.name: {int(t): s for t, s in c.points} for c in lines})
+        findings.scaling(
+            name,
+            {c.name: {int(t): s for t, s in c.points} for c in lines},
+            {c.name: formulas.saturations(c.turns) for c in lines},
+        )
         for lines in sound.values()
     }
     share = _dram_share(measured, largest_median)

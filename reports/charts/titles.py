@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs
+from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
 from reports.text import format as fmt
 
 
@@ -71,13 +71,18 @@ def matrix(
     return f"{title}: {others} is at {', '.join(said)}"
 
 
-def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
+def scaling(
+    kernel: str,
+    curves: Mapping[str, Mapping[int, Spread]],
+    full: Mapping[str, Sequence[float]] | None = None,
+) -> str:
     """Say "Three threads fill local memory; remote costs 11.2 % at 4 threads".
 
-    curves: place → threads → bandwidth.
+    curves: place → threads → bandwidth; full: place → the counts at which its repeats reach 95 % of their maximum, if not that of the
+    medians.
 
-    "n threads fill" says which count is the first with 95 % of the maximum, and needs two or more tested counts beyond n, or the
-    claim is only that it is still rising. "costs" compares the two places at the best thread count of local memory.
+    "n threads fill" says which count is the first with 95 % of the maximum, in all repeats, and needs two or more tested counts
+    beyond n, or the claim is only that it is still rising. "costs" compares the two places at the best thread count of local memory.
     """
     if not curves:
         return f"{kernel} bandwidth"
@@ -86,15 +91,21 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
     line = curves[first]
     counts = sorted(line)
     at = max(line, key=lambda count: line[count].median)
-    n = next(count for count in counts if line[count].median >= 0.95 * line[at].median)
+    n = _agreed(line, (full or {}).get(first))
     parts = []
-    alone = first == "local" or len(curves) == 1  # of several places, only local memory is spoken for
-    if alone and sum(c > n for c in counts) >= 2:
+    alone = n is not None and (first == "local" or len(curves) == 1)  # of several places, only local memory
+    if n is not None and alone and sum(c > n for c in counts) >= 2:
         subject = f"{first} memory" if first in ("local", "remote") else "memory"
         parts.append(
             f"{fmt.spelled(n).capitalize()} {'thread fills' if n == 1 else 'threads fill'} {subject}"
         )
-    elif len(counts) >= 3 and alone and n == counts[-1] and differs(line[counts[-2]], line[n]):
+    elif (
+        n is not None
+        and alone
+        and len(counts) >= 3
+        and n == counts[-1]
+        and differs(line[counts[-2]], line[n])
+    ):
         parts.append(f"{kernel} bandwidth still rises at {fmt.plural(counts[-1], 'thread')}")
     remote = curves.get("remote", {}).get(at) if first == "local" and at else None  # 0: nothing says how many
     if remote and differs(line[at], remote):
@@ -103,6 +114,12 @@ def scaling(kernel: str, curves: Mapping[str, Mapping[int, Spread]]) -> str:
         parts.append(f"remote {'' if parts else 'memory '}{said} at {fmt.plural(at, 'thread')}")
     title = "; ".join(parts)
     return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
+
+
+def _agreed(line: Mapping[int, Spread], full: Sequence[float] | None) -> int | None:
+    """Return where a curve is full, None where its repeats do not agree."""
+    found = saturations([{n: of.median for n, of in line.items()}]) if full is None else full
+    return int(found[0]) if len(found) == 1 else None
 
 
 def pingpong(curves: Mapping[str, tuple[str, Spread, Spread | None]]) -> str:
@@ -138,30 +155,32 @@ def iodepth(
     curves: Mapping[str, Mapping[int, Spread]],
     waits: Mapping[str, Mapping[int, Spread]],
     reads: Sequence[str],
+    full: Mapping[str, Sequence[float]] | None = None,
 ) -> str:
     """Say "Past depth 8 the storage gives hardly more reads, only more waiting".
 
     curves: series → iodepth → IOPS; waits: series → iodepth → latency; `reads`: which of them are pure reads (else the first is
-    spoken of). Said where the depth that reaches 95 % of the maximum has a deeper one behind it, the first depth is well below, and
-    the deepest waits longer.
+    spoken of); full: series → the depths at which its repeats reach 95 % of their maximum, if not that of the medians. Said where that is one depth in all repeats
+    and has a deeper one behind it, the first depth is well below, and the deepest waits longer.
     """
     name = next((r for r in reads if r in curves), next(iter(curves), None))
     depths = sorted(curves[name]) if name is not None else []
     if name is None or len(depths) < 2:
         return "IOPS and latency"
-    line, wait = curves[name], waits.get(name, {})
-    best = max(line.values(), key=lambda s: s.median)
-    full = next(d for d in depths if line[d].median >= 0.95 * best.median)
-    what = "reads" if name in reads else "I/Os"
-    if len(depths) >= 3 and full == depths[-1] and differs(line[depths[-2]], line[depths[-1]]):
-        return f"More depth still gives more {what} at {full}"
-    waited = full in wait and depths[-1] in wait and wait[full].median < wait[depths[-1]].median
-    if len(depths) < 3 or not waited or not differs(wait[full], wait[depths[-1]]):
+    line, wait, at = curves[name], waits.get(name, {}), _agreed(curves[name], (full or {}).get(name))
+    if len(depths) < 3 or at is None:
         return "IOPS and latency over iodepth"
-    if full == depths[0]:
-        return f"Depth {full} gives nearly all the {what} there are; more depth only waits"
+    best = max(line.values(), key=lambda s: s.median)
+    what = "reads" if name in reads else "I/Os"
+    if at == depths[-1] and differs(line[depths[-2]], line[at]):
+        return f"More depth still gives more {what} at {at}"
+    waited = at in wait and depths[-1] in wait and wait[at].median < wait[depths[-1]].median
+    if not waited or not differs(wait[at], wait[depths[-1]]):
+        return "IOPS and latency over iodepth"
+    if at == depths[0]:
+        return f"Depth {at} gives nearly all the {what} there are; more depth only waits"
     if differs(line[depths[0]], best):
-        return f"Past depth {full} the storage gives hardly more {what}, only more waiting"
+        return f"Past depth {at} the storage gives hardly more {what}, only more waiting"
     return "IOPS and latency over iodepth"
 
 

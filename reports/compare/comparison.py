@@ -608,6 +608,9 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[l
             _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
         )
         head = _over(members[0], numbers.curve_axis(tool))
+        peaks = [_peaks(cells, read) for cells in ([p.a for p in members], [p.b for p in members])]
+        of_both = [name for name in peaks[0] if name in peaks[1]]
+        drafts += [_Draft(pair=head, a=peaks[0][n], b=peaks[1][n], curve=tuple(members)) for n in of_both]
         whole, partly = _of_all_repeats(head, left, right, tuple(members))
         drafts, missing = [*drafts, *whole], [*missing, *partly]
     return drafts, missing
@@ -616,7 +619,7 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[l
 def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> tuple[_Found, int]:
     """Return what the curves of the repeats offer, and how many there are."""
     runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
-    repeats = group_by(runs, lambda run: (_session(run), run.record.repeat)).values()
+    repeats = group_by(runs, lambda run: run.turn).values()
     curves = [
         ({at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
         for own in repeats
@@ -625,6 +628,24 @@ def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -
     whole = [one for one in curves if len(one[0]) == most]  # a repeat that lacks a cell has another curve
     offered = ((n, run) for curve, run in whole for n in numbers.curve_numbers(cells[0].tool, curve, slo_ns))
     return group_by(offered, _name_of), len(whole)
+
+
+def _peaks(cells: Sequence[CellOfSide], read: _Read) -> _Found:
+    """Return the peaks over cells: each all repeats of one of them."""
+    by_value: dict[int, _Found] = {}
+    for cell in cells:
+        at = numbers.axis_value(cell.runs[0])
+        found = {name: own for name, own in _found(cell, read).items() if len(own) == len(cell.runs)}
+        if at is not None:
+            by_value[at] = found
+    values = {
+        at: {name: [number.value for number, _ in own] for name, own in found.items()}
+        for at, found in by_value.items()
+    }
+    return {
+        peak: [(dataclasses.replace(number, name=peak), run) for number, run in by_value[at][name]]
+        for peak, (at, name) in numbers.peaks(cells[0].tool, values).items()
+    }
 
 
 def _over(pair: Pair, axis: str | None) -> Pair:

@@ -14,6 +14,7 @@ import importlib
 import pkgutil
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 from parsers import get_parser
@@ -41,8 +42,11 @@ class NumbersModule(Protocol):
         """Return the latency distributions of a good run, by the names of their quantiles without the statistic."""
         ...
 
+    PEAK: str
+    """The quantity whose highest cell over CURVE_AXIS is the peak: "IOPS"."""
+
     def curve_numbers(self, curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
-        """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers; slo: a latency (ns) to be kept."""
+        """Give what one repeat's curve (value of CURVE_AXIS → the run's numbers there) offers besides; slo: a latency (ns) to be kept."""
         ...
 
     def headline(self, repeats: Sequence[Parsed]) -> str:
@@ -105,7 +109,7 @@ def axis_value(run: Run) -> int | None:
 
 
 def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]], slo: float | None = None) -> list[Number]:
-    """Return what one repeat's curve over the tool's `curve_axis` offers: derived numbers.
+    """Return what one repeat's curve over the tool's `curve_axis` offers: derived numbers, but for its peak (`peaks`).
 
     curve: axis value → the numbers of the run there. At least three values, else there is no curve and nothing is returned.
     slo: a latency (ns) that p99 must keep; then also the most IOPS within it, per direction (`formulas.within_slo`).
@@ -113,6 +117,26 @@ def curve_numbers(tool: str, curve: Mapping[int, Sequence[Number]], slo: float |
     if len(curve) < 3 or curve_axis(tool) is None:
         return []
     return list(_module(tool).curve_numbers(curve, slo))
+
+
+def peaks(tool: str, cells: Mapping[int, Mapping[Name, Sequence[float]]]) -> dict[Name, tuple[int, Name]]:
+    """Return the name of each peak over the tool's `curve_axis` → where it is, and what it is called there.
+
+    A peak is of one cell: of the axis value with the highest median over the repeats (of equals the lowest value), as on the page.
+    The median of what each repeat has as its own peak is of no cell, and higher. cells: axis value → the numbers of all repeats
+    there. Of three values or more.
+    """
+    quantity = getattr(_module(tool), "PEAK", None)
+    by_name: dict[Name, dict[int, float]] = {}
+    for at, found in sorted(cells.items()):
+        for name, values in found.items():
+            if name.quantity == quantity:
+                by_name.setdefault(name, {})[at] = statistics.median(values)
+    return {
+        replace(name, metric=f"peak {name.metric}", derived=True): (max(line, key=line.__getitem__), name)
+        for name, line in by_name.items()
+        if len(line) >= 3
+    }
 
 
 def headline(tool: str, *repeats: Parsed | None) -> str:
@@ -168,5 +192,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "ranked",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked",
 ]  # fmt: skip

@@ -29,6 +29,7 @@ from reports.results.model import Run
 from reports.text import format as fmt
 
 CURVE_AXIS = "iodepth"
+PEAK = "IOPS"
 WORDS: Final = {"lat": "latency", "clat": "completion latency"}
 SYNC: Final = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "net", "netsplice", "cpuio", "null", "ftruncate")  # fmt: skip
 """Engines that have one I/O in flight, whatever iodepth says."""
@@ -172,9 +173,8 @@ def histograms(run: Run) -> list[tuple[Name, Buckets]]:
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]], slo: float | None) -> Iterator[Number]:
-    """Give peak IOPS per direction over iodepth; with an SLO (ns) also the most IOPS whose p99 keeps it, if some exceeds it."""
+    """Give per direction, with an SLO (ns), the most IOPS whose p99 keeps it, if some exceeds it."""
     for part, line in lines(curve, "IOPS").items():
-        yield Number.derived("peak IOPS", "1/s", "higher", max(n.value for n in line.values()), part)
         for which, word in WORDS.items():
             tail = lines(curve, f"{word} p99").get(part, {})
             points = [(line[d].value, tail[d].value) for d in line if d in tail]

@@ -199,6 +199,14 @@ def saturation(curve: Mapping[N, float]) -> N | None:
     return next(n for n in sorted(curve) if curve[n] >= enough)
 
 
+def saturations(repeats: Sequence[Mapping[N, float]]) -> list[N]:
+    """Return where the curves of the repeats saturate, lowest to highest: one value where all agree. Of several curves those with the
+    most points count: one that lacks a point is another curve."""
+    most = max(map(len, repeats), default=0)
+    found = (saturation(curve) for curve in repeats if len(curve) == most)
+    return sorted({n for n in found if n is not None})
+
+
 def dram_peak(modules: Iterable[MemoryModule]) -> float | None:
     """Return the most that some memory modules can move (B/s): two of 3200 MT/s, 2 · 3200·10⁶ · 8 B = 51.2 GB/s.
 

@@ -15,6 +15,7 @@ from reports.results.model import Run
 from reports.text import format as fmt
 
 CURVE_AXIS = "threads"
+PEAK = "bandwidth"
 DRAWN = ("triad bandwidth",)
 
 
@@ -29,10 +30,8 @@ def numbers(run: Run) -> Iterator[Number]:
 
 
 def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> Iterator[Number]:
-    """Give the peak bandwidth of each kernel over threads, and the least threads with 95 % of it."""
+    """Give the least threads with 95 % of the peak bandwidth of each kernel."""
     for part, line in lines(curve, "bandwidth").items():
-        best = max(line.values(), key=lambda n: n.value)
-        yield Number.derived("peak bandwidth", "B/s", "higher", best.value, part, best.step)
         full = formulas.saturation({n: number.value for n, number in line.items()})
         if full is not None:
             yield Number.derived("threads for 95 % of the peak", "1", "neither", float(full), part)

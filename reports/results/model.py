@@ -84,6 +84,11 @@ class Run:
         return self.file, self.record.point_id, self.record.repeat
 
     @property
+    def turn(self) -> tuple[str, int, int]:
+        """File, session and repeat: the same for the runs of one repeat of a sweep, which make a curve over its cells."""
+        return self.file, self.session.session, self.record.repeat
+
+    @property
     def host(self) -> str:
         return self.session.host
 
