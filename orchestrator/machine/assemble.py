@@ -37,60 +37,28 @@ def assemble(
     """
     kinds = kinds or {}
     pus = frozenset().union(*cores)
-    packages = [(index, cpus & pus) for index, cpus in packages if cpus & pus]
-    bare = pus - frozenset().union(*(cpus for _, cpus in packages))
-    if bare:  # machines without packages (some Arm guests) are one
-        packages = [*packages, (None if packages else 0, bare)]
-    indexes = [index for index, _ in packages]
-    if None in indexes or len(set(indexes)) < len(indexes):
-        packages = [(i, cpus) for i, (_, cpus) in enumerate(packages)]
-    package_of = {cpu: index for index, cpus in packages for cpu in cpus if index is not None}
-
+    numbered = _numbered(packages, pus)
+    package_of = {cpu: index for index, cpus in numbered for cpu in cpus}
     nodes = nodes or [Node(os_index=0, cpus=pus, memory_bytes=None)]
-    # Linux counts a PU to one node. hwloc 2.x and later give a memory-only node the PUs of the place where it hangs,
-    # as if it had them: the smallest place wins, and of several nodes at one place the lowest number, because
-    # firmware numbers memory-only nodes after those with CPUs.
-    node_of: dict[int, int] = {}
-    for node in sorted(nodes, key=lambda n: (len(n.cpus & pus), n.os_index)):
-        for cpu in (node.cpus & pus) - node_of.keys():
-            node_of[cpu] = node.os_index
-
-    allowed = pus if allowed_cpus is None else pus & allowed_cpus
+    node_of = _owners(nodes, pus)
     core_of = {cpu: index for index, cpus in enumerate(cores) for cpu in cpus}
-
-    def node_near(where: int | Cpus | None) -> int | None:
-        if not isinstance(where, frozenset):
-            return where
-        near = {node_of.get(cpu) for cpu in where & pus}
-        return near.pop() if len(near) == 1 else None
-
+    allowed = pus if allowed_cpus is None else pus & allowed_cpus
     return Topology(
         pus=tuple(
             PU(
-                os_index=cpu,
-                core=core_of.get(cpu),
-                package=package_of.get(cpu),
-                numa_node=node_of.get(cpu),
-                kind=kinds.get(cpu, ""),
-                online=cpu in pus,
-                allowed=cpu in allowed,
+                os_index=cpu, core=core_of.get(cpu), package=package_of.get(cpu), numa_node=node_of.get(cpu),
+                kind=kinds.get(cpu, ""), online=cpu in pus, allowed=cpu in allowed,
             )
             for cpu in sorted(pus | offline)
         ),
         cores=tuple(
             Core(
-                index=index,
-                cpus=tuple(sorted(cpus)),
-                package=package_of[min(cpus)],
-                numa_node=node_of.get(min(cpus)),
+                index=index, cpus=tuple(sorted(cpus)), package=package_of[min(cpus)], numa_node=node_of.get(min(cpus)),
                 kind=kinds.get(min(cpus), ""),
             )
             for index, cpus in enumerate(cores)
         ),
-        packages=tuple(
-            Package(index=index, cpus=tuple(sorted(cpus)))
-            for index, cpus in sorted((i, c) for i, c in packages if i is not None)
-        ),
+        packages=tuple(Package(index=index, cpus=tuple(sorted(cpus))) for index, cpus in sorted(numbered)),
         numa_nodes=tuple(
             NumaNode(
                 os_index=node.os_index,
@@ -105,11 +73,44 @@ def assemble(
         caches=tuple(sorted(caches, key=lambda c: (c.level, c.kind, c.cpus))),
         distances=dict(distances or {}),
         devices=tuple(
-            Device(name=name, kind=kind, numa_node=node_near(where))
+            Device(name=name, kind=kind, numa_node=_near(where, pus, node_of))
             for name, kind, where in sorted(devices, key=lambda d: (d[1], d[0]))
         ),
         isolated=isolated,
-    )
+    )  # fmt: skip
+
+
+def _numbered(packages: Sequence[tuple[int | None, Cpus]], pus: Cpus) -> list[tuple[int, Cpus]]:
+    """Return the packages that hold PUs, and one of those that no package holds; counted anew where a number is missing or twice."""
+    known = [(index, cpus & pus) for index, cpus in packages if cpus & pus]
+    bare = pus - frozenset().union(*(cpus for _, cpus in known))
+    if bare:  # machines without packages (some Arm guests) are one
+        known.append((None if known else 0, bare))
+    numbered = [(index, cpus) for index, cpus in known if index is not None]
+    if len({index for index, _ in numbered}) < len(known):
+        return [(i, cpus) for i, (_, cpus) in enumerate(known)]
+    return numbered
+
+
+def _owners(nodes: Iterable[Node], pus: Cpus) -> dict[int, int]:
+    """Return PU → NUMA node. Linux counts a PU to one node.
+
+    hwloc 2.x and later give a memory-only node the PUs of the place where it hangs, as if it had them: the smallest place
+    wins, and of several nodes at one place the lowest number, because firmware numbers memory-only nodes after those with CPUs.
+    """
+    node_of: dict[int, int] = {}
+    for node in sorted(nodes, key=lambda n: (len(n.cpus & pus), n.os_index)):
+        for cpu in (node.cpus & pus) - node_of.keys():
+            node_of[cpu] = node.os_index
+    return node_of
+
+
+def _near(where: int | Cpus | None, pus: Cpus, node_of: Mapping[int, int]) -> int | None:
+    """Return the node of a device: as it is told, or that of all PUs near it; None where they are of several."""
+    if not isinstance(where, frozenset):
+        return where
+    near = {node_of.get(cpu) for cpu in where & pus}
+    return near.pop() if len(near) == 1 else None
 
 
 def in_tree_order(cores: Iterable[Cpus], around: Iterable[Cpus]) -> list[Cpus]:

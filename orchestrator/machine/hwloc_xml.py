@@ -7,6 +7,7 @@ import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
@@ -82,91 +83,106 @@ def _xml(text: str, place: str) -> ET.Element:
         raise UserError(place, f"not XML: {error}", "write it with `lstopo --of xml FILE.xml`") from error
 
 
-def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
-    version = int(root.get("version", "1").split(".")[0])
-    pus: list[int] = []
-    core_sets: list[Cpus] = []
-    packages: list[tuple[int | None, Cpus]] = []
-    found_nodes: list[tuple[int, Cpus, str | None, str]] = []
-    caches: list[Cache] = []
-    devices: list[tuple[str, str, int | Cpus | None]] = []
-    distances: dict[tuple[int, int], int] = {}
+@dataclass(slots=True)
+class _Tree:
+    """What the tree of objects holds, in its order, which is hwloc's."""
 
-    def visit(element: ET.Element, near: Cpus) -> None:
-        kind = element.get("type", "")
+    version: int
+    pus: list[int] = field(default_factory=list)
+    cores: list[Cpus] = field(default_factory=list)
+    packages: list[tuple[int | None, Cpus]] = field(default_factory=list)
+    nodes: list[tuple[int, Cpus, str | None, str]] = field(
+        default_factory=list
+    )  # index, PUs, bytes as written, kind
+    caches: list[Cache] = field(default_factory=list)
+    devices: list[tuple[str, str, int | Cpus | None]] = field(default_factory=list)
+    distances: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def visit(self, element: ET.Element, near: Cpus = frozenset()) -> None:
+        """Take in an object and all below it. `near`: the PUs of the object around it."""
         cpus = _mask(element, "cpuset")
         near = cpus or near  # I/O objects have no cpuset of their own
-        match kind:
-            case "PU":
-                pus.append(_os_index(element, "PU"))
-            case "Core":
-                core_sets.append(cpus or frozenset())
-            case "Package" | "Socket":
-                index = int(element.get("os_index", "-1"))
-                packages.append((index if 0 <= index < 2**31 else None, cpus or frozenset()))
-            case "NUMANode" | "Node":
-                of_memory = element.get("local_memory"), element.get("subtype", "")
-                found_nodes.append((_os_index(element, "NUMANode"), cpus or frozenset(), *of_memory))
-            case "OSDev":
-                device = _osdev_kind(element, version)
-                if device:
-                    devices.append((element.get("name", ""), device, near))
-            case _ if kind == "Cache" or re.fullmatch(r"L\di?Cache", kind):
-                size = int(element.get("cache_size", "0"))
-                names = {"0": "unified", "1": "data", "2": "instruction"}
-                caches.append(
-                    Cache(
-                        level=int(element.get("depth", "0")),
-                        kind=names.get(element.get("cache_type", "0"), "unified"),
-                        size_bytes=size or None,
-                        cpus=tuple(sorted(cpus or ())),
-                    )
-                )
+        self._take(element, element.get("type", ""), cpus or frozenset(), near)
         for child in element:
             if child.tag == "object":
-                visit(child, near)
+                self.visit(child, near)
             elif child.tag == "distances":
-                distances.update(_distances_v1(child, element))
+                self.distances.update(_distances_v1(child, element))
 
-    visit(machine, frozenset())
-    if not pus:
+    def _take(self, element: ET.Element, kind: str, cpus: Cpus, near: Cpus) -> None:
+        match kind:
+            case "PU":
+                self.pus.append(_os_index(element, "PU"))
+            case "Core":
+                self.cores.append(cpus)
+            case "Package" | "Socket":
+                index = int(element.get("os_index", "-1"))
+                self.packages.append((index if 0 <= index < 2**31 else None, cpus))
+            case "NUMANode" | "Node":
+                of_memory = element.get("local_memory"), element.get("subtype", "")
+                self.nodes.append((_os_index(element, "NUMANode"), cpus, *of_memory))
+            case "OSDev":
+                if device := _osdev_kind(element, self.version):
+                    self.devices.append((element.get("name", ""), device, near))
+            case _ if kind == "Cache" or re.fullmatch(r"L\di?Cache", kind):
+                self.caches.append(_cache(element, cpus))
+
+
+def _from_tree(root: ET.Element, machine: ET.Element) -> Topology:
+    tree = _Tree(int(root.get("version", "1").split(".")[0]))
+    tree.visit(machine)
+    if not tree.pus:
         raise ValueError("no PU in it")
     online = _mask(machine, "online_cpuset")  # 1.x keeps offline PUs in the tree of a whole system
-    there = frozenset(pus) if online is None else frozenset(pus) & online
-    coreless = there - frozenset().union(*core_sets)
-    cores = [cpus & there for cpus in core_sets if cpus & there]
-    # The order of the tree is hwloc's; PUs without a core object are a core each.
-    rank = {cpu: i for i, cpu in enumerate(pus)}
-    cores = sorted(
-        [*cores, *(frozenset({cpu}) for cpu in coreless)], key=lambda c: min(rank[cpu] for cpu in c)
-    )
-    complete = _mask(machine, "complete_cpuset") or frozenset()
-
+    there = frozenset(tree.pus) if online is None else frozenset(tree.pus) & online
     for table in root.findall("distances2"):
-        distances.update(_distances_v2(table))
-
-    total = machine.get("local_memory") if not found_nodes else None
-    nodes = [
-        Node(os_index=index, cpus=cpus, memory_bytes=memory, kind=kind)
-        for (index, cpus, _, kind), memory in zip(
-            found_nodes, _memory([n[2] for n in found_nodes]), strict=True
-        )
-    ] or [Node(os_index=0, cpus=there, memory_bytes=None if total is None else int(total))]
+        tree.distances.update(_distances_v2(table))
     return assemble(
-        cores=cores,
-        packages=packages,
-        nodes=nodes,
+        cores=_cores(tree, there),
+        packages=tree.packages,
+        nodes=_nodes(tree, there, machine.get("local_memory")),
         caches=[
             dataclasses.replace(c, cpus=tuple(cpu for cpu in c.cpus if cpu in there))
-            for c in caches
+            for c in tree.caches
             if c.level and not there.isdisjoint(c.cpus)
         ],
-        distances=distances,
-        devices=devices,
+        distances=tree.distances,
+        devices=tree.devices,
         allowed_cpus=_mask(machine, "allowed_cpuset") or None,  # an empty set was written for "unknown"
         allowed_nodes=_mask(machine, "allowed_nodeset") or None,
-        offline=complete - there,
+        offline=(_mask(machine, "complete_cpuset") or frozenset()) - there,
         kinds=_kinds(root),
+    )
+
+
+def _cores(tree: _Tree, there: Cpus) -> list[Cpus]:
+    """Return the cores in the order of the tree; PUs without a core object are a core each."""
+    coreless = there - frozenset().union(*tree.cores)
+    rank = {cpu: i for i, cpu in enumerate(tree.pus)}
+    return sorted(
+        [*(cpus & there for cpus in tree.cores if cpus & there), *(frozenset({cpu}) for cpu in coreless)],
+        key=lambda core: min(rank[cpu] for cpu in core),
+    )
+
+
+def _nodes(tree: _Tree, there: Cpus, total: str | None) -> list[Node]:
+    """Return the NUMA nodes; one of all PUs and the machine's `total` where the tree has none."""
+    if not tree.nodes:
+        return [Node(os_index=0, cpus=there, memory_bytes=None if total is None else int(total))]
+    sizes = _memory([written for _, _, written, _ in tree.nodes])
+    return [
+        Node(os_index=index, cpus=cpus, memory_bytes=memory, kind=kind)
+        for (index, cpus, _, kind), memory in zip(tree.nodes, sizes, strict=True)
+    ]
+
+
+def _cache(element: ET.Element, cpus: Cpus) -> Cache:
+    names = {"0": "unified", "1": "data", "2": "instruction"}
+    return Cache(
+        level=int(element.get("depth", "0")),
+        kind=names.get(element.get("cache_type", "0"), "unified"),
+        size_bytes=int(element.get("cache_size", "0")) or None,
+        cpus=tuple(sorted(cpus)),
     )
 
 

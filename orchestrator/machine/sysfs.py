@@ -47,20 +47,19 @@ WANTED_FILES: Final = (
 )
 
 
+CPU: Final = "devices/system/cpu"
+NODE: Final = "devices/system/node"
+
+
 def from_files(files: Files, devices: Iterable[Device]) -> Topology:
-    cpu_path, node_path = "devices/system/cpu", "devices/system/node"
-
-    def cpulist(path: str) -> Cpus:
-        return parse_cpulist(files.get(path, ""))
-
-    described = _numbers_in(files, rf"{cpu_path}/cpu(\d+)/topology/")
-    online = cpulist(f"{cpu_path}/online") or frozenset(described)
+    """Return what the files say. Raises ValueError where no CPU is online."""
+    online = _cpulist(files, f"{CPU}/online") or frozenset(_numbers_in(files, rf"{CPU}/cpu(\d+)/topology/"))
     if not online:
         raise ValueError("no CPU is online")
 
     def group(cpu: int, *names: str) -> Cpus:
         for name in names:
-            members = cpulist(f"{cpu_path}/cpu{cpu}/topology/{name}") & online
+            members = _cpulist(files, f"{CPU}/cpu{cpu}/topology/{name}") & online
             if cpu in members:
                 return members
         return frozenset({cpu})
@@ -68,45 +67,13 @@ def from_files(files: Files, devices: Iterable[Device]) -> Topology:
     cores = {group(cpu, "core_cpus_list", "thread_siblings_list") for cpu in online}
     packages: dict[Cpus, int] = {}
     for cpu in online:
-        number = files.get(f"{cpu_path}/cpu{cpu}/topology/physical_package_id")
+        number = files.get(f"{CPU}/cpu{cpu}/topology/physical_package_id")
         if number is not None:  # some Arm guests have none: one package then
             packages[group(cpu, "package_cpus_list", "core_siblings_list")] = int(number)
     inner = {group(cpu, name) for cpu in online for name in ("die_cpus_list", "cluster_cpus_list")}
-
-    nodes: list[Node] = []
-    numbers = _numbers_in(files, rf"{node_path}/node(\d+)/")
-    distances: dict[tuple[int, int], int] = {}
-    for node in numbers:
-        memory = re.search(r"MemTotal:\s*(\d+) kB", files.get(f"{node_path}/node{node}/meminfo", ""))
-        cpus = cpulist(f"{node_path}/node{node}/cpulist") & online
-        nodes.append(Node(os_index=node, cpus=cpus, memory_bytes=int(memory[1]) * 1024 if memory else None))
-        row = [int(value) for value in files.get(f"{node_path}/node{node}/distance", "").split()]
-        if len(row) == len(numbers):
-            distances.update({(node, other): value for other, value in zip(numbers, row, strict=True)})
-
-    caches: dict[tuple[int, str, Cpus], Cache] = {}
-    for path, level in files.items():
-        found = re.fullmatch(rf"({cpu_path}/cpu(\d+)/cache/index\d+)/level", path)
-        if not found or int(found[2]) not in online:
-            continue
-        kind = files.get(f"{found[1]}/type", "Unified").strip().lower()
-        shared = (cpulist(f"{found[1]}/shared_cpu_list") | {int(found[2])}) & online
-        size = re.fullmatch(r"(\d+)K", files.get(f"{found[1]}/size", "").strip())
-        caches[int(level), kind, shared] = Cache(
-            level=int(level),
-            kind=kind,
-            size_bytes=int(size[1]) * 1024 or None if size else None,
-            cpus=tuple(sorted(shared)),
-        )
-
-    around = {*cores, *packages, *inner, *(n.cpus for n in nodes), *(c[2] for c in caches)}
-    kinds = [
-        ("IntelCore", 0, cpulist("devices/cpu_core/cpus")),
-        ("IntelAtom", 0, cpulist("devices/cpu_atom/cpus")),
-    ]
-    if not all(cpus for _, _, cpus in kinds):
-        capacity = {cpu: files.get(f"{cpu_path}/cpu{cpu}/cpu_capacity", "") for cpu in online}
-        kinds = [("", int(text), frozenset({cpu})) for cpu, text in capacity.items() if text.strip()]
+    nodes, distances = _nodes(files, online)
+    caches = _caches(files, online)
+    around = {*cores, *packages, *inner, *(n.cpus for n in nodes), *(frozenset(c.cpus) for c in caches)}
     topology = assemble(
         cores=in_tree_order(cores, around),
         packages=[
@@ -114,13 +81,63 @@ def from_files(files: Files, devices: Iterable[Device]) -> Topology:
             for cpus, index in sorted(packages.items(), key=lambda p: min(p[0]))
         ],
         nodes=nodes,
-        caches=caches.values(),
+        caches=caches,
         distances=distances,
-        isolated=cpulist(f"{cpu_path}/isolated"),
-        offline=cpulist(f"{cpu_path}/present") - online,
-        kinds=name_kinds(kinds),
+        isolated=_cpulist(files, f"{CPU}/isolated"),
+        offline=_cpulist(files, f"{CPU}/present") - online,
+        kinds=name_kinds(_kinds(files, online)),
     )
     return dataclasses.replace(topology, devices=tuple(sorted(devices, key=lambda d: (d.kind, d.name))))
+
+
+def _nodes(files: Files, online: Cpus) -> tuple[list[Node], dict[tuple[int, int], int]]:
+    """Return the NUMA nodes and the distances between them, of nodes that tell all of theirs."""
+    nodes: list[Node] = []
+    distances: dict[tuple[int, int], int] = {}
+    numbers = _numbers_in(files, rf"{NODE}/node(\d+)/")
+    for node in numbers:
+        memory = re.search(r"MemTotal:\s*(\d+) kB", files.get(f"{NODE}/node{node}/meminfo", ""))
+        cpus = _cpulist(files, f"{NODE}/node{node}/cpulist") & online
+        nodes.append(Node(os_index=node, cpus=cpus, memory_bytes=int(memory[1]) * 1024 if memory else None))
+        row = [int(value) for value in files.get(f"{NODE}/node{node}/distance", "").split()]
+        if len(row) == len(numbers):
+            distances.update({(node, other): value for other, value in zip(numbers, row, strict=True)})
+    return nodes, distances
+
+
+def _caches(files: Files, online: Cpus) -> list[Cache]:
+    """Return each cache once, though every PU that shares it describes it."""
+    caches: dict[tuple[int, str, Cpus], Cache] = {}
+    for path, level in files.items():
+        found = re.fullmatch(rf"({CPU}/cpu(\d+)/cache/index\d+)/level", path)
+        if not found or int(found[2]) not in online:
+            continue
+        kind = files.get(f"{found[1]}/type", "Unified").strip().lower()
+        shared = (_cpulist(files, f"{found[1]}/shared_cpu_list") | {int(found[2])}) & online
+        size = re.fullmatch(r"(\d+)K", files.get(f"{found[1]}/size", "").strip())
+        caches[int(level), kind, shared] = Cache(
+            level=int(level),
+            kind=kind,
+            size_bytes=int(size[1]) * 1024 or None if size else None,
+            cpus=tuple(sorted(shared)),
+        )
+    return list(caches.values())
+
+
+def _kinds(files: Files, online: Cpus) -> list[tuple[str, int, Cpus]]:
+    """Return (core type, capacity, PUs), for `name_kinds`: Intel's two lists, else Arm's capacities."""
+    intel = [
+        ("IntelCore", 0, _cpulist(files, "devices/cpu_core/cpus")),
+        ("IntelAtom", 0, _cpulist(files, "devices/cpu_atom/cpus")),
+    ]
+    if all(cpus for _, _, cpus in intel):
+        return intel
+    capacity = {cpu: files.get(f"{CPU}/cpu{cpu}/cpu_capacity", "") for cpu in online}
+    return [("", int(text), frozenset({cpu})) for cpu, text in capacity.items() if text.strip()]
+
+
+def _cpulist(files: Files, path: str) -> Cpus:
+    return parse_cpulist(files.get(path, ""))
 
 
 def _numbers_in(files: Files, pattern: str) -> list[int]:
