@@ -165,81 +165,113 @@ def build(
     nodes = _Nodes(results, baseline)
     collected = sorted(series.collect_some(results), key=_order)
     past = _past(series.collect_some(baseline), nodes, baseline) if baseline else {}
-    groups, odd, warnings = [], [], list(nodes.warnings)
-    statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
-    everywhere: list[Everywhere] = []
-    unmatched: list[Unmatched] = []
-    missing: list[tuple[str, tuple[str, ...]]] = []
-    fitted: set[int] = set()
     largest = next(iter(nodes.groups), None)
-    for kind, members in nodes.groups.items():
-        of = conditions.told_apart(nodes.of(one, kind) for one in collected)
-        metrics = []
-        for one in of:
-            asked = limits(rules, one)
-            fitted |= {i for i, rule in enumerate(rules) if rule.fits(one)}
-            metrics.append(
-                Metric(
-                    key=one.key, group=kind.name, better=one.better, values=nodes.values(one), resolution=one.resolution,
-                    baseline=past.get((kind, *_made(one)), ()), floor=asked.floor, tolerance=asked.tolerance,
-                )
-            )  # fmt: skip
-        judged = judge_fleet(metrics, threshold=threshold)
-        halved = {node.name for strip in judged.strips if strip.worse_half for node in strip.nodes}
-        for node, status in judged.statuses.items():
-            unclear = node in halved and status in ("ok", "fast")
-            statuses[node] = "unknown" if unclear else worst(statuses[node], status)
-        everywhere += [
-            e
-            for e in judged.everywhere
-            if judged.statuses[e.name] not in (ACCUSED if e.confirmed else {*ACCUSED, "suspicious"})
-        ]
-        odd += [
-            Odd(node=node.name, series=one, strip=strip, found=node)
-            for one, strip in zip(of, judged.strips, strict=True)
-            for node in strip.nodes
-            if node.status not in ("ok", "unknown")
-        ]
-        apart, gaps = _lacking(of, metrics, members)
-        unmatched += apart
-        missing += gaps
-        sessions = max((len(m.baseline) for m in metrics), default=0)
-        groups.append(
-            Group(
-                hardware=kind, nodes=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)),
-                apart=kind.differences(largest) if largest and kind != largest else "", baseline=sessions,
-            )
-        )  # fmt: skip
-        warnings += _halved(groups[-1])
-        if baseline and not sessions:
-            warnings.append(
-                f"the baseline has none of these numbers from this hardware: {kind.name} ({folded(members)})"
-            )
-    for whole in everywhere:
-        statuses[whole.name] = worst(statuses[whole.name], "slow" if whole.confirmed else "suspicious")
-    warnings += [
-        f"{rule.mark}: this rule fits no number of these files"
-        for i, rule in enumerate(rules)
-        if i not in fitted
-    ]
-    warnings += _programs(collected)
-    ordered = _worst_first(odd)
-    warnings += _scatter(ordered, len(statuses))
+    judged = [
+        _judge(
+            kind, members, conditions.told_apart(nodes.of(one, kind) for one in collected), nodes, past, rules, threshold,
+            apart=kind.differences(largest) if largest and kind != largest else "",
+        )
+        for kind, members in nodes.groups.items()
+    ]  # fmt: skip
+    groups = [of.group for of in judged]
+    everywhere = [e for of in judged for e in of.everywhere]
+    odd = _worst_first([o for of in judged for o in of.odd])
+    statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
+    told = [item for of in judged for item in of.statuses.items()]
+    told += [(e.name, "slow" if e.confirmed else "suspicious") for e in everywhere]
+    for name, status in told:
+        statuses[name] = worst(statuses[name], status)
     return Report(
         groups=tuple(groups),
         statuses=statuses,
-        odd=tuple(ordered),
+        odd=tuple(odd),
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
-        differing=_differing(groups, nodes.sessions, {o.node for o in ordered} | {e.name for e in everywhere}),
-        unmatched=tuple(unmatched),
-        missing=tuple(missing),
-        warnings=tuple(warnings),
-        rerun=_rerun(ordered, everywhere, collected, statuses),
+        differing=_differing(groups, nodes.sessions, {o.node for o in odd} | {e.name for e in everywhere}),
+        unmatched=tuple(u for of in judged for u in of.unmatched),
+        missing=tuple(m for of in judged for m in of.missing),
+        warnings=(
+            *nodes.warnings,
+            *(w for group in groups for w in (*_halved(group), *_without_past(group, baseline))),
+            *_idle(rules, frozenset().union(*(of.fitted for of in judged))),
+            *_programs(collected),
+            *_scatter(odd, len(statuses)),
+        ),
+        rerun=_rerun(odd, everywhere, collected, statuses),
         sessions=nodes.sessions,
         files=nodes.files,
         times=nodes.times,
         threshold=threshold,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What is said of the nodes of one group."""
+
+    group: Group
+    statuses: Mapping[str, Status]
+    everywhere: Sequence[Everywhere]
+    odd: Sequence[Odd]
+    unmatched: Sequence[Unmatched]
+    missing: Sequence[tuple[str, tuple[str, ...]]]
+    fitted: frozenset[int]  # indexes of the rules that fit one of its numbers
+
+
+def _judge(
+    kind: Hardware, members: Sequence[str], of: Sequence[Series], nodes: _Nodes,
+    past: Mapping[tuple[Hashable, ...], list[float]], rules: Sequence[Rule], threshold: float, *, apart: str,
+) -> _Judged:  # fmt: skip
+    asked = [limits(rules, one) for one in of]
+    metrics = [
+        Metric(
+            key=one.key, group=kind.name, better=one.better, values=nodes.values(one), resolution=one.resolution,
+            baseline=past.get((kind, *_made(one)), ()), floor=limit.floor, tolerance=limit.tolerance,
+        )
+        for one, limit in zip(of, asked, strict=True)
+    ]  # fmt: skip
+    judged = judge_fleet(metrics, threshold=threshold)
+    halved = {node.name for strip in judged.strips if strip.worse_half for node in strip.nodes}
+    unmatched, missing = _lacking(of, metrics, members)
+    return _Judged(
+        group=Group(
+            hardware=kind, nodes=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)), apart=apart,
+            baseline=max((len(m.baseline) for m in metrics), default=0),
+        ),
+        statuses={
+            node: "unknown" if node in halved and status in ("ok", "fast") else status
+            for node, status in judged.statuses.items()
+        },
+        everywhere=[
+            e
+            for e in judged.everywhere
+            if judged.statuses[e.name] not in (ACCUSED if e.confirmed else {*ACCUSED, "suspicious"})
+        ],
+        odd=[
+            Odd(node=node.name, series=one, strip=strip, found=node)
+            for one, strip in zip(of, judged.strips, strict=True)
+            for node in strip.nodes
+            if node.status not in ("ok", "unknown")
+        ],
+        unmatched=unmatched,
+        missing=missing,
+        fitted=frozenset(i for i, rule in enumerate(rules) if any(rule.fits(one) for one in of)),
+    )  # fmt: skip
+
+
+def _without_past(group: Group, baseline: Results | None) -> list[str]:
+    if not baseline or group.baseline:
+        return []
+    return [
+        f"the baseline has none of these numbers from this hardware: {group.hardware.name} ({folded(group.nodes)})"
+    ]
+
+
+def _idle(rules: Sequence[Rule], fitted: frozenset[int]) -> list[str]:
+    return [
+        f"{rule.mark}: this rule fits no number of these files"
+        for i, rule in enumerate(rules)
+        if i not in fitted
+    ]
 
 
 def _order(one: Series) -> tuple[object, ...]:
