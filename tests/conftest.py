@@ -33,6 +33,20 @@ settings.register_profile("pinsweep", deadline=None, max_examples=40)  # no test
 settings.load_profile("pinsweep")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _runtime_folder_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Sweeps of other tests, and of the developer, are none that a test waits for."""
+    os.environ["PINSWEEP_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of this test's own, where sweeps on this machine see each other."""
+    folder = tmp_path / "runtime"
+    monkeypatch.setenv("PINSWEEP_RUNTIME_DIR", str(folder))
+    return folder
+
+
 @pytest.fixture
 def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """Environment variables that keep a test away from the user's configuration and data; kernels stay cached."""

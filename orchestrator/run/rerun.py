@@ -29,6 +29,7 @@ from orchestrator.plan import timings
 from orchestrator.plan.plan import make_plan
 from orchestrator.plan.prepare import Prepared
 from orchestrator.plan.survey import scratch_folder, survey
+from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
 from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.process import Stop
 from orchestrator.run.resume import as_known
@@ -400,15 +401,21 @@ def run_again(
     *,
     version: str,
     argv: Sequence[str],
+    on_wait: OnWait = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Fresh:
-    """Start the fresh runs, each committed to a new file of its side below `folder` when it ends."""
+    """Start the fresh runs, each committed to a new file of its side below `folder` when it ends.
+
+    Other sweeps on the same cores are waited for; `on_wait` is told whose. Raises Stopped on a stop meanwhile.
+    """
     plan = Plan(runs=tuple(run for _, run in rerun.runs), points=(), skipped=(), seed=rerun.seed)
     paths = _names(folder, rerun.outputs)
     topologies = [prepared.machine.site.topology for prepared in rerun.outputs.values()]
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
-        scratch = stack.enter_context(open_scratch(rerun.scratch))
+        cpus = wanted_pus(plan.runs, topologies[0])
+        kept = stack.enter_context(reserved(cpus, next(iter(paths.values())), stop, on_wait))
+        scratch = stack.enter_context(open_scratch(rerun.scratch, keep=kept))
         files = {output: stack.enter_context(create_result(path)) for output, path in paths.items()}
         (session,) = {  # the first of each new file
             begin(files[output], prepared, version=version, argv=argv, seed=rerun.seed)

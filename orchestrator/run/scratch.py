@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ _LOCK_PATIENCE_S = 15.0
 
 
 class Stopped(Exception):
-    """A stop was requested while scratch files were being written."""
+    """A stop was requested before a run was started: while scratch files were written, or others were waited for."""
 
 
 class Scratch:
@@ -129,14 +129,24 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def open_scratch(path: Path) -> Iterator[Scratch]:
+def open_scratch(
+    path: Path, *, keep: Iterable[int] = (), on_orphaned: Callable[[], None] = lambda: None
+) -> Iterator[Scratch]:
     """Make the folder, hold its lock, start the watchdog, remove all of it at the end.
 
+    The watchdog holds the descriptors `keep`, too, and does `on_orphaned` when this process has been killed and the tool has ended.
     Raises UserError if the folder is not ours or another pinsweep is using it, PinsweepError if there is no watchdog.
     """
     lock = _lock(path)
+
+    def clear() -> None:
+        try:
+            on_orphaned()
+        finally:
+            _remove(path)
+
     try:
-        watchdog = Watchdog(keep=(lock,), on_orphaned=lambda: _remove(path))
+        watchdog = Watchdog(keep=(lock, *keep), on_orphaned=clear)
     except BaseException:
         _remove(path)
         os.close(lock)

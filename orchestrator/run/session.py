@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import hashlib
@@ -21,10 +22,11 @@ from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
 from orchestrator.run import resume
+from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
 from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.outcome import is_pending, pending
 from orchestrator.run.process import Stop
-from orchestrator.run.scratch import open_scratch
+from orchestrator.run.scratch import Stopped, open_scratch
 from orchestrator.store.result_file import (
     ResultFile,
     StoredExperiment,
@@ -53,13 +55,15 @@ def run_experiments(
     seed: int | None = None,
     retry_failed: bool = False,
     allow_misplaced: bool = False,
+    share_machine: bool = False,
+    on_wait: OnWait = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Finished:
     """Run experiment files into one result file, new or continued.
 
-    The order's seed is the one given, else the file's own, else a new one; it is recorded. Raises UserError for
-    every mistake before anything is started or written.
+    The order's seed is the one given, else the file's own, else a new one; it is recorded. Unless `share_machine`, other sweeps on
+    the same cores are waited for; `on_wait` is told whose. Raises UserError for every mistake before anything is started or written.
     """
     if seed is None:
         seed = _seed_of(options.output)
@@ -67,13 +71,23 @@ def run_experiments(
         seed = secrets.randbelow(2**31)
     prepared = prepare(paths, options, seed=seed)
     path = options.output or Path(default_name(prepared.experiments))
-    with Stop() as stop, create_result(path) as result:
+    with contextlib.ExitStack() as stack:
+        stop = stack.enter_context(Stop())
+        result = stack.enter_context(create_result(path))
         prepared = _continued(
             prepared, result, options.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
         )
-        with open_scratch(
-            prepared.scratch
-        ) as scratch:  # made last: nothing removes it before there is a watchdog
+        topology = prepared.machine.site.topology
+        todo, _, _ = pending(
+            prepared.plan, result.attempts(), retry_failed=retry_failed, allow_misplaced=allow_misplaced
+        )
+        try:
+            cpus = () if share_machine else wanted_pus(todo, topology)
+            kept = stack.enter_context(reserved(cpus, path, stop, on_wait))
+        except Stopped:
+            return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
+        # made last: nothing removes it before there is a watchdog
+        with open_scratch(prepared.scratch, keep=kept) as scratch:
             on_begin(path, prepared)
             session = begin(result, prepared, version=version, argv=argv, seed=seed)
             summary = execute(
@@ -82,7 +96,7 @@ def run_experiments(
                 session,
                 scratch,
                 stop,
-                topology=prepared.machine.site.topology,
+                topology=topology,
                 retry_failed=retry_failed,
                 allow_misplaced=allow_misplaced,
                 on_event=on_event,

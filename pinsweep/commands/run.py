@@ -13,6 +13,7 @@ from pinsweep.commands import _options
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
+    from orchestrator.run.exclusive import Holder
     from orchestrator.run.execute import Event
     from orchestrator.run.session import Finished
 
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
 )
+@click.option(
+    "--share-machine",
+    is_flag=True,
+    help="Do not wait for another sweep on the same cores; each then disturbs the other.",
+)
 @_options.scratch
 @_options.allow_write
 @_options.strict
@@ -43,6 +49,7 @@ def command(
     seed: int | None,
     retry_failed: bool,
     allow_misplaced: bool,
+    share_machine: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
     strict: bool,
@@ -51,7 +58,7 @@ def command(
 ) -> int:
     """Run every cell of EXPERIMENT... into one result file.
 
-    Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
+    Another sweep on the same cores is waited for. Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
 
     Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
@@ -69,10 +76,23 @@ def command(
         seed=seed,
         retry_failed=retry_failed,
         allow_misplaced=allow_misplaced,
+        share_machine=share_machine,
+        on_wait=_waiting,
         on_begin=_begin,
         on_event=Progress(),
     )
     return _end(finished, experiments)
+
+
+def _waiting(holder: Holder | None) -> None:
+    from orchestrator.run.exclusive import told
+    from reports.text.columns import printable
+
+    click.secho(printable(told(holder)), fg="yellow", err=True)
+    if holder:
+        click.echo(
+            "         Ctrl-C stops; --share-machine does not wait, and each disturbs the other", err=True
+        )
 
 
 def _begin(path: Path, prepared: Prepared) -> None:

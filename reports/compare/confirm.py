@@ -14,9 +14,11 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.run.exclusive import told
 from orchestrator.run.execute import Event
 from orchestrator.run.rerun import Cell, Rerun, prepare_again, run_again
 from orchestrator.run.rerun import Pair as Again
+from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
 from reports.compare.comparison import Ask, Comparison, Row, Side, compare, shared, side, worst_first
 from reports.compare.matching import CellOfSide, Pair
@@ -67,7 +69,12 @@ def confirm(
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
     say(f"about {fmt.duration(rerun.estimate_s)}")
     _make(folder)
-    fresh = run_again(rerun, folder, version=version, argv=argv, on_event=on_event)
+    try:
+        fresh = run_again(
+            rerun, folder, version=version, argv=argv, on_wait=lambda h: say(told(h)), on_event=on_event
+        )
+    except Stopped:
+        raise KeyboardInterrupt from None
     for path in (*fresh.a, *fresh.b):
         say(f"fresh runs  {path}")
     if fresh.summary.stopped:
