@@ -25,6 +25,7 @@ from reports.numbers.fio import (
     WORDS,
     asked,
     cpu_per_io,
+    depth_of_all,
     given,
     histograms,
     in_flight,
@@ -139,9 +140,17 @@ def _utilisations(runs: Sequence[Run]) -> dict[Run, float | None]:
 def _depth(run: Run, direction: str = "") -> int | None:
     """Return the iodepth of the jobs of a direction; None where they differ, or the text does not say."""
     if joined(run):
-        return None
+        return depth_of_all(run)
     depths = given(run, "iodepth", 1, direction) or {run.options.get("iodepth", 1)}
     return whole(depths.pop()) if len(depths) == 1 else None
+
+
+def _no_depth(run: Run, direction: str) -> str:
+    """Say why a run has no iodepth."""
+    if joined(run):
+        return "fio put several jobs together and tells the options of one of them"
+    differ = len(given(run, "iodepth", 1, direction)) > 1
+    return "its jobs differ in it" if differ else "the text does not say it"
 
 
 def _size(run: Run, direction: str) -> str:
@@ -376,7 +385,9 @@ def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
         told = (f"{name} {size or 'not said'}" for name, size in sizes)
         said.append(f"Blocks differ: {fmt.words(told)}.")
     if found["iodepth"].isna().any():
-        said.append("Where no iodepth stands, the text does not say it, or its jobs differ in it.")
+        without = zip(*(found.loc[found["iodepth"].isna(), of] for of in ("run", "direction")), strict=True)
+        why = dict.fromkeys(itertools.starmap(_no_depth, without))
+        said.append(f"Where no iodepth stands, {', or '.join(why)}.")
     if any(not _share(run) for run, kind in zip(found["run"], found["kind"], strict=True) if kind in _MIXES):
         said.append("The share of reads in the mix is not said.")
     if found["verify"].any():

@@ -274,6 +274,19 @@ def joined(run: Run) -> bool:
     return False
 
 
+def depth_of_all(run: Run) -> int | None:
+    """Return the iodepth of a run whose sections fio has put together (`joined`), where its figures show that the one it prints was that of
+    all of them: 99 % of the I/Os were submitted at that depth or a deeper one, and by Little's law no more were in flight."""
+    every, flight = {(job.document, job.job): job for job in jobs(run) if job.iops}.values(), in_flight(run)
+    if len(every) != 1 or flight is None:
+        return None
+    (job,) = every
+    depth, lasted = whole(options(run, job).get("iodepth")), max(j.runtime or 0.0 for j in jobs(run))
+    ran = (job.job_runtime or 0.0) / lasted if lasted else 0.0
+    at_least = sum(share for step, share in job.depths.items() if depth and step >= depth)
+    return depth if depth in job.depths and at_least >= 0.99 and flight <= 1.03 * (depth or 0) * ran else None
+
+
 def given(run: Run, name: str, default: Any = None, direction: str = "") -> set[Any]:  # noqa: ANN401
     """Return the values of an option over the entries that did I/O (in this direction); None among them: the text does not say.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -403,3 +404,36 @@ def test_a_latency_falls_over_all_texts_that_are_repeats(tmp_path: Path) -> None
     path = tabled(tmp_path, "fio", columns, texts, "--axis", "repeat=rep([0-9])", "--set", "rw=randread")
 
     assert [f for f in audit.audit(load([path])) if f.id == "F10"] == []
+
+
+def three_sections(make: Any, depths: dict[str, float], flight: float) -> str:
+    """fio's JSON of three sections in one entry, which tells the options of one: iodepth 16."""
+    iops = 48e3
+    told = json.loads(
+        make.fio_text({"read": (iops, flight / iops * 1e6)}, bs="4k", rw="randread", iodepth=16)
+    )
+    (job,) = told["jobs"]
+    job |= {"job_runtime": 3 * job["read"]["runtime"], "iodepth_level": depths}
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize(
+    ("depths", "flight", "depth"),
+    [
+        ({"1": 0.1, "16": 99.9, "32": 0.0}, 47.9, 16),
+        ({"1": 33.3, "16": 66.6, "32": 0.0}, 33, None),  # one of them had less
+        ({"1": 0.1, "16": 66.6, "32": 33.3}, 64, None),  # one of them had more
+    ],
+)
+def test_a_depth_is_of_all_sections_where_the_figures_show_it(
+    make: Any, tmp_path: Path, depths: dict[str, float], flight: float, depth: int | None
+) -> None:
+    path = taken(tmp_path, {"three.json": three_sections(make, depths, flight)})
+
+    (figure,) = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
+    table = (*figure.tables, *figure.numbers)[0]
+    assert str(table.rows[0][table.columns.index("iodepth")]) == (str(depth) if depth else "–")
+    put_together = (
+        "Where no iodepth stands, fio put several jobs together and tells the options of one of them."
+    )
+    assert (put_together in figure.sub) == (depth is None)
