@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,11 @@ def pooled(
         runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
         told=tuple(_told(buckets, own) for _, buckets, own in members),
     )  # fmt: skip
+
+
+def runs_of(drawn: Iterable[Distribution]) -> list[Run]:
+    """Return the runs behind some curves."""
+    return list(dict.fromkeys(run for one in drawn for run in one.runs))
 
 
 def _told(buckets: Sequence[Bucket], own: Mapping[str, float]) -> dict[str, float]:

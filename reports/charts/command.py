@@ -69,7 +69,8 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     over = axis or (_SIZE if any(p.x is not None for p in points) else "")
     panels, grey = _curve_panels(drawn, over) if over else (_rows_panels(drawn), "")
     left = len(metrics) - len(drawn)
-    repeated = any(len(same) > 1 for same in group_by(runs, common.cell).values())
+    seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
+    repeated = any(len(same) > 1 for same in group_by(seen, common.cell).values())
     said = [
         f" Bars: lowest to highest {common.over(runs)}." if repeated else "",
         f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else "",
@@ -82,7 +83,7 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=runs[0].sweep_title or sweep,
-        sub=f"{common.ran(runs, program_name)}.{''.join(said)}{grey}",
+        sub=f"{common.ran(seen, program_name)}.{''.join(said)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),

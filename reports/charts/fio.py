@@ -241,7 +241,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
     return Figure(
         id=f"fio-{sweep}", of=sweep, sweep=runs[0].sweep_title,
         title=picture.title if picture else "IOPS and latency",
-        sub=" ".join(filter(None, (*_ran(runs, found), *(picture.marks if picture else ())))),
+        sub=" ".join(filter(None, (*_ran(found if picture is None else picture.drawn, found), *(picture.marks if picture else ())))),
         panels=picture.panels if picture else (),
         key=picture.key if picture else (),
         tables=tuple(small) if picture else (*small, *numbers),
@@ -251,9 +251,10 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Picture:
-    """The panels of a figure, what its title may say of all of them, and what its marks mean."""
+    """The panels of a figure, what its title may say of all of them, what is drawn in them, and what its marks mean."""
 
     title: str
+    drawn: pd.DataFrame
     panels: tuple[Panel, ...]
     key: tuple[Key, ...]
     marks: tuple[str, ...]
@@ -340,6 +341,7 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     marks.append(common.not_drawn(len(panels), len(shown)).strip())
     return _Picture(
         title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
+        drawn=found[found["panel"].isin([*shown])],
         panels=tuple(p for of_row in rows.values() for p in of_row),
         key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
         marks=tuple(marks),
@@ -368,10 +370,12 @@ _NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
 """Engines without a file behind them."""
 
 
-def _ran(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
-    """Say what ran: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size."""
+def _ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
+    """Say what ran of what is drawn: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size; and what
+    is to be known of the tables, which have all that was found."""
+    runs = list(dict.fromkeys(drawn["run"]))
     engines, cache = _engines(runs), _cache(runs)
-    jobs = found["processes"]
+    jobs = drawn["processes"]
     low, high = jobs.min(), jobs.max()
     many = (
         "number of jobs not said" if jobs.isna().any()
@@ -525,7 +529,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         id=f"fio-tail-{sweep}",
         of=sweep, sweep=runs[0].sweep_title,
         title=title,
-        sub=f"{common.ran(runs, program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
+        sub=f"{common.ran(_tails.runs_of(chosen), program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
         panels=(

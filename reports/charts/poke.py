@@ -145,7 +145,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     left_out = len(found) - len(chosen)
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
-        f"{common.ran(runs, program_name)}; {_tails.counted(found)} {many} a curve{_tails.together(found)}, each timed, the timer’s "
+        f"{common.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
         f"own cost in it{_clock(runs)}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
@@ -247,7 +247,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
-        sub=f"{common.ran(runs, program_name)}.",
+        sub=f"{common.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
         tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5))),),
     )
 

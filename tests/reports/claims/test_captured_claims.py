@@ -18,6 +18,8 @@ from reports.report import build
 from reports.report.render import render_report
 from reports.results.load import load
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
 
 def taken(tmp_path: Path, texts: dict[str, str]) -> Path:
     for name, text in texts.items():
@@ -437,3 +439,19 @@ def test_a_depth_is_of_all_sections_where_the_figures_show_it(
         "Where no iodepth stands, fio put several jobs together and tells the options of one of them."
     )
     assert (put_together in figure.sub) == (depth is None)
+
+
+def test_a_figure_of_fio_names_the_programs_that_it_is_drawn_from(make: Any, tmp_path: Path) -> None:
+    """Texts of two versions: all are in the tables; the one without a depth is in no picture, and one alone has bins."""
+    binned = (FIXTURES / "fio" / "jsonplus_randrw.out").read_text()
+    told = json.loads(make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=1))
+    old = (FIXTURES / "fio" / "terse_v3.out").read_text().replace("fio-3.33", "fio-3.19")
+    path = taken(
+        tmp_path, {"a.json": binned, "b.json": json.dumps(told | {"fio version": "fio-3.7"}), "c.txt": old}
+    )
+
+    figures = [f for s in build.build(load([path])).sections for b in s.blocks for f in b.figures]
+    first, tails = ({v for v in ("3.33", "3.19", "3.7") if f"fio {v}" in f.sub} for f in figures)
+
+    assert first == {"3.33", "3.7"}
+    assert tails == {"3.33"}
