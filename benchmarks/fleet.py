@@ -31,7 +31,7 @@ from pathlib import Path
 from reports.fleet import outliers
 from reports.results.load import load
 
-NODE_SD = 0.012
+HOST_SD = 0.012
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Host:
     """A synthesised node: what it is called, how fast it is, what is wrong with it."""
 
-    host: str
+    name: str
     factors: Mapping[str, float]  # sweep → of its times
     fault: Fault | None
 
@@ -55,7 +55,7 @@ class Node:
         return self.factors[sweep] * (1 + fault.worse if fault and fault.sweep in ("", sweep) else 1.0)
 
 
-def session(pool: Path, out: Path, node: Node, *, runs: int, chance: random.Random) -> Path:
+def session(pool: Path, out: Path, host: Host, *, runs: int, chance: random.Random) -> Path:
     """Write the result file of one session of a node. Its runs are drawn without replacement: they are different ones."""
     shutil.copy(pool, out)
     with sqlite3.connect(out) as db:
@@ -63,7 +63,7 @@ def session(pool: Path, out: Path, node: Node, *, runs: int, chance: random.Rand
         argv = json.dumps(["run", "acceptance.yaml", "-o", out.name])
         db.execute(
             "UPDATE session SET host = ?, facts = ?, argv = ?",
-            (node.host, json.dumps({**facts, "hostname": node.host, "boot_id": out.stem}), argv),
+            (host.name, json.dumps({**facts, "hostname": host.name, "boot_id": out.stem}), argv),
         )
         db.execute("DELETE FROM parsed")
         for point_id, sweep, tool in db.execute("SELECT point_id, sweep, tool FROM point").fetchall():
@@ -86,7 +86,7 @@ def session(pool: Path, out: Path, node: Node, *, runs: int, chance: random.Rand
                 (raw,) = db.execute(
                     "SELECT zlib FROM output WHERE run_id = ? AND stream = 'stdout'", (run_id,)
                 ).fetchone()
-                text = SCALED[tool](zlib.decompress(raw).decode(), node.slower(sweep))
+                text = SCALED[tool](zlib.decompress(raw).decode(), host.slower(sweep))
                 db.execute(
                     "UPDATE output SET zlib = ? WHERE run_id = ? AND stream = 'stdout'",
                     (zlib.compress(text.encode()), run_id),
@@ -117,14 +117,14 @@ def _rate(text: str, slower: float) -> str:
 SCALED: Mapping[str, Callable[[str, float], str]] = {"stream": _stream, "mlc": _mlc, "command": _rate}
 
 
-def synthesise(pool: Path, *, nodes: int, faults: Sequence[Fault], chance: random.Random) -> list[Node]:
+def synthesise(pool: Path, *, hosts: int, faults: Sequence[Fault], chance: random.Random) -> list[Host]:
     """Return a fleet of which some nodes, chosen by chance, have the faults."""
     with sqlite3.connect(pool) as db:
         sweeps = [row[0] for row in db.execute("SELECT DISTINCT sweep FROM point ORDER BY sweep")]
-    slow = dict(zip(chance.sample(range(nodes), len(faults)), faults, strict=True))
+    slow = dict(zip(chance.sample(range(hosts), len(faults)), faults, strict=True))
     return [
-        Node(f"node{i + 1:03}", {s: math.exp(chance.gauss(0, NODE_SD)) for s in sweeps}, slow.get(i))
-        for i in range(nodes)
+        Host(f"node{i + 1:03}", {s: math.exp(chance.gauss(0, HOST_SD)) for s in sweeps}, slow.get(i))
+        for i in range(hosts)
     ]
 
 
@@ -151,25 +151,25 @@ def main() -> None:
     false = suspicious = exact = 0
     for seed in range(options.seeds):
         chance = random.Random(seed)
-        nodes = synthesise(options.pool, nodes=options.nodes, faults=faults, chance=chance)
+        hosts = synthesise(options.pool, hosts=options.nodes, faults=faults, chance=chance)
         with tempfile.TemporaryDirectory() as scratch:
             folder = options.keep if options.keep and seed == 0 else Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
             files = [
-                session(options.pool, folder / f"{n.host}.db", n, runs=options.runs, chance=chance)
-                for n in nodes
+                session(options.pool, folder / f"{n.name}.db", n, runs=options.runs, chance=chance)
+                for n in hosts
             ]
             wanted = outliers.build(load(files)).rerun
             files += [
                 session(
-                    options.pool, folder / f"{n.host}-again{i + 1}.db", n, runs=options.runs, chance=chance
+                    options.pool, folder / f"{n.name}-again{i + 1}.db", n, runs=options.runs, chance=chance
                 )
-                for n in nodes
-                if n.host in wanted
+                for n in hosts
+                if n.name in wanted
                 for i in range(options.again)
             ]
             accused = set(outliers.build(load(files)).accused)
-        slow = {n.host: n.fault.worse for n in nodes if n.fault}
+        slow = {n.name: n.fault.worse for n in hosts if n.fault}
         for host, worse in slow.items():
             found[worse] += host in accused
         false += len(accused - set(slow))

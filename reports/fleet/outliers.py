@@ -25,10 +25,10 @@ from reports.results.sessions import SessionKey, clock_warnings, of_hosts, overl
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import (
-    LEAST_NODES,
+    LEAST_HOSTS,
     Everywhere,
+    Host,
     Metric,
-    Node,
     Status,
     Strip,
     judge_fleet,
@@ -45,10 +45,10 @@ ACCUSED: Final = frozenset({"slow", "broken"})
 class Odd:
     """One number of one node that is not ok."""
 
-    node: str
+    host: str
     series: Series
     strip: Strip
-    found: Node
+    found: Host
 
     @property
     def change(self) -> float | None:
@@ -68,8 +68,8 @@ class Halves:
     def medians(self, strip: Strip) -> tuple[float, float]:
         """Return the median of the worse nodes and of the better ones."""
         sides: tuple[list[float], list[float]] = [], []
-        for node in strip.nodes:
-            sides[node.name not in self.worse].append(node.value)
+        for host in strip.hosts:
+            sides[host.name not in self.worse].append(host.value)
         return statistics.median(sides[0]), statistics.median(sides[1])
 
 
@@ -78,14 +78,14 @@ class Group:
     """Nodes of equal hardware."""
 
     hardware: Hardware
-    nodes: tuple[str, ...]
+    hosts: tuple[str, ...]
     strips: tuple[tuple[Series, Strip], ...]
     apart: str  # how it differs from the largest group; "" for that one
     baseline: int  # sessions of a baseline that its nodes are compared with; 0: with each other
 
     @property
     def judged(self) -> bool:
-        return self.baseline > 0 or len(self.nodes) >= LEAST_NODES
+        return self.baseline > 0 or len(self.hosts) >= LEAST_HOSTS
 
     @property
     def halves(self) -> tuple[Halves, ...]:
@@ -94,7 +94,7 @@ class Group:
         return tuple(
             Halves(
                 worse=worse,
-                better=tuple(n.name for n in own[0][1].nodes if n.name not in worse),
+                better=tuple(n.name for n in own[0][1].hosts if n.name not in worse),
                 strips=tuple(own),
             )
             for worse, own in sorted(split.items(), key=lambda item: -len(item[1]))
@@ -115,7 +115,7 @@ class Unmatched:
     """A cell that some nodes ran in another way than the others: they are not compared with them."""
 
     what: str
-    nodes: tuple[str, ...]
+    hosts: tuple[str, ...]
     reason: str  # "threads=32, not threads=64 as on 11 nodes"
 
 
@@ -148,7 +148,7 @@ class Report:
     @property
     def accused(self) -> tuple[str, ...]:
         """Nodes that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
-        return tuple(node for node, status in self.statuses.items() if status in ACCUSED)
+        return tuple(host for host, status in self.statuses.items() if status in ACCUSED)
 
     def by_status(self) -> dict[Status, list[str]]:
         return {word: [n for n, s in self.statuses.items() if s == word] for word in WORDS}
@@ -162,21 +162,21 @@ def build(
     `baseline`: past sessions of good nodes, to compare with instead of with each other; each group takes those of its own
     hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
     """
-    nodes = _Nodes(results, baseline)
+    hosts = _Hosts(results, baseline)
     collected = sorted(series.collect_some(results), key=_order)
-    past = _past(series.collect_some(baseline), nodes, baseline) if baseline else {}
-    largest = next(iter(nodes.groups), None)
+    past = _past(series.collect_some(baseline), hosts, baseline) if baseline else {}
+    largest = next(iter(hosts.groups), None)
     judged = [
         _judge(
-            kind, members, conditions.told_apart(nodes.of(one, kind) for one in collected), nodes, past, rules, threshold,
+            kind, members, conditions.told_apart(hosts.of(one, kind) for one in collected), hosts, past, rules, threshold,
             apart=kind.differences(largest) if largest and kind != largest else "",
         )
-        for kind, members in nodes.groups.items()
+        for kind, members in hosts.groups.items()
     ]  # fmt: skip
     groups = [of.group for of in judged]
     everywhere = [e for of in judged for e in of.everywhere]
     odd = _worst_first([o for of in judged for o in of.odd])
-    statuses: dict[str, Status] = dict.fromkeys(nodes.sessions, "unknown")
+    statuses: dict[str, Status] = dict.fromkeys(hosts.sessions, "unknown")
     told = [item for of in judged for item in of.statuses.items()]
     told += [(e.name, "slow" if e.confirmed else "suspicious") for e in everywhere]
     for name, status in told:
@@ -186,20 +186,20 @@ def build(
         statuses=statuses,
         odd=tuple(odd),
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
-        differing=_differing(groups, nodes.sessions, {o.node for o in odd} | {e.name for e in everywhere}),
+        differing=_differing(groups, hosts.sessions, {o.host for o in odd} | {e.name for e in everywhere}),
         unmatched=tuple(u for of in judged for u in of.unmatched),
         missing=tuple(m for of in judged for m in of.missing),
         warnings=(
-            *nodes.warnings,
+            *hosts.warnings,
             *(w for group in groups for w in (*_halved(group), *_without_past(group, baseline))),
             *_idle(rules, frozenset().union(*(of.fitted for of in judged))),
             *_programs(collected),
             *_scatter(odd, len(statuses)),
         ),
         rerun=_rerun(odd, everywhere, collected, statuses),
-        sessions=nodes.sessions,
-        files=nodes.files,
-        times=nodes.times,
+        sessions=hosts.sessions,
+        files=hosts.files,
+        times=hosts.times,
         threshold=threshold,
     )  # fmt: skip
 
@@ -218,28 +218,28 @@ class _Judged:
 
 
 def _judge(
-    kind: Hardware, members: Sequence[str], of: Sequence[Series], nodes: _Nodes,
+    kind: Hardware, members: Sequence[str], of: Sequence[Series], hosts: _Hosts,
     past: Mapping[tuple[Hashable, ...], list[float]], rules: Sequence[Rule], threshold: float, *, apart: str,
 ) -> _Judged:  # fmt: skip
     asked = [limits(rules, one) for one in of]
     metrics = [
         Metric(
-            key=one.key, group=kind.name, better=one.better, values=nodes.values(one), resolution=one.resolution,
+            key=one.key, group=kind.name, better=one.better, values=hosts.values(one), resolution=one.resolution,
             baseline=past.get((kind, *_made(one)), ()), floor=limit.floor, tolerance=limit.tolerance,
         )
         for one, limit in zip(of, asked, strict=True)
     ]  # fmt: skip
     judged = judge_fleet(metrics, threshold=threshold)
-    halved = {node.name for strip in judged.strips if strip.worse_half for node in strip.nodes}
+    halved = {host.name for strip in judged.strips if strip.worse_half for host in strip.hosts}
     unmatched, missing = _lacking(of, metrics, members)
     return _Judged(
         group=Group(
-            hardware=kind, nodes=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)), apart=apart,
+            hardware=kind, hosts=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)), apart=apart,
             baseline=max((len(m.baseline) for m in metrics), default=0),
         ),
         statuses={
-            node: "unknown" if node in halved and status in ("ok", "fast") else status
-            for node, status in judged.statuses.items()
+            host: "unknown" if host in halved and status in ("ok", "fast") else status
+            for host, status in judged.statuses.items()
         },
         everywhere=[
             e
@@ -247,10 +247,10 @@ def _judge(
             if judged.statuses[e.name] not in (ACCUSED if e.confirmed else {*ACCUSED, "suspicious"})
         ],
         odd=[
-            Odd(node=node.name, series=one, strip=strip, found=node)
+            Odd(host=host.name, series=one, strip=strip, found=host)
             for one, strip in zip(of, judged.strips, strict=True)
-            for node in strip.nodes
-            if node.status not in ("ok", "unknown")
+            for host in strip.hosts
+            if host.status not in ("ok", "unknown")
         ],
         unmatched=unmatched,
         missing=missing,
@@ -262,7 +262,7 @@ def _without_past(group: Group, baseline: Results | None) -> list[str]:
     if not baseline or group.baseline:
         return []
     return [
-        f"the baseline has none of these numbers from this hardware: {group.hardware.name} ({folded(group.nodes)})"
+        f"the baseline has none of these numbers from this hardware: {group.hardware.name} ({folded(group.hosts)})"
     ]
 
 
@@ -288,7 +288,7 @@ def _made(one: Series) -> tuple[Hashable, ...]:
 # --- nodes and groups --------------------------------------------------------------------------------------
 
 
-class _Nodes:
+class _Hosts:
     """Which session is which node: a host's, or one's of several kinds of hardware that have the host's name."""
 
     def __init__(self, results: Results, baseline: Results | None) -> None:
@@ -303,13 +303,13 @@ class _Nodes:
         self.warnings = [*left_out, *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
         rows: list[tuple[Hardware, str]] = []
-        for host, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
+        for hostname, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
             by_kind = group_by(own, lambda item: item[1][1])
-            names = _names(host, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
+            names = _names(hostname, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
             if len(names) > 1:
                 first, second = list(names)[:2]
                 self.warnings.append(
-                    f"several machines are called {host}, or its hardware changed: {second.differences(first)}; "
+                    f"several machines are called {hostname}, or its hardware changed: {second.differences(first)}; "
                     f"they count as {fmt.words(names.values())}"
                 )
             for kind, same in by_kind.items():
@@ -343,26 +343,26 @@ def _key(machine: Machine) -> SessionKey:
     return machine.file, machine.session.session
 
 
-def _names(host: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
+def _names(hostname: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
     """Return what the machines of one name are called: by their file, where each has one of its own, else by what differs."""
     if len(files) == 1:
-        return dict.fromkeys(files, host)
+        return dict.fromkeys(files, hostname)
     own = {kind: set(names) for kind, names in files.items()}
     if all(len(names) == 1 for names in own.values()) and len(set.union(*own.values())) == len(own):
-        return {kind: f"{host} ({names.pop()})" for kind, names in own.items()}
-    return {kind: f"{host} ({kind.beside(files)})" for kind in files}
+        return {kind: f"{hostname} ({names.pop()})" for kind, names in own.items()}
+    return {kind: f"{hostname} ({kind.beside(files)})" for kind in files}
 
 
 def _past(
-    collected: Iterable[Series], nodes: _Nodes, baseline: Results
+    collected: Iterable[Series], hosts: _Hosts, baseline: Results
 ) -> dict[tuple[Hashable, ...], list[float]]:
     """Return (hardware, number, way) → the median of each session of a baseline."""
     when = timeline(baseline.machines)
     values = [
-        (nodes.past[v.session], one.key, conditions.way(v.run), v)
+        (hosts.past[v.session], one.key, conditions.way(v.run), v)
         for one in collected
         for v in one.values
-        if v.session in nodes.past
+        if v.session in hosts.past
     ]
     hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
     medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]
@@ -376,9 +376,9 @@ def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
     def rank(one: Odd) -> tuple[int, float, str]:
         return WORDS.index(one.found.status), -abs(one.found.worse or 0.0), one.series.name
 
-    by_node = {node: sorted(own, key=rank) for node, own in group_by(odd, lambda one: one.node).items()}
-    nodes = sorted(by_node, key=lambda n: (rank(by_node[n][0])[0], -len(by_node[n]), rank(by_node[n][0]), n))
-    return [one for node in nodes for one in by_node[node]]
+    by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
+    hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[0], -len(by_host[n]), rank(by_host[n][0]), n))
+    return [one for host in hosts for one in by_host[host]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,7 +386,7 @@ class _Cell:
     """A cell as it was run in one way: its numbers, and the nodes that ran it so."""
 
     numbers: tuple[Series, ...]
-    nodes: frozenset[str]
+    hosts: frozenset[str]
 
     @property
     def key(self) -> Key:
@@ -396,7 +396,7 @@ class _Cell:
         """Did its nodes run it in the place of the other: the same in another way, or what none runs beside the other?"""
         if (self.key.tool, self.key.sweep) != (other.key.tool, other.key.sweep):
             return False
-        return self.key.point_id == other.key.point_id or self.nodes.isdisjoint(other.nodes)
+        return self.key.point_id == other.key.point_id or self.hosts.isdisjoint(other.hosts)
 
 
 def _lacking(
@@ -406,33 +406,33 @@ def _lacking(
     otherwise: a whole cell as one."""
     have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
     cells = [
-        _Cell(numbers=tuple(own), nodes=frozenset(node for one in own for node in have[id(one)]))
+        _Cell(numbers=tuple(own), hosts=frozenset(host for one in own for host in have[id(one)]))
         for own in group_by(of, lambda one: (one.cell, *_made(one)[1:], one.key.program)).values()
     ]
-    cells.sort(key=lambda cell: -len(cell.nodes))
+    cells.sort(key=lambda cell: -len(cell.hosts))
     rows: list[tuple[tuple[str, ...], str, str]] = []
     missing: list[tuple[str, tuple[str, ...]]] = []
     for i, cell in enumerate(cells):
         others = [other for other in cells[:i] if cell.instead_of(other)]
         smaller = [other for other in cells[i + 1 :] if other.instead_of(cell)]
         if others:
-            rows.append((tuple(sorted(cell.nodes)), _otherwise(cell, others), cell.numbers[0].cell))
+            rows.append((tuple(sorted(cell.hosts)), _otherwise(cell, others), cell.numbers[0].cell))
             continue
-        told = frozenset(node for other in smaller for node in other.nodes)
+        told = frozenset(host for other in smaller for host in other.hosts)
         lacks = {
             id(one): tuple(m for m in members if m not in have[id(one)] and m not in told)
             for one in cell.numbers
         }
-        by_nodes = group_by(cell.numbers, lambda one: lacks[id(one)])  # noqa: B023 (called at once)
-        for without, same in by_nodes.items():
+        by_hosts = group_by(cell.numbers, lambda one: lacks[id(one)])  # noqa: B023 (called at once)
+        for without, same in by_hosts.items():
             if without:
                 names = [one.name for one in same]
                 missing.append(
-                    (cell.numbers[0].cell if len(by_nodes) == 1 else _and_more(names, "number"), without)
+                    (cell.numbers[0].cell if len(by_hosts) == 1 else _and_more(names, "number"), without)
                 )
     unmatched = [
-        Unmatched(what=_and_more([cell for *_, cell in same], "cell"), nodes=nodes, reason=reason)
-        for (nodes, reason), same in group_by(rows, lambda row: row[:2]).items()
+        Unmatched(what=_and_more([cell for *_, cell in same], "cell"), hosts=hosts, reason=reason)
+        for (hosts, reason), same in group_by(rows, lambda row: row[:2]).items()
     ]
     return unmatched, missing
 
@@ -441,7 +441,7 @@ def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
     """Say in what a cell differs from the nearest of those that other nodes ran."""
     told = [(_gap(cell, other), other) for other in others]
     (own, theirs), other = min(told, key=lambda row: len(row[0][0]))
-    on = fmt.plural(len(other.nodes), "node")
+    on = fmt.plural(len(other.hosts), "node")
     return f"{fmt.words(own[:_MOST_GAPS])}, not {fmt.words(theirs[:_MOST_GAPS])} as on {on}"
 
 
@@ -492,12 +492,12 @@ def _halved(group: Group) -> Iterable[str]:
 _TOO_MANY: Final = 0.25
 
 
-def _scatter(odd: Iterable[Odd], nodes: int) -> Iterable[str]:
+def _scatter(odd: Iterable[Odd], hosts: int) -> Iterable[str]:
     """Say so where so many nodes look slow beside the others that it cannot be the nodes. What a site asks for is another matter."""
-    slow = {one.node for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
-    if len(slow) >= LEAST_NODES and len(slow) > _TOO_MANY * nodes:
+    slow = {one.host for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
+    if len(slow) >= LEAST_HOSTS and len(slow) > _TOO_MANY * hosts:
         yield (
-            f"{len(slow)} of {fmt.count(nodes)} nodes look slow in something: the runs scatter, or the nodes were not idle. "
+            f"{len(slow)} of {fmt.count(hosts)} nodes look slow in something: the runs scatter, or the nodes were not idle. "
             "Longer runs and more repeats help more than a second look"
         )
 
@@ -508,14 +508,14 @@ def _differing(
     """Return odd node → facts that more than half of its group share and it does not."""
     out: dict[str, tuple[str, ...]] = {}
     for group in groups:
-        suspects = [name for name in group.nodes if name in odd]
+        suspects = [name for name in group.hosts if name in odd]
         found: dict[str, list[str]] = {name: [] for name in suspects}
         for fact in FACTS:
             if fact.hardware:
                 continue
-            said = {name: fact.text(sessions[name][-1].facts) for name in group.nodes}
+            said = {name: fact.text(sessions[name][-1].facts) for name in group.hosts}
             common, n = Counter(said.values()).most_common(1)[0]
-            if not common or 2 * n <= len(group.nodes):
+            if not common or 2 * n <= len(group.hosts):
                 continue
             for name in suspects:
                 if said[name] != common:
@@ -531,8 +531,8 @@ def _rerun(
     statuses: Mapping[str, Status],
 ) -> dict[str, tuple[str, ...]]:
     """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all; of an accused one, none."""
-    wanted = [(one.node, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
+    wanted = [(one.host, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
     sweeps = dict.fromkeys(one.key.sweep for one in collected)
     wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]
-    by_node = group_by((row for row in wanted if statuses[row[0]] not in ACCUSED), lambda row: row[0])
-    return {node: tuple(dict.fromkeys(sweep for _, sweep in own)) for node, own in by_node.items()}
+    by_host = group_by((row for row in wanted if statuses[row[0]] not in ACCUSED), lambda row: row[0])
+    return {host: tuple(dict.fromkeys(sweep for _, sweep in own)) for host, own in by_host.items()}

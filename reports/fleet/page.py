@@ -29,7 +29,7 @@ _NAMED = 12
 class Suspect:
     """A node to look at: its worst number (of a fast one the best), and all that are odd."""
 
-    node: str
+    host: str
     anchor: str
     verdict: str
     bad: bool
@@ -122,7 +122,7 @@ def sentence(report: Report) -> str:
         )
     several = len(report.groups) > 1
     parts += [
-        text + (f" of {_named(group.nodes)}" if several else "")
+        text + (f" of {_named(group.hosts)}" if several else "")
         for group in report.groups
         if (text := group.unseen(report.threshold))
     ]
@@ -131,8 +131,8 @@ def sentence(report: Report) -> str:
     return "; ".join(parts) + "."
 
 
-def _named(nodes: Sequence[str]) -> str:
-    return folded(nodes) if len(nodes) <= _NAMED else str(len(nodes))
+def _named(hosts: Sequence[str]) -> str:
+    return folded(hosts) if len(hosts) <= _NAMED else str(len(hosts))
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
@@ -159,7 +159,7 @@ def _compared(report: Report) -> str:
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
     yield "Nodes", folded(report.sessions)
     for group in report.groups[:4]:
-        yield f"{fmt.plural(len(group.nodes), 'node')} with", group.hardware.name
+        yield f"{fmt.plural(len(group.hosts), 'node')} with", group.hardware.name
     kernels = sorted({str(s.facts.get("kernel") or "") for own in report.sessions.values() for s in own} - {""})  # fmt: skip
     if kernels:
         yield (
@@ -179,23 +179,23 @@ def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
         yield Check(level="warn", subject="Look at this first.", text=text)
     for group in report.groups:
-        nodes = folded(group.nodes)
+        hosts = folded(group.hosts)
         if group.apart:
-            yield Check(level="warn", subject="Other hardware.", text=f"{nodes}: {group.apart}")
+            yield Check(level="warn", subject="Other hardware.", text=f"{hosts}: {group.apart}")
         if not group.judged:
             yield Check(
                 level="info", subject="Not judged.",
-                text=f"{nodes}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
+                text=f"{hosts}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
             )  # fmt: skip
     if report.unmatched:
         yield Check(
             level="warn", subject="Not compared.", text="Some nodes ran cells in another way than most.",
-            items=tuple(f"{one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched),
+            items=tuple(f"{one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched),
         )  # fmt: skip
     if report.missing:
         yield Check(
             level="warn", subject="Missing numbers.", text="Some nodes lack what others have.",
-            items=tuple(f"{what}: {folded(nodes)}" for what, nodes in report.missing[:20]),
+            items=tuple(f"{what}: {folded(hosts)}" for what, hosts in report.missing[:20]),
             counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",
         )  # fmt: skip
 
@@ -227,25 +227,25 @@ def _methods(report: Report) -> Iterable[str]:
 
 
 def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
-    by_node = group_by(report.odd, lambda odd: odd.node)
+    by_host = group_by(report.odd, lambda odd: odd.host)
     mild = {e.name: e for e in report.everywhere}
-    for node in [*by_node, *(name for name in mild if name not in by_node)]:
-        own = by_node.get(node, [])
-        first = own[0] if own and node not in mild else None
+    for host in [*by_host, *(name for name in mild if name not in by_host)]:
+        own = by_host.get(host, [])
+        first = own[0] if own and host not in mild else None
         yield Suspect(
-            node=node,
-            anchor=html.anchor(f"node {node}"),
-            verdict=report.statuses[node],
-            bad=node in report.accused,
-            number=first.series.name if first else f"{fmt.percent(mild[node].worse)} worse on average over {mild[node].metrics} numbers",
+            host=host,
+            anchor=html.anchor(f"node {host}"),
+            verdict=report.statuses[host],
+            bad=host in report.accused,
+            number=first.series.name if first else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers",
             value=fmt.quantity(first.found.value, first.series.unit) if first else "",
             median=fmt.quantity(first.strip.middle, first.series.unit) if first else "",
             change=fmt.change(first.change) if first else "",
-            z=fmt.number(first.found.z if first else mild[node].z, 2),
+            z=fmt.number(first.found.z if first else mild[host].z, 2),
             odd=str(len(own)),
-            special="; ".join(report.differing.get(node, ())),
-            sessions=fmt.plural(len(report.sessions[node]), "session"),
-            reports=tuple((file, links.get(file, "")) for file in report.files[node]),
+            special="; ".join(report.differing.get(host, ())),
+            sessions=fmt.plural(len(report.sessions[host]), "session"),
+            reports=tuple((file, links.get(file, "")) for file in report.files[host]),
             numbers=_numbers(own),
         )  # fmt: skip
 

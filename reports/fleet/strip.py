@@ -16,7 +16,7 @@ from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 from reports.text.hostlist import folded
-from reports.verdicts.fleet import Node, Status, Strip
+from reports.verdicts.fleet import Host, Status, Strip
 
 MOST_ROWS = 24
 """Rows of a panel; the numbers with the worst nodes come first, the rest is in the table."""
@@ -35,13 +35,13 @@ _COLOURS = {
 
 def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
     """Draw the numbers of a group of nodes; None where none of them has a median to compare with."""
-    known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.nodes) > 1]
+    known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
     if not known:
         return None
     mild = {e.name: report.statuses[e.name] for e in report.everywhere}
     known.sort(key=lambda row: _worst(row[1]), reverse=True)
-    shown = _chosen(known, [n for n in group.nodes if n in report.accused or n in report.rerun])
-    reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.nodes)]))
+    shown = _chosen(known, [n for n in group.hosts if n in report.accused or n in report.rerun])
+    reach = min(CLIP, max([5.0, *(abs(_at(strip, n)) for _, strip in shown for n in strip.hosts)]))
     several_sweeps = len({one.key.sweep for one, _ in shown}) > 1
 
     def build(width: int) -> Spec:
@@ -62,11 +62,11 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
                 _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
             )
             data["rows"].append({"name_y": i + 0.3, "y": i + 0.6, "text": name, "value": middle})
-            dots = [_dot(one, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.nodes]
+            dots = [_dot(one, strip, n, _word(n, mild), reach, i + 0.6) for n in strip.hosts]
             data["dots"] += _thinned([d for d in dots if d["series"] == "others"], plot)
             data["odd"] += [d for d in dots if d["series"] != "others"]
             data["names"] += _names(
-                strip, [n for n in strip.nodes if _word(n, mild) != "others"], i + 0.6, reach, plot
+                strip, [n for n in strip.hosts if _word(n, mild) != "others"], i + 0.6, reach, plot
             )
         series = [vega.Series(name=name, colour=colour) for name, colour in _COLOURS.items()]
         return vega.fill("strip", frame=frame, x=x, y=y, series=series, data=data)
@@ -76,12 +76,12 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         for one, strip in shown
     )
     left_out = f" {len(known) - len(shown)} more numbers are in the table." if len(known) > len(shown) else ""
-    drawn = {_word(n, mild) for _, strip in shown for n in strip.nodes}
-    beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.nodes)
+    drawn = {_word(n, mild) for _, strip in shown for n in strip.hosts}
+    beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.hosts)
     return Figure(
         id=f"strip-{number}",
         title=_finding(group, report, several),
-        sub=f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}. A dot is a node, the line the median "
+        sub=f"{fmt.plural(len(group.hosts), 'node')}: {group.hardware.name}. A dot is a node, the line the median "
         f"{'of the baseline' if group.baseline else 'of all'}; better lies to the right. Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
@@ -101,7 +101,7 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
         own = [
             (_rank(n), -i)
             for i, (_, strip) in enumerate(known)
-            for n in strip.nodes
+            for n in strip.hosts
             if n.name == name and _is_odd(n)
         ]
         if own:
@@ -112,17 +112,17 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
 
 def _finding(group: Group, report: Report, several: bool) -> str:
     """Return the figure's title: what is true of its nodes."""
-    of = {word: [n for n in names if n in group.nodes] for word, names in report.by_status().items()}
+    of = {word: [n for n in names if n in group.hosts] for word, names in report.by_status().items()}
     slow = [*of["broken"], *of["slow"]]
-    suspicious = [n for n in group.nodes if n in report.rerun]
-    judged = fmt.plural(len(group.nodes) - len(of["unknown"]), "node")
+    suspicious = [n for n in group.hosts if n in report.rerun]
+    judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "node")
     where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
     if several:
         where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if group.halves:
-        return f"{fmt.plural(len(group.nodes), 'node')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
+        return f"{fmt.plural(len(group.hosts), 'node')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
     if suspicious:
         return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
     if unseen := group.unseen(report.threshold):
@@ -130,37 +130,37 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     return f"None{where} is slow"
 
 
-def _at(strip: Strip, node: Node) -> float:
+def _at(strip: Strip, host: Host) -> float:
     """Return where a node lies: per cent of the median, better above 0. What is written is the number's own change."""
     assert strip.middle
-    return (1.0 if strip.metric.better == "higher" else -1.0) * (node.value / strip.middle - 1) * 100
+    return (1.0 if strip.metric.better == "higher" else -1.0) * (host.value / strip.middle - 1) * 100
 
 
-def _is_odd(node: Node) -> bool:
-    return node.status not in ("ok", "unknown")
+def _is_odd(host: Host) -> bool:
+    return host.status not in ("ok", "unknown")
 
 
-def _rank(node: Node) -> tuple[int, float]:
-    return (2 if node.status in ACCUSED else 1 if _is_odd(node) else 0), abs(node.z or 0.0)
+def _rank(host: Host) -> tuple[int, float]:
+    return (2 if host.status in ACCUSED else 1 if _is_odd(host) else 0), abs(host.z or 0.0)
 
 
 def _worst(strip: Strip) -> tuple[int, float]:
     """Sort key of a row: is somebody slow in it, and how far is the furthest odd node."""
-    return max((_rank(n) for n in strip.nodes if _is_odd(n)), default=(0, 0.0))
+    return max((_rank(n) for n in strip.hosts if _is_odd(n)), default=(0, 0.0))
 
 
-def _word(node: Node, mild: Mapping[str, Status]) -> str:
+def _word(host: Host, mild: Mapping[str, Status]) -> str:
     """Return the series of a dot; of a node that is a little slow everywhere what is said of it as a whole."""
-    status = node.status if _is_odd(node) else mild.get(node.name, node.status)
+    status = host.status if _is_odd(host) else mild.get(host.name, host.status)
     return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
-def _dot(one: Series, strip: Strip, node: Node, word: str, reach: float, y: float) -> dict[str, Any]:
+def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: float) -> dict[str, Any]:
     """Return a node's dot; what lies beyond the axis is a triangle at its edge."""
-    at = _at(strip, node)
+    at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
-    tip = f"{node.name} · {fmt.quantity(node.value, one.unit, 4)}"
-    status = f" · {node.status}" if _is_odd(node) else ""
+    tip = f"{host.name} · {fmt.quantity(host.value, one.unit, 4)}"
+    status = f" · {host.status}" if _is_odd(host) else ""
     return {
         "series": word,
         "x": round(max(-reach, min(reach, at)), 3),
@@ -179,7 +179,7 @@ def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
     ]
 
 
-def _names(strip: Strip, marked: Sequence[Node], y: float, reach: float, plot: common.Plot) -> Rows:
+def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: common.Plot) -> Rows:
     """Name the marked nodes below their dots; names that would touch become one."""
     width = plot.frame.plot_width
     groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
@@ -203,12 +203,12 @@ def _names(strip: Strip, marked: Sequence[Node], y: float, reach: float, plot: c
     ]  # fmt: skip
 
 
-def _text(strip: Strip, nodes: Sequence[Node], reach: float, width: float) -> str:
+def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> str:
     """Return the names of nodes, with the change of those beyond the axis; in fewer words where there is no room for that."""
     middle = strip.middle or 1.0
-    beyond = [n for n in nodes if abs(_at(strip, n)) > reach + 1e-9]
-    each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in nodes)
-    several = [folded(n.name for n in nodes), fmt.plural(len(nodes), "node")] if len(nodes) > 1 else []
+    beyond = [n for n in hosts if abs(_at(strip, n)) > reach + 1e-9]
+    each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in hosts)
+    several = [folded(n.name for n in hosts), fmt.plural(len(hosts), "node")] if len(hosts) > 1 else []
     return next(
         (text for text in (each, *several) if label_placement.text_width(text) <= width),
         label_placement.fitting(each, width),
@@ -239,7 +239,7 @@ def _name(one: Series, several_sweeps: bool) -> str:
 def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
     marked = [
         f"{n.name} {n.status if _is_odd(n) else mild[n.name]}"
-        for n in strip.nodes
+        for n in strip.hosts
         if _word(n, mild) != "others"
     ]
     return (
@@ -253,19 +253,19 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
     rows = []
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.unit)
-        worst = min(strip.nodes, key=lambda n: _at(strip, n))
-        best = max(strip.nodes, key=lambda n: _at(strip, n))
+        worst = min(strip.hosts, key=lambda n: _at(strip, n))
+        best = max(strip.hosts, key=lambda n: _at(strip, n))
         assert strip.middle
         spread = strip.spread / abs(strip.middle) if strip.spread else None
         marked = [
             f"{n.name} {fmt.change(n.value / strip.middle - 1)}"
-            for n in strip.nodes
+            for n in strip.hosts
             if _word(n, mild) != "others"
         ]
         rows.append(
             (
                 one.name, f"{scale.number(strip.middle)} {scale.unit}".strip(), fmt.percent(spread),
-                f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.nodes)),
+                f"{fmt.number(strip.unseen * 100, 2, fmt.UP)} %" if strip.unseen and not strip.worse_half else "", fmt.count(len(strip.hosts)),
                 f"{worst.name} {scale.number(worst.value)}", f"{best.name} {scale.number(best.value)}",
                 ", ".join(marked),
             )

@@ -18,8 +18,8 @@ Via = Literal["clush", "ssh", "slurm"]
 
 _SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
-_NUMBERS_PER_NODE = 5
-_NODES = 30
+_NUMBERS_PER_HOST = 5
+_HOSTS = 30
 _MISSING = 20
 
 
@@ -46,10 +46,10 @@ def _verdict(report: Report) -> str:
 def _groups(report: Report) -> Iterable[str]:
     lines = []
     for group in report.groups:
-        head = f"{fmt.plural(len(group.nodes), 'node')}: {group.hardware.name}"
+        head = f"{fmt.plural(len(group.hosts), 'node')}: {group.hardware.name}"
         lines.append(printable(head))
         if group.apart:
-            lines.append(printable(f"  {folded(group.nodes)}: {group.apart}"))
+            lines.append(printable(f"  {folded(group.hosts)}: {group.apart}"))
         if not group.judged:
             lines.append(
                 "  fewer than 8 such nodes: not judged by each other; give sessions of good ones with --baseline"
@@ -69,16 +69,16 @@ def _odd(report: Report, everything: bool) -> str:
     shown: dict[str, int] = {}
     left: dict[str, int] = {}
     for odd in report.odd:
-        shown[odd.node] = shown.get(odd.node, 0) + 1
-        if len(shown) > _NODES and not everything:
+        shown[odd.host] = shown.get(odd.host, 0) + 1
+        if len(shown) > _HOSTS and not everything:
             continue
-        if shown[odd.node] > _NUMBERS_PER_NODE and not everything:
-            left[odd.node] = left.get(odd.node, 0) + 1
+        if shown[odd.host] > _NUMBERS_PER_HOST and not everything:
+            left[odd.host] = left.get(odd.host, 0) + 1
             continue
         unit, found = odd.series.unit, odd.found
         rows.append(
             (
-                odd.node if shown[odd.node] == 1 else "", found.status,
+                odd.host if shown[odd.host] == 1 else "", found.status,
                 odd.series.name + (f" ({found.reason})" if found.reason else ""),
                 fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
@@ -86,11 +86,11 @@ def _odd(report: Report, everything: bool) -> str:
         )  # fmt: skip
     lines = columns(rows, right=frozenset({3, 4, 5, 6, 7}))
     lines += [
-        f"{printable(node)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
-        for node, n in left.items()
+        f"{printable(host)}: {fmt.plural(n, 'more number', 'more numbers')} (--all lists them)"
+        for host, n in left.items()
     ]
-    if len(shown) > _NODES and not everything:
-        lines.append(f"{len(shown) - _NODES} more nodes with odd numbers (--all lists them)")
+    if len(shown) > _HOSTS and not everything:
+        lines.append(f"{len(shown) - _HOSTS} more nodes with odd numbers (--all lists them)")
     return "\n".join(lines)
 
 
@@ -107,12 +107,12 @@ def _everywhere(report: Report) -> str:
 def _differing(report: Report) -> str:
     if not report.differing:
         return ""
-    lines = [f"  {node}: {'; '.join(words)}" for node, words in report.differing.items()]
+    lines = [f"  {host}: {'; '.join(words)}" for host, words in report.differing.items()]
     return "\n".join(["what else is special about these nodes", *map(printable, lines)])
 
 
 def _unmatched(report: Report) -> str:
-    lines = [f"  {one.what} of {folded(one.nodes)}: {one.reason}" for one in report.unmatched]
+    lines = [f"  {one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched]
     return "\n".join(["not compared with the other nodes", *map(printable, lines)]) if lines else ""
 
 
@@ -120,7 +120,7 @@ def _missing(report: Report, everything: bool) -> str:
     if not report.missing:
         return ""
     shown = report.missing if everything else report.missing[:_MISSING]
-    lines = [f"  {what}: {folded(nodes)}" for what, nodes in shown]
+    lines = [f"  {what}: {folded(hosts)}" for what, hosts in shown]
     if len(shown) < len(report.missing):
         lines.append(f"  and {len(report.missing) - len(shown)} more (--all lists them)")
     return "\n".join(["no such number, or of some repeats only, from", *map(printable, lines)])
@@ -147,12 +147,12 @@ def as_json(report: Report) -> str:
             }
             for e in report.everywhere
         ],
-        "differing": {node: list(words) for node, words in report.differing.items()},
+        "differing": {host: list(words) for host, words in report.differing.items()},
         "unmatched": [
-            {"what": one.what, "nodes": list(one.nodes), "reason": one.reason} for one in report.unmatched
+            {"what": one.what, "nodes": list(one.hosts), "reason": one.reason} for one in report.unmatched
         ],
-        "missing": [{"what": what, "nodes": list(nodes)} for what, nodes in report.missing],
-        "rerun": {node: list(sweeps) for node, sweeps in report.rerun.items()},
+        "missing": [{"what": what, "nodes": list(hosts)} for what, hosts in report.missing],
+        "rerun": {host: list(sweeps) for host, sweeps in report.rerun.items()},
         "warnings": list(report.warnings),
     }
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
@@ -160,10 +160,10 @@ def as_json(report: Report) -> str:
 
 def _group_json(group: Group) -> dict[str, Any]:
     return {
-        "hardware": dict(group.hardware.facts), "nodes": list(group.nodes), "differs": group.apart or None,
+        "hardware": dict(group.hardware.facts), "nodes": list(group.hosts), "differs": group.apart or None,
         "judged": group.judged, "baseline_sessions": group.baseline,
         "numbers": [
-            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.nodes),
+            {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.hosts),
              "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None}
             for one, strip in group.strips
         ],
@@ -173,7 +173,7 @@ def _group_json(group: Group) -> dict[str, Any]:
 def _odd_json(odd: Odd) -> dict[str, Any]:
     found = odd.found
     return {
-        "node": odd.node, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
+        "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
         "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": found.reason or None,
     }  # fmt: skip
 
@@ -192,20 +192,20 @@ def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> s
     """
     if not report.rerun:
         return ""
-    wanted = group_by(report.rerun, lambda node: again(report.sessions[node][-1].argv, report.rerun[node]))
+    wanted = group_by(report.rerun, lambda host: again(report.sessions[host][-1].argv, report.rerun[host]))
     captured = wanted.pop((), [])
     lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
-    for argv, nodes in wanted.items():
-        hosts = list(dict.fromkeys(report.sessions[node][-1].host for node in nodes))
+    for argv, hosts in wanted.items():
+        names = list(dict.fromkeys(report.sessions[host][-1].host for host in hosts))
         remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"
         if via == "clush":
-            lines.append(shlex.join(["clush", "-b", "-w", folded(hosts), remote]))
+            lines.append(shlex.join(["clush", "-b", "-w", folded(names), remote]))
         elif via == "ssh":
-            lines += [shlex.join(["ssh", "--", host, remote]) for host in hosts]
+            lines += [shlex.join(["ssh", "--", name, remote]) for name in names]
         else:
             lines += [
-                shlex.join(["sbatch", "-w", host, "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
-                for host in hosts
+                shlex.join(["sbatch", "-w", name, "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
+                for name in names
             ]  # fmt: skip
     if captured:
         lines.append(f"# {folded(captured)}: of captured output there is no command to run again")

@@ -28,7 +28,7 @@ Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
 """suspicious: too few runs to accuse, or runs that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
 as much (other DIMMs, turbo); unknown: nothing to compare with."""
 
-LEAST_NODES = 8
+LEAST_HOSTS = 8
 CONFIRMED = 3
 """So many runs make a verdict; fewer, a suspicion."""
 
@@ -73,7 +73,7 @@ _HALVES: Final = "the nodes fall into two groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Host:
     """One node's value of one metric."""
 
     name: str
@@ -97,7 +97,7 @@ class Strip:
     metric: Metric
     middle: float | None  # what nodes are compared with
     spread: float | None  # robust sd, same unit
-    nodes: tuple[Node, ...]
+    hosts: tuple[Host, ...]
     unseen: float | None = (
         None  # relative: what is less worse, in three sessions, is not told from the others
     )
@@ -143,9 +143,9 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
     strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
     for strip in strips:
-        for node in strip.nodes:
-            statuses[node.name] = worst(statuses.get(node.name, "unknown"), node.status)
-    waiting = {node.name for strip in strips for node in strip.nodes if node.status == "suspicious"}
+        for host in strip.hosts:
+            statuses[host.name] = worst(statuses.get(host.name, "unknown"), host.status)
+    waiting = {host.name for strip in strips for host in strip.hosts if host.status == "suspicious"}
     return Fleet(
         strips=strips,
         everywhere=_everywhere(strips, threshold / 3),
@@ -174,14 +174,14 @@ def comparisons(metrics: Sequence[Metric]) -> float:
     total = 0.0
     for runs, rows in alike.items():
         m, n = len(rows), len(runs)
-        nodes = len({name for name, _ in runs})
+        hosts = len({name for name, _ in runs})
         if m > 1 and n > 2:
             r = np.corrcoef(np.array(sorted(rows), dtype=float))
             chance = 1 / (n - 1)
             together = max(0.0, (float((r**2).sum() - m) / (m * (m - 1)) - chance) / (1 - chance))
-            total += nodes * (1 + (m - 1) * (1 - together))
+            total += hosts * (1 + (m - 1) * (1 - together))
         else:
-            total += nodes * m
+            total += hosts * m
     return total
 
 
@@ -193,42 +193,42 @@ def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, flo
 
 
 def _strip(metric: Metric, threshold: float, false: float) -> Strip:
-    of_node = {name: median(runs) for name, runs in metric.values.items() if runs}
-    if not all(map(math.isfinite, of_node.values())):
+    of_host = {name: median(runs) for name, runs in metric.values.items() if runs}
+    if not all(map(math.isfinite, of_host.values())):
         raise ValueError(f"{metric.key!r}: values must be finite")
     middle: float | None = None
     spread: float | None = None
     worse_half: tuple[str, ...] = ()
     if metric.baseline:
         middle, spread = centre(metric.baseline, metric.resolution)
-        if len(metric.baseline) < LEAST_NODES:
+        if len(metric.baseline) < LEAST_HOSTS:
             spread = max(spread, ASSUMED_SPREAD * abs(middle))
-    elif len(of_node) >= LEAST_NODES:
-        middle, spread = centre(list(of_node.values()), metric.resolution)
-        worse_half = _worse_half(metric, of_node, threshold * abs(middle)) if middle else ()
-    noise, df = scatter(metric.values.values(), 1 if metric.baseline else LEAST_NODES)
+    elif len(of_host) >= LEAST_HOSTS:
+        middle, spread = centre(list(of_host.values()), metric.resolution)
+        worse_half = _worse_half(metric, of_host, threshold * abs(middle)) if middle else ()
+    noise, df = scatter(metric.values.values(), 1 if metric.baseline else LEAST_HOSTS)
     if spread is not None and metric.baseline:  # whose median is of few sessions, too
         spread = max(spread, noise)
-    beyond = _beyond(false, len(metric.baseline or of_node), df)
-    nodes = tuple(
-        _node(metric, name, value, middle or None, spread, noise, beyond, threshold, halves=bool(worse_half))
-        for name, value in of_node.items()
+    beyond = _beyond(false, len(metric.baseline or of_host), df)
+    hosts = tuple(
+        _host(metric, name, value, middle or None, spread, noise, beyond, threshold, halves=bool(worse_half))
+        for name, value in of_host.items()
     )
     unseen = None
     if middle and spread:
-        confirmed = any(node.runs >= CONFIRMED for node in nodes)
+        confirmed = any(host.runs >= CONFIRMED for host in hosts)
         least = SEEN_Z * max(spread, noise * _of_median(CONFIRMED)) / abs(middle) if confirmed else 0.0
         unseen = max(threshold, least)
     return Strip(
-        metric=metric, middle=middle, spread=spread, nodes=nodes, unseen=unseen, worse_half=worse_half
+        metric=metric, middle=middle, spread=spread, hosts=hosts, unseen=unseen, worse_half=worse_half
     )
 
 
-def _worse_half(metric: Metric, of_node: Mapping[str, float], least: float) -> tuple[str, ...]:
+def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> tuple[str, ...]:
     """Return the worse nodes where the nodes fall into two groups of about as many, further apart than twice what either
     spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
-    names = sorted(of_node, key=of_node.__getitem__)
-    values = [of_node[name] for name in names]
+    names = sorted(of_host, key=of_host.__getitem__)
+    values = [of_host[name] for name in names]
     cut = max(range(1, len(names)), key=lambda i: values[i] - values[i - 1])
     low, high = names[:cut], names[cut:]
     apart = values[cut] - values[cut - 1]
@@ -240,10 +240,10 @@ def _worse_half(metric: Metric, of_node: Mapping[str, float], least: float) -> t
     ):
         return ()
     worse = set(low if metric.better == "higher" else high)
-    return tuple(name for name in of_node if name in worse)
+    return tuple(name for name in of_host if name in worse)
 
 
-def scatter(nodes: Iterable[Sequence[float]], least: int = LEAST_NODES) -> tuple[float, float]:
+def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple[float, float]:
     """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one outlying node decides nothing.
     (0, 0) of fewer than `least`: where most nodes ran once, their own spread has the noise of sessions in it.
 
@@ -251,7 +251,7 @@ def scatter(nodes: Iterable[Sequence[float]], least: int = LEAST_NODES) -> tuple
     what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
     """
     squares, df = [], 0.0
-    for runs in nodes:
+    for runs in hosts:
         if len(runs) > 1:
             mean, own = fmean(runs), len(runs) - 1
             squares.append(math.fsum((run - mean) ** 2 for run in runs) / own / (1 - 2 / (9 * own)) ** 3)
@@ -269,10 +269,10 @@ def _beyond(false: float, values: int, df: float) -> float:
     worth less than half of them; of a short baseline it is assumed) and from the nodes' own sessions."""
     from scipy.special import stdtrit
 
-    return float(-stdtrit(max(values, LEAST_NODES) / 2 + df, false))
+    return float(-stdtrit(max(values, LEAST_HOSTS) / 2 + df, false))
 
 
-def _node(
+def _host(
     metric: Metric,
     name: str,
     value: float,
@@ -283,7 +283,7 @@ def _node(
     threshold: float,
     *,
     halves: bool,
-) -> Node:
+) -> Host:
     runs = metric.values[name]
     sign = {"higher": -1.0, "lower": 1.0, "neither": 0.0}[metric.better]
     z = worse = None
@@ -306,7 +306,7 @@ def _node(
             status, reason = (bad, "") if z > beyond else ("suspicious", "may be chance")
     elif z < -beyond and max(off) < -far:
         status = "fast"
-    return Node(name=name, status=status, value=value, runs=len(runs), z=z, worse=worse, reason=reason)
+    return Host(name=name, status=status, value=value, runs=len(runs), z=z, worse=worse, reason=reason)
 
 
 def _status(
@@ -323,8 +323,8 @@ def _status(
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if runs >= CONFIRMED else "suspicious"), _FLOOR
     if z is None or worse is None:
-        few = f"fewer than {LEAST_NODES} nodes: compare with a baseline"
-        return "unknown", few if len(metric.values) < LEAST_NODES else "the median is 0"
+        few = f"fewer than {LEAST_HOSTS} nodes: compare with a baseline"
+        return "unknown", few if len(metric.values) < LEAST_HOSTS else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
     # half of the threshold: of nodes that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
@@ -349,21 +349,21 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
                 z = [sign * (run - strip.middle) / strip.spread for run in runs]
                 of_group[strip.metric.group][name].append((z, strip.spread / abs(strip.middle)))
     found = []
-    for group, nodes in of_group.items():
+    for group, hosts in of_group.items():
         means = {
             name: fmean(median(z) for z, _ in seen)
-            for name, seen in nodes.items()
+            for name, seen in hosts.items()
             if len(seen) >= LEAST_METRICS
         }
-        if len(means) < LEAST_NODES:
+        if len(means) < LEAST_HOSTS:
             continue
         middle = median(means.values())
         between = 1.4826 * median([abs(z - middle) for z in means.values()])
-        sessions = {name: _sessions([z for z, _ in nodes[name]]) for name in means}
+        sessions = {name: _sessions([z for z, _ in hosts[name]]) for name in means}
         noise, df = scatter(sessions.values())
         beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))
         for name, mean in means.items():
-            seen = nodes[name]
+            seen = hosts[name]
             spread = max(between, noise * _of_median(len(sessions[name])))
             same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
             worse = [fmean(session) for session in zip(*same, strict=True)]

@@ -39,7 +39,7 @@ def one(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
 
 
 @pytest.fixture
-def nodes(one: Path, tmp_path: Path) -> Callable[..., None]:
+def hosts(one: Path, tmp_path: Path) -> Callable[..., None]:
     """Return what puts a session of a node into results/: one real run, copied under other names with other figures."""
     (tmp_path / "results").mkdir()
     chance = random.Random(3)
@@ -59,11 +59,11 @@ def nodes(one: Path, tmp_path: Path) -> Callable[..., None]:
     return add
 
 
-def test_a_slow_node_from_suspicion_to_verdict(
-    called: Cli, nodes: Callable[..., None], tmp_path: Path
+def test_a_slow_host_from_suspicion_to_verdict(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
 ) -> None:
     for i in range(1, 12):
-        nodes(f"node{i:03}", 900.0 if i == 7 else 1000.0)
+        hosts(f"node{i:03}", 900.0 if i == 7 else 1000.0)
 
     first = called("fleet", "results", "--confirm")
     assert first.returncode == 0, first.stderr
@@ -73,36 +73,36 @@ def test_a_slow_node_from_suspicion_to_verdict(
         in first.stdout
     )
 
-    nodes("node007", 905.0)  # within an hour of the first, since the same boot: the same piece of evidence
-    nodes("node007", 895.0)
+    hosts("node007", 905.0)  # within an hour of the first, since the same boot: the same piece of evidence
+    hosts("node007", 895.0)
     assert called("fleet", "results").stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
-    nodes("node007", 905.0, day=2)
-    nodes("node007", 895.0, day=3)
+    hosts("node007", 905.0, day=2)
+    hosts("node007", 895.0, day=3)
     second = called("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
     assert "One of 11 nodes is slow" in (tmp_path / "fleet.html").read_text()
 
 
-def test_few_nodes_and_a_baseline(called: Cli, nodes: Callable[..., None]) -> None:
+def test_few_hosts_and_a_baseline(called: Cli, hosts: Callable[..., None]) -> None:
     for day in range(1, 7):
-        nodes("node001", day=day)
+        hosts("node001", day=day)
     assert called("baseline", "add", "good", "results").returncode == 0
     for day in range(1, 4):
-        nodes("node002", 850.0, day=day)
+        hosts("node002", 850.0, day=day)
 
     done = called("fleet", "results", "--baseline", "good", "--threshold", "4%")
     assert done.returncode == 1, done.stderr
     assert "node002  broken" in done.stdout
     assert "compared with a baseline of 6 sessions" in done.stdout
 
-    nodes("node003", 850.0)
+    hosts("node003", 850.0)
     looks = called("fleet", "results", "--baseline", "good", "--threshold", "4%")
     assert "pinsweep fleet results --baseline good --threshold 4% --confirm" in looks.stderr
 
 
-def test_mistakes_are_the_users(called: Cli, nodes: Callable[..., None], tmp_path: Path) -> None:
-    nodes("node001")
+def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
+    hosts("node001")
     (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")
     for words, said in (
         (
@@ -121,10 +121,10 @@ def test_mistakes_are_the_users(called: Cli, nodes: Callable[..., None], tmp_pat
 
 
 def test_a_history_says_when_and_fails_if_asked(
-    pinsweep: Cli, nodes: Callable[..., None], tmp_path: Path
+    pinsweep: Cli, hosts: Callable[..., None], tmp_path: Path
 ) -> None:
     for day in range(1, 13):
-        nodes("node001", 1000.0 if day < 7 else 930.0, day=day)
+        hosts("node001", 1000.0 if day < 7 else 930.0, day=day)
 
     done = pinsweep(
         "history", "results", "--static", "-o", "history.html", "--format", "json", "--fail-on", "regressed"

@@ -117,7 +117,7 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
 
     text = fleet_text.as_text(report, everything=True)
     page = fleet_page.build(report, title="t", links={})
-    assert {s.node for s in page.sections[0].blocks[0].suspects if s.bad} == truth.slow
+    assert {s.host for s in page.sections[0].blocks[0].suspects if s.bad} == truth.slow
     named = html.html(page)
     for host in truth.slow:
         assert re.search(rf"^{host}  +(slow|broken)", text, re.MULTILINE), text
@@ -128,12 +128,12 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
     for figure, group in zip(
         figures, (g for g in report.groups if any(s.middle for _, s in g.strips)), strict=True
     ):
-        slow = truth.slow & set(group.nodes)
+        slow = truth.slow & set(group.hosts)
         assert figure.title.startswith({0: "None", 1: "One", 2: "Two"}[len(slow)])
 
     lost, few = *truth.lost, *truth.threads
-    assert any(g.apart and lost in g.nodes for g in report.groups)
-    assert [(u.nodes, u.reason.split(",")[0]) for u in report.unmatched] == [((few,), "threads=8")]
+    assert any(g.apart and lost in g.hosts for g in report.groups)
+    assert [(u.hosts, u.reason.split(",")[0]) for u in report.unmatched] == [((few,), "threads=8")]
     assert few in named.split("Not compared.")[1]
 
     suspects = page.sections[0].blocks[0].suspects

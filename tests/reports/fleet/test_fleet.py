@@ -78,7 +78,7 @@ class Fleet:
         with sqlite3.connect(path) as db:
             return 1 + int(db.execute("SELECT count(*) FROM session").fetchone()[0])
 
-    def nodes(self, numbers: Sequence[int], *, sessions: int = 1, **more: Any) -> Fleet:
+    def hosts(self, numbers: Sequence[int], *, sessions: int = 1, **more: Any) -> Fleet:
         for number in numbers:
             host = f"node{number:03}"
             if host in self.good and not more:
@@ -95,7 +95,7 @@ class Fleet:
 
 @pytest.fixture(scope="module")
 def good(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    made = Fleet(make, tmp_path_factory.mktemp("good")).nodes(range(1, 13)).files
+    made = Fleet(make, tmp_path_factory.mktemp("good")).hosts(range(1, 13)).files
     return {machine.host: path for machine, path in zip(load(made).machines, made, strict=True)}
 
 
@@ -112,11 +112,11 @@ def some(make: Any, tmp_path: Path, good: Mapping[str, Path]) -> Fleet:
 
 def test_who_is_accused_is_not_to_be_measured_again(some: Fleet) -> None:
     """node013 is broken in the bandwidths, and the sessions of its latency disagree."""
-    some.nodes(range(1, 13), sessions=3).add("node014", 0.08)
+    some.hosts(range(1, 13), sessions=3).add("node014", 0.08)
     for latency in (0.2, 0.2, 0.0):
         some.add("node013", 0.2, latency=latency)
     report = some.report()
-    assert {o.found.status for o in report.odd if o.node == "node013"} == {"broken", "suspicious"}
+    assert {o.found.status for o in report.odd if o.host == "node013"} == {"broken", "suspicious"}
     page = fleet_page.build(report, title="t", links={})
     assert list(report.rerun) == report.by_status()["suspicious"] == ["node014"]
     assert [n.value for n in page.key_numbers if n.name == "To measure again"] == ["1"]
@@ -124,7 +124,7 @@ def test_who_is_accused_is_not_to_be_measured_again(some: Fleet) -> None:
 
 
 def test_two_halves_are_said_to_be_two_everywhere(some: Fleet) -> None:
-    some.nodes(range(1, 5), sessions=3).nodes(range(5, 9), sessions=3, slower=0.25, latency=0.25)
+    some.hosts(range(1, 5), sessions=3).hosts(range(5, 9), sessions=3, slower=0.25, latency=0.25)
     report = some.report()
     document = json.loads(fleet_text.as_json(report))
     page = fleet_page.build(report, title="t", links={})
@@ -164,15 +164,15 @@ def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path)
     assert min(n["unseen"] for n in numbers) > 0.1
 
 
-def test_the_best_number_of_a_fast_node_is_not_called_its_worst(some: Fleet) -> None:
-    some.nodes(range(1, 13)).add("node013", -0.1)
+def test_the_best_number_of_a_fast_host_is_not_called_its_worst(some: Fleet) -> None:
+    some.hosts(range(1, 13)).add("node013", -0.1)
     page = html.html(fleet_page.build(some.report(), title="t", links={}))
     assert "Worst number" not in page
     assert "of a fast node the best" in page
 
 
 def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> None:
-    some.nodes(range(1, 13)).add("node013", 0.08).add("node014", 0.2).add("node015", -0.1)
+    some.hosts(range(1, 13)).add("node013", 0.08).add("node014", 0.2).add("node015", -0.1)
     first = some.report()
     assert first.by_status()["suspicious"] == ["node013", "node014"]
     assert first.by_status()["fast"] == ["node015"]
@@ -185,24 +185,24 @@ def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> Non
     assert second.statuses["node013"] == "slow"
     assert second.statuses["node014"] == "broken"
     assert second.accused == ("node013", "node014")
-    assert second.odd[0].node == "node014"
+    assert second.odd[0].host == "node014"
     assert second.odd[0].change == pytest.approx(-1 / 6, abs=0.02)
     assert not second.rerun
 
 
 def test_a_lone_odd_latency_is_found_in_its_own_numbers(some: Fleet) -> None:
-    report = some.nodes(range(1, 13)).add("node013", latency=0.12, sessions=3).report()
+    report = some.hosts(range(1, 13)).add("node013", latency=0.12, sessions=3).report()
 
-    own = {o.series.key.tool for o in report.odd if o.node == "node013"}
+    own = {o.series.key.tool for o in report.odd if o.host == "node013"}
     assert own == {"mlc"}
     assert report.odd[0].change == pytest.approx(0.12, abs=0.02)
     assert report.odd[0].found.worse == pytest.approx(0.12, abs=0.02)
 
 
 def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
-    some.nodes(range(1, 10))
+    some.hosts(range(1, 10))
     half = {"memory_bytes": 8 * 2**30 - 300_000_000}
-    report = some.nodes(range(10, 12), facts=half, slower=0.3).report()
+    report = some.hosts(range(10, 12), facts=half, slower=0.3).report()
 
     big, small = report.groups
     assert big.apart == ""
@@ -212,15 +212,15 @@ def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
     assert "fewer than 8 such nodes" in fleet_text.as_text(report)
 
 
-def test_a_page_of_few_nodes_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
-    page = fleet_page.build(some.nodes(range(1, 4)).report(), title="t", links={})
+def test_a_page_of_few_hosts_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
+    page = fleet_page.build(some.hosts(range(1, 4)).report(), title="t", links={})
     assert "has given a number" not in html.html(page)
     (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
     assert (numbers.value, numbers.context) == ("12", "on all nodes, none of them compared")
 
 
-def test_two_machines_of_one_name_are_two_nodes(some: Fleet) -> None:
-    some.nodes(range(1, 9)).add("node001", facts={"cpu_model": "another"})
+def test_two_machines_of_one_name_are_two_hosts(some: Fleet) -> None:
+    some.hosts(range(1, 9)).add("node001", facts={"cpu_model": "another"})
     report = some.report()
 
     assert len(report.statuses) == 9
@@ -229,8 +229,8 @@ def test_two_machines_of_one_name_are_two_nodes(some: Fleet) -> None:
     assert "processor another, not " in warning
 
 
-def test_few_nodes_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
-    past.nodes(range(1, 7))
+def test_few_hosts_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
+    past.hosts(range(1, 7))
     some.add("node001", sessions=3).add("node002", 0.09, sessions=3)
     report = some.report(baseline=load(past.files))
     assert report.statuses == {"node001": "ok", "node002": "slow"}
@@ -244,7 +244,7 @@ def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     assert "the baseline has none of these numbers from this hardware" in report.warnings[0]
 
 
-def test_an_accused_node_that_lost_memory_later_is_accused_all_the_same(some: Fleet) -> None:
+def test_an_accused_host_that_lost_memory_later_is_accused_all_the_same(some: Fleet) -> None:
     """Its sessions lie in one file: the group of one that it is in with half of its memory must not speak for it."""
     for number in range(1, 12):
         some.add(f"node{number:03}", sessions=4, mlc=False, file=f"node{number:03}.db")
@@ -262,9 +262,9 @@ def test_an_accused_node_that_lost_memory_later_is_accused_all_the_same(some: Fl
     assert "(" not in commands
 
 
-def test_several_files_of_a_machine_whose_name_another_has_are_one_node(some: Fleet) -> None:
+def test_several_files_of_a_machine_whose_name_another_has_are_one_host(some: Fleet) -> None:
     other = {"cpu_model": "another"}
-    some.nodes(range(1, 9)).nodes([1], sessions=2).add("node001", facts=other)
+    some.hosts(range(1, 9)).hosts([1], sessions=2).add("node001", facts=other)
     report = some.report()
     assert {n for n in report.statuses if n.startswith("node001")} == {
         f"node001 (processor {some.make.FACTS['cpu_model']})",
@@ -301,7 +301,7 @@ def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
     assert report.accused == ()
     assert set(report.by_status()["ok"]) == {f"n{i:02}" for i in range(1, 15) if i not in (3, 4, 9)}
     (one,) = report.unmatched
-    assert (one.what, one.nodes) == (
+    assert (one.what, one.hosts) == (
         f"s, {one.reason.split(', not')[0].replace(' and ', ', ')}",
         ("n03", "n04", "n09"),
     )
@@ -330,7 +330,7 @@ def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_pat
         "zip, metrics.rate.unit=1/s, unit=1/s: rate",
     ]
     (one,) = report.unmatched
-    assert one.nodes == tuple(f"n{i}" for i in range(12, 21))
+    assert one.hosts == tuple(f"n{i}" for i in range(12, 21))
     assert (
         one.reason
         == "metrics.rate.unit=1/s and unit=1/s, not metrics.rate.unit=MB/s and unit=B/s as on 11 nodes"
@@ -339,7 +339,7 @@ def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_pat
 
 def test_three_sessions_of_one_hour_are_one_and_no_verdict(some: Fleet) -> None:
     """A run that was stopped twice and continued."""
-    some.nodes(range(1, 13))
+    some.hosts(range(1, 13))
     boot = {"boot_id": "b1"}
     some.add("node013", 0.2, sessions=3, facts=boot)
     assert some.report().by_status()["suspicious"] == ["node013"]
@@ -354,15 +354,15 @@ def test_a_baseline_of_one_hour_is_one_session(some: Fleet, past: Fleet) -> None
 
 
 def test_a_session_whose_clock_stepped_is_named(some: Fleet) -> None:
-    some.nodes(range(1, 9))
+    some.hosts(range(1, 9))
     some.add("node009", facts={"boot_id": "b", "uptime_s": 90.0}).add("node009", facts={"boot_id": "b", "uptime_s": 9000.0})  # fmt: skip
     (warning,) = some.report().warnings
     assert warning.startswith("node009, the session of 2026-11-21 09:15 (")
     assert warning.endswith("its clock was 2 h 28 min ahead of that of other sessions of the same boot")
 
 
-def test_a_node_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fleet) -> None:
-    some.nodes(range(1, 13), sessions=3).add("node013", 0.018, sessions=3, latency=0.018)
+def test_a_host_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fleet) -> None:
+    some.hosts(range(1, 13), sessions=3).add("node013", 0.018, sessions=3, latency=0.018)
     report = some.report()
     assert [e.name for e in report.everywhere] == ["node013"]
     assert report.accused == ("node013",)
@@ -413,11 +413,11 @@ def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> N
 
 def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(some: Fleet) -> None:
     """A time that rose by half is +50 % in the table and in the figure; it lies on the worse side, as a triangle."""
-    some.nodes(range(1, 13), sessions=3).add("node013", latency=0.5, sessions=3).add(
+    some.hosts(range(1, 13), sessions=3).add("node013", latency=0.5, sessions=3).add(
         "node014", 1.0, sessions=3
     )
     report = some.report()
-    changes = {(o.node, fmt.change(o.change)) for o in report.odd}
+    changes = {(o.host, fmt.change(o.change)) for o in report.odd}
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
     data = figure.panels[0].wide["datasets"]
     beyond = [row for row in data["odd"] if abs(row["x"]) == 20]
@@ -433,9 +433,9 @@ def test_a_change_has_the_numbers_own_sign_and_lies_at_the_edge_if_it_is_beyond(
 
 
 def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> None:
-    some.nodes(range(1, 10), sessions=3)
+    some.hosts(range(1, 10), sessions=3)
     half = {"memory_bytes": 8 * 2**30}
-    some.nodes(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
+    some.hosts(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
     figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
     assert [f.title for f in figures] == [
         "None among 9 nodes with memory 16 GiB is slow",
@@ -444,7 +444,7 @@ def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> Non
 
 
 def test_the_page_counts_pieces_of_evidence_and_tells_sound_times(some: Fleet) -> None:
-    some.nodes(range(1, 9))
+    some.hosts(range(1, 9))
     boot = [{"boot_id": "b", "uptime_s": up} for up in (10.0, 20.0, 86400.0)]
     for facts in boot:
         some.add("node009", 0.2, facts=facts)
@@ -458,7 +458,7 @@ def test_the_page_counts_pieces_of_evidence_and_tells_sound_times(some: Fleet) -
 
 
 def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: Any) -> None:
-    some.nodes(range(1, 10))
+    some.hosts(range(1, 10))
     maker = make.Maker(some.folder / "dead.db", host="node010")
     maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
     some.files.append(maker.write())
@@ -466,22 +466,22 @@ def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: 
     assert figure.title == "None of 9 nodes that could be judged is slow"
 
 
-def test_what_is_special_about_a_slow_node(some: Fleet) -> None:
-    report = some.nodes(range(1, 10)).add("node010", 0.1, sessions=3, facts={"microcode": "0xd0"}).report()
+def test_what_is_special_about_a_slow_host(some: Fleet) -> None:
+    report = some.hosts(range(1, 10)).add("node010", 0.1, sessions=3, facts={"microcode": "0xd0"}).report()
 
     assert report.differing == {"node010": ("microcode 0xd0, not 0xf0",)}
     assert "microcode 0xd0, not 0xf0" in fleet_text.as_text(report)
 
 
-def test_numbers_that_some_nodes_lack_are_named(some: Fleet) -> None:
-    report = some.nodes(range(1, 10)).nodes((10, 12), mlc=False).report()
+def test_numbers_that_some_hosts_lack_are_named(some: Fleet) -> None:
+    report = some.hosts(range(1, 10)).hosts((10, 12), mlc=False).report()
 
     assert report.missing == (("matrix, mode=latency_matrix", ("node010", "node012")),)
     assert "matrix, mode=latency_matrix: node[010,012]" in fleet_text.as_text(report)
 
 
-def test_a_node_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
-    some.nodes(range(1, 10))
+def test_a_host_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
+    some.hosts(range(1, 10))
     maker = make.Maker(some.folder / "dead.db", host="node010")
     maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
     some.files.append(maker.write())
@@ -528,7 +528,7 @@ def test_a_rule_names_a_number_as_the_table_does(make: Any, tmp_path: Path, patt
 
 
 def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
-    some.nodes(range(1, 10), sessions=3)
+    some.hosts(range(1, 10), sessions=3)
     rules = parse(
         "rules:\n"
         "  - {metric: bandwidth, where: {kernel: triad, threads: 4}, floor: 25 GB/s}\n"
@@ -544,7 +544,7 @@ def test_a_floor_and_a_tolerance_of_the_sites_own(some: Fleet) -> None:
 
     once = some.folder / "once"
     once.mkdir()
-    many = Fleet(some.make, once, some.good).nodes(range(1, 13))
+    many = Fleet(some.make, once, some.good).hosts(range(1, 13))
     below = many.report(rules=rules[:1])
     assert len(below.rerun) == 12
     assert below.warnings == ()  # a floor that all are below is no scatter of the runs
@@ -583,7 +583,7 @@ def test_a_rule_that_cannot_be_meant(text: str, said: str) -> None:
 
 
 def test_a_floor_in_another_unit_is_a_mistake_of_that_rule(some: Fleet) -> None:
-    some.nodes(range(1, 9))
+    some.hosts(range(1, 9))
     with pytest.raises(ExperimentError, match="is in ns, but scaling, threads=1: copy bandwidth is in B/s"):
         some.report(rules=parse("rules:\n  - {metric: bandwidth, floor: 90 ns}\n", "r.yaml"))
     with pytest.raises(ExperimentError, match="floor: has no unit, but scaling"):
@@ -599,16 +599,16 @@ def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
             db.execute("UPDATE session SET argv = ?", (json.dumps(list(argv)),))
 
 
-def test_the_commands_name_nodes_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
-    some.nodes(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
+def test_the_commands_name_hosts_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
+    some.hosts(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
     sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
     text = fleet_text.confirm(
         some.report(), ["pinsweep", "fleet", "res ults/"], via="clush", folder="/cluster/a b"
     )
 
     _, clush, _, again = text.splitlines()
-    program, b, w, nodes, remote = shlex.split(clush)
-    assert (program, b, w, nodes) == ("clush", "-b", "-w", "node[010-011]")
+    program, b, w, hosts, remote = shlex.split(clush)
+    assert (program, b, w, hosts) == ("clush", "-b", "-w", "node[010-011]")
     assert shlex.split(remote) == [
         "cd", "/cluster/a b", "&&", "pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
     ]  # fmt: skip
@@ -638,7 +638,7 @@ def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> No
 
 
 def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
-    some.nodes(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
+    some.hosts(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
     for argv in (["run", "e.yaml"], ["parse", "x.txt"]):
         sessions_ran(some.files, argv)
         for via in get_args(fleet_text.Via):
@@ -653,7 +653,7 @@ def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
 
 
 def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
-    some.nodes(range(1, 10)).add("node010", 0.09)
+    some.hosts(range(1, 10)).add("node010", 0.09)
     sessions_ran(some.files, ["parse", "stream", "x.txt"])
     text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="clush", folder="/h")
     assert "of captured output there is no command" in text
@@ -663,14 +663,14 @@ def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
 # --- names, texts, pages -----------------------------------------------------------------------------------
 
 
-def test_nodes_are_folded_and_come_back() -> None:
+def test_hosts_are_folded_and_come_back() -> None:
     assert folded(["node017", "node003"]) == "node[003,017]"
     assert folded(["a b", "n1", "x[1", "n2", "@g"]) == "n[1-2],@g,a b,x[1"
     assert folded([]) == ""
 
 
 @given(st.sets(st.integers(0, 999), min_size=1, max_size=40))
-def test_a_folded_list_holds_the_same_nodes(numbers: set[int]) -> None:
+def test_a_folded_list_holds_the_same_hosts(numbers: set[int]) -> None:
     from ClusterShell.NodeSet import NodeSet
 
     names = {f"node{n:03}" for n in numbers}
@@ -725,7 +725,7 @@ def session_of(make: Any, facts: Mapping[str, Any]) -> Session:
 
 
 def test_the_documents_hold_everything_that_is_odd(some: Fleet) -> None:
-    report = some.nodes(range(1, 13)).add("node013", 0.08, sessions=3).report()
+    report = some.hosts(range(1, 13)).add("node013", 0.08, sessions=3).report()
     document = json.loads(fleet_text.as_json(report))
 
     assert document["nodes"]["slow"] == ["node013"]
@@ -737,7 +737,7 @@ def test_the_documents_hold_everything_that_is_odd(some: Fleet) -> None:
 
 def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
-    some.nodes(range(1, 13)).add(evil, 0.15, sessions=3)
+    some.hosts(range(1, 13)).add(evil, 0.15, sessions=3)
     some.files[-1].with_suffix(".html").write_text("its own report")
     report = some.report()
     links = fleet_page.beside(some.files, tmp_path / "fleet.html")
@@ -754,19 +754,19 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert "Slow: 5 % worse in three sessions" in " ".join(strict.methods)
 
 
-def test_a_thousand_nodes_fit_a_page(some: Fleet) -> None:
+def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
     """Dots that fall on one pixel are one dot: the picture does not grow with the fleet."""
     from reports.fleet import strip
     from reports.verdicts.fleet import Metric, judge_fleet
 
-    report = some.nodes(range(1, 13)).report()
+    report = some.hosts(range(1, 13)).report()
     one = report.groups[0].strips[0][0]
     chance = random.Random(2)
     values = {f"n{i}": [chance.gauss(20e9, 0.1e9)] for i in range(1000)}
     strips = judge_fleet([Metric(key=one.key, group="", better="higher", values=values)]).strips
     group = outliers.Group(
         hardware=report.groups[0].hardware,
-        nodes=tuple(values),
+        hosts=tuple(values),
         strips=((one, strips[0]),),
         apart="",
         baseline=0,

@@ -15,11 +15,11 @@ from reports.verdicts.fleet import Fleet, Metric, centre, comparisons, judge_fle
 
 
 def fleet(
-    bad: dict[str, float], *, runs: int = 1, metrics: int = 1, nodes: int = 40, **more: object
+    bad: dict[str, float], *, runs: int = 1, metrics: int = 1, hosts: int = 40, **more: object
 ) -> list[Metric]:
     """Return bandwidths of nodes n00, n01, … about 100 with 1 % noise; `bad`: node → the factor of all its values."""
     rng = np.random.default_rng(11)
-    names = [f"n{i:02}" for i in range(nodes)]
+    names = [f"n{i:02}" for i in range(hosts)]
     return [
         Metric(
             key=key,
@@ -48,16 +48,16 @@ def test_the_spread_is_never_nothing(values: list[float]) -> None:
     assert spread == pytest.approx(max(1.4826 * mad, 0.003 * middle, 0.1 * middle / math.sqrt(12)))
 
 
-def test_slow_broken_and_fast_nodes_are_named() -> None:
+def test_slow_broken_and_fast_hosts_are_named() -> None:
     found = judge_fleet(fleet({"n03": 0.93, "n17": 0.8, "n20": 1.2}, runs=3))
 
     assert statuses(found, "slow") == {"n03"}
     assert statuses(found, "broken") == {"n17"}
     assert statuses(found, "fast") == {"n20"}
     assert not found.suspicious
-    node = next(n for n in found.strips[0].nodes if n.name == "n17")
-    assert node.worse == pytest.approx(0.2, abs=0.02)
-    assert node.runs == 3
+    host = next(n for n in found.strips[0].hosts if n.name == "n17")
+    assert host.worse == pytest.approx(0.2, abs=0.02)
+    assert host.runs == 3
 
 
 def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
@@ -91,7 +91,7 @@ def test_where_lower_is_better_the_high_ones_are_slow() -> None:
     assert set(neither.statuses.values()) == {"ok"}
 
 
-def test_few_nodes_are_compared_with_a_baseline_only() -> None:
+def test_few_hosts_are_compared_with_a_baseline_only() -> None:
     values = {f"n{i}": (100.0,) * 3 for i in range(4)} | {"bad": (90.0,) * 3}
     alone = judge_fleet([Metric(key=0, group="g", better="higher", values=values)])
     beside = judge_fleet(
@@ -99,7 +99,7 @@ def test_few_nodes_are_compared_with_a_baseline_only() -> None:
     )
 
     assert set(alone.statuses.values()) == {"unknown"}
-    assert alone.strips[0].nodes[0].reason == "fewer than 8 nodes: compare with a baseline"
+    assert alone.strips[0].hosts[0].reason == "fewer than 8 nodes: compare with a baseline"
     assert statuses(beside, "slow") == {"bad"}
 
 
@@ -109,8 +109,8 @@ def test_floor_and_tolerance_hold_whatever_the_spread() -> None:
 
     def status(**more: float) -> tuple[str, str]:
         strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values, **more)]).strips[0]
-        node = strip.nodes[-1]
-        return node.status, node.reason
+        host = strip.hosts[-1]
+        return host.status, host.reason
 
     assert status() == ("ok", "")
     assert status(floor=85.0) == ("broken", "beyond the floor")
@@ -118,13 +118,13 @@ def test_floor_and_tolerance_hold_whatever_the_spread() -> None:
     assert status(tolerance=0.05) == ("broken", "beyond the tolerance")
 
 
-def test_a_floor_needs_no_other_nodes() -> None:
+def test_a_floor_needs_no_other_hosts() -> None:
     found = judge_fleet([Metric(key=0, group="g", better="lower", values={"x": (9.0,) * 3}, floor=8.0)])
 
     assert found.statuses == {"x": "slow"}
 
 
-def test_a_node_that_is_a_little_slow_in_everything() -> None:
+def test_a_host_that_is_a_little_slow_in_everything() -> None:
     found = judge_fleet(fleet({"n07": 0.985}, runs=3, metrics=12))
 
     assert found.statuses["n07"] not in ("slow", "broken")
@@ -142,10 +142,10 @@ def test_equal_values_are_no_division_by_zero() -> None:
     found = judge_fleet([Metric(key=0, group="g", better="lower", values=same)])
 
     assert set(found.statuses.values()) == {"unknown"}
-    assert found.strips[0].nodes[0].reason == "the median is 0"
+    assert found.strips[0].hosts[0].reason == "the median is 0"
 
 
-def test_two_stages_accuse_one_good_node_of_a_thousand() -> None:
+def test_two_stages_accuse_one_good_host_of_a_thousand() -> None:
     rng = np.random.default_rng(5)
     accused = 0
     for _ in range(10):
@@ -172,21 +172,21 @@ def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
     values = {**metric.values, "n05": (90.0, 90.5, 99.9), "n06": (90.0, 90.5, 91.0)}
     strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values)]).strips[0]
 
-    by_name = {node.name: node for node in strip.nodes}
+    by_name = {host.name: host for host in strip.hosts}
     assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its sessions disagree")
     assert by_name["n06"].status == "slow"
 
 
-def equal(seed: int, nodes: int, *, cells: int = 12, slow: float = 0.0) -> list[Metric]:
+def equal(seed: int, hosts: int, *, cells: int = 12, slow: float = 0.0) -> list[Metric]:
     """Return rates and the times of the same work, of three sessions: 10 % from run to run (3 repeats), 5 % from session to
     session. `slow`: so much less has n00."""
     rng = np.random.default_rng(seed)
-    session = rng.normal(1, 0.05, (1, nodes, 3))
-    rates = np.median(session[..., None] * rng.normal(1, 0.1, (cells, nodes, 3, 3)), axis=-1)
+    session = rng.normal(1, 0.05, (1, hosts, 3))
+    rates = np.median(session[..., None] * rng.normal(1, 0.1, (cells, hosts, 3, 3)), axis=-1)
     rates[:, 0] *= 1 - slow
     both: tuple[tuple[str, float], ...] = (("higher", 1.0), ("lower", -1.0))
     return [
-        Metric(key=(cell, better), group="g", better=better, values={f"n{i:02}": tuple(map(float, rates[cell, i] ** power)) for i in range(nodes)})  # type: ignore[arg-type]
+        Metric(key=(cell, better), group="g", better=better, values={f"n{i:02}": tuple(map(float, rates[cell, i] ** power)) for i in range(hosts)})  # type: ignore[arg-type]
         for cell in range(cells)
         for better, power in both
     ]  # fmt: skip
@@ -197,10 +197,10 @@ def accused(found: Fleet) -> set[str]:
     return statuses(found, "slow") | statuses(found, "broken") | everywhere
 
 
-@pytest.mark.parametrize(("nodes", "fleets"), [(8, 40), (18, 20), (40, 20)])
-def test_of_equal_nodes_that_scatter_none_is_accused(nodes: int, fleets: int) -> None:
+@pytest.mark.parametrize(("hosts", "fleets"), [(8, 40), (18, 20), (40, 20)])
+def test_of_equal_hosts_that_scatter_none_is_accused(hosts: int, fleets: int) -> None:
     """One in 20 fleets may; by z above 3 alone it were more than half of them."""
-    found = [judge_fleet(equal(seed, nodes)) for seed in range(fleets)]
+    found = [judge_fleet(equal(seed, hosts)) for seed in range(fleets)]
     assert sum(bool(accused(one)) for one in found) <= fleets // 20
     assert sum(bool(statuses(one, "fast")) for one in found) <= fleets // 10
     assert all(strip.unseen > 0.08 for one in found for strip in one.strips if strip.unseen)
