@@ -35,8 +35,9 @@ METHODS = (
     "bandwidth is bytes ÷ time, the small-message latency is the "
     "median over 0 to 8 B, in titles that of 0 B where it was measured; n½ is interpolated over the logarithm of the size between two measured ones. Fitted is "
     "Hockney’s t = α + n ÷ B by least squares of the relative residuals, on each side of the best break; a line "
-    "is quotable where it is off by at most 15 % everywhere. The protocol changes where a doubled message costs less "
-    "than 1.25 × though the doubling before cost over 1.5 ×."
+    "is quotable where it is off by at most 15 % everywhere; B is not determined above twice the highest bandwidth measured. The protocol "
+    "changes where a doubled message costs less than 1.25 × though the doubling before cost over 1.5 ×, in all repeats; “not decided”: in "
+    "some only."
 )
 
 SLOT = 34
@@ -194,13 +195,14 @@ def _place(run: Run) -> str:
 
 def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
-    drawn = common.curve(name, zip(found["message_size"].astype(float), found["time"], strict=True))
+    pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
+    drawn = common.curve(name, pairs, runs=found["run"])
     runs = (
         formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])
     )
     return Line(
-        name=name, points=drawn.points, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        name=name, points=drawn.points, turns=drawn.turns, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
         cell=tuple(dict.fromkeys(found["run"])),
     )  # fmt: skip
 
@@ -432,7 +434,7 @@ def _worst(branch: Branch) -> str:
 
 
 def _is_real(branch: Branch) -> bool:
-    return branch.alpha >= 0 and branch.rate != float("inf")
+    return branch.alpha >= 0 and branch.rate is not None
 
 
 def _offers(panels: Panels) -> tuple[Table, ...]:
@@ -440,11 +442,10 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
     offers, fits = [], []
     for name, line in _named(panels):
         d = line.offers
-        switches = formulas.protocol_switches(_times(line))
         offers.append(
             (
                 name, fmt.quantity(d.zero, "ns"), fmt.quantity(d.small, "ns"), fmt.quantity(d.peak, "B/s"),
-                line.peak_at, fmt.size(d.half_size), ", ".join(map(fmt.size, switches)) or fmt.NOTHING,
+                line.peak_at, fmt.size(d.half_size), _switches(line),
             )
         )  # fmt: skip
         found = formulas.fit(_times(line))
@@ -457,7 +458,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
             fits.append(
                 (
                     name, word, fmt.quantity(branch.alpha, "ns") if branch.alpha >= 0 else fmt.NOTHING,
-                    fmt.quantity(branch.rate, "B/s") if branch.rate != float("inf") else fmt.NOTHING,
+                    fmt.quantity(branch.rate, "B/s") if branch.rate is not None else "not determined",
                     _worst(branch), "yes" if branch in found.quotable else "no",
                 )
             )  # fmt: skip
@@ -476,6 +477,14 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
         ),
     )
     return tuple(table for table in both if table.rows)
+
+
+def _switches(line: Line) -> str:
+    """Return the sizes at which the protocol changes in all repeats; else whether they do not agree."""
+    agreed, undecided = formulas.steady_switches(
+        [{int(n): t for n, t in turn.items()} for turn in line.turns]
+    )
+    return ", ".join(map(fmt.size, agreed)) or ("not decided" if undecided else fmt.NOTHING)
 
 
 def _named(panels: Panels) -> list[tuple[str, Line]]:

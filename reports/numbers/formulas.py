@@ -306,7 +306,7 @@ class Branch(NamedTuple):
     start: int  # B: smallest size
     end: int  # B: largest size
     alpha: float  # ns
-    rate: float  # B/s
+    rate: float | None  # B/s; None: not determined, see `fit`
     worst: float  # largest |fitted ÷ measured − 1|
 
 
@@ -331,18 +331,25 @@ def fit(times: Mapping[int, float]) -> Hockney | None:
 
     Least squares of the relative residuals, so that a message of 8 B weighs as much as one of 4 MB. The break has at least
     four sizes on each side and the least sum of squares. None of fewer than four sizes.
+
+    B is not determined where it is above twice the highest bandwidth that was measured: at no size does it make half of the time, and
+    times that do not grow with the size fit any.
     """
     sizes = [n for n in sorted(times) if times[n] > 0]
     if len(sizes) < 4:
         return None
-    one, _ = _branch(sizes, times)
-    splits = [(*_branch(sizes[:k], times), *_branch(sizes[k:], times)) for k in range(4, len(sizes) - 3)]
+    most = 2 * max(bandwidths(times).values(), default=0.0)
+    one, _ = _branch(sizes, times, most)
+    splits = [
+        (*_branch(sizes[:k], times, most), *_branch(sizes[k:], times, most)) for k in range(4, len(sizes) - 3)
+    ]
     best = min(splits, key=lambda s: s[1] + s[3], default=None)
     return Hockney(one=one, two=None if best is None else (best[0], best[2]))
 
 
-def _branch(sizes: Sequence[int], times: Mapping[int, float]) -> tuple[Branch, float]:
-    """Return the weighted least squares line (weights 1/t²) and its sum of squared relative residuals."""
+def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tuple[Branch, float]:
+    """Return the weighted least squares line (weights 1/t²) and its sum of squared relative residuals. most: the largest B (B/s) that
+    the times determine."""
     weights = [times[n] ** -2 for n in sizes]
     total = sum(weights)
     mean_n = sum(w * n for w, n in zip(weights, sizes, strict=True)) / total
@@ -352,8 +359,16 @@ def _branch(sizes: Sequence[int], times: Mapping[int, float]) -> tuple[Branch, f
     slope = along / across if across else 0.0
     alpha = mean_t - slope * mean_n
     off = [(alpha + slope * n) / times[n] - 1 for n in sizes]
-    branch = Branch(sizes[0], sizes[-1], alpha, 1e9 / slope if slope > 0 else math.inf, max(map(abs, off)))
+    rate = 1e9 / slope if slope > 0 and 1e9 / slope <= most else None
+    branch = Branch(sizes[0], sizes[-1], alpha, rate, max(map(abs, off)))
     return branch, sum(r * r for r in off)
+
+
+def steady_switches(repeats: Sequence[Mapping[int, float]]) -> tuple[list[int], bool]:
+    """Return the `protocol_switches` that the curves of all repeats have, and whether some repeats have others: those are not decided."""
+    found = [set(protocol_switches(times)) for times in repeats]
+    agreed = set.intersection(*found) if found else set()
+    return sorted(agreed), any(own - agreed for own in found)
 
 
 def protocol_switches(times: Mapping[int, float]) -> list[int]:

@@ -300,3 +300,50 @@ def test_a_caption_speaks_of_a_ring_that_is_there(make: Any, tmp_path: Path) -> 
         assert ("Ring" in figure.sub) == bool(figure.panels[1].wide["datasets"]["rings"])
     assert "Ring" not in said["flat"].sub
     assert said["small"].title.startswith("A message of up to 8 B (median) takes 200 ns")
+
+
+def repeats(make: Any, path: Path, *spoilt: dict[int, float]) -> Path:
+    """Three repeats whose time does not depend on the size up to 512 B; of each some sizes are spoilt, in µs."""
+    whole = times(1.0, 12e3)
+    return pingpong(make, path, *(("", "", whole | own) for own in spoilt))
+
+
+def offered(figure: Figure, table: int, column: str) -> list[str]:
+    return [str(row[figure.numbers[table].columns.index(column)]) for row in figure.numbers[table].rows]
+
+
+def test_a_protocol_changes_in_all_repeats_or_it_is_not_decided(make: Any, tmp_path: Path) -> None:
+    """An outlier at 256 B of two of three repeats is in the median: "Protocol changes at 512 B" was said of it."""
+    once = {256: 1.8}
+    changes = {65536: 12.0, 131072: 13.0, 262144: 24.0}
+
+    (some,) = figures(repeats(make, tmp_path / "a.db", once, once, {}))
+    (every,) = figures(repeats(make, tmp_path / "b.db", changes, changes, changes))
+    (none,) = figures(repeats(make, tmp_path / "c.db", {}, {}, {}))
+
+    assert offered(some, 0, "Protocol changes at") == ["not decided"]
+    assert offered(every, 0, "Protocol changes at") == ["128 KiB"]
+    assert offered(none, 0, "Protocol changes at") == ["–"]
+
+
+def test_no_fitted_bandwidth_is_far_above_the_measured(make: Any, tmp_path: Path) -> None:
+    """Times that hardly grow up to 256 B fit any bandwidth: 1.79 TB/s stood beside 12 GB/s."""
+    flat = {2**p: 1.0 + p * 1e-5 for p in range(9)} | {2**p: 3.0 + 2**p / 12e3 for p in range(9, 23)}
+
+    (figure,) = figures(repeats(make, tmp_path / "a.db", flat, flat, flat))
+
+    said = offered(figure, 1, "B")
+    assert "not determined" in said
+    assert all(text == "not determined" or float(text.split(" ")[0]) < 24 for text in said)
+    assert "TB/s" not in figure.note
+
+
+def test_p4_is_said_of_what_every_repeat_shows(make: Any, tmp_path: Path) -> None:
+    slow = {4096: 2.5}
+
+    some = audit.audit(load([repeats(make, tmp_path / "a.db", slow, slow, {})]))
+    every = audit.audit(load([repeats(make, tmp_path / "b.db", slow, slow, slow)]))
+
+    assert not [f for f in some if f.id == "P4"]
+    ((_, text),) = [cell for f in every if f.id == "P4" for cell in f.cells]
+    assert text == "8 KiB takes 1.68 µs, 4 KiB 2.50 µs"
