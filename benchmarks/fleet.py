@@ -1,15 +1,15 @@
-"""How many slow nodes `pinsweep fleet` finds, and how many good ones it accuses. The fleets are SYNTHESISED: said so, on purpose.
+"""How many slow hosts `pinsweep fleet` finds, and how many good ones it accuses. The fleets are SYNTHESISED: said so, on purpose.
 
     pinsweep run benchmarks/fleet-pool.yaml -o pool.db          real runs, 24 of each cell, on one machine
     python benchmarks/fleet.py pool.db --nodes 40 --seeds 20
     python benchmarks/fleet.py pool.db --keep DIR               keeps the files of the first fleet, to look at
 
-`fleet` is asked twice, as a user would: of one session a node, and again with --again further sessions of the nodes that it
+`fleet` is asked twice, as a user would: of one session a host, and again with --again further sessions of the hosts that it
 wants to see once more.
 
-A node is a copy of the pool's file under another host's name, with a few runs of each cell drawn from the pool, and the
-figures in their outputs scaled: by a factor of the node's own for each sweep (lognormal, sd 1.2 %, what the measurement
-guide assumes between equal nodes), and of slow nodes besides. What the noise from run to run is like, the real runs
+A host is a copy of the pool's file under a name of its own, with a few runs of each cell drawn from the pool, and the
+figures in their outputs scaled: by a factor of the host's own for each sweep (lognormal, sd 1.2 %, what the measurement
+guide assumes between equal hosts), and of slow hosts besides. What the noise from run to run is like, the real runs
 decide; everything downstream of the texts (parsers, store, statistics, command line) is what a real fleet would meet.
 """
 
@@ -36,7 +36,7 @@ HOST_SD = 0.012
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a node: all its figures, or those of one sweep, worse by a share."""
+    """What is wrong with a host: all its figures, or those of one sweep, worse by a share."""
 
     worse: float
     sweep: str = ""
@@ -44,7 +44,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A synthesised node: what it is called, how fast it is, what is wrong with it."""
+    """A synthesised host: what it is called, how fast it is, what is wrong with it."""
 
     name: str
     factors: Mapping[str, float]  # sweep → of its times
@@ -56,7 +56,7 @@ class Host:
 
 
 def session(pool: Path, out: Path, host: Host, *, runs: int, chance: random.Random) -> Path:
-    """Write the result file of one session of a node. Its runs are drawn without replacement: they are different ones."""
+    """Write the result file of one session of a host. Its runs are drawn without replacement: they are different ones."""
     shutil.copy(pool, out)
     with sqlite3.connect(out) as db:
         facts = json.loads(db.execute("SELECT facts FROM session").fetchone()[0])
@@ -118,7 +118,7 @@ SCALED: Mapping[str, Callable[[str, float], str]] = {"stream": _stream, "mlc": _
 
 
 def synthesise(pool: Path, *, hosts: int, faults: Sequence[Fault], chance: random.Random) -> list[Host]:
-    """Return a fleet of which some nodes, chosen by chance, have the faults."""
+    """Return a fleet of which some hosts, chosen by chance, have the faults."""
     with sqlite3.connect(pool) as db:
         sweeps = [row[0] for row in db.execute("SELECT DISTINCT sweep FROM point ORDER BY sweep")]
     slow = dict(zip(chance.sample(range(hosts), len(faults)), faults, strict=True))
@@ -138,7 +138,7 @@ def main() -> None:
         nargs="*",
         default=[0.06, 0.08, 0.15],
         metavar="SHARE",
-        help="one slow node each",
+        help="one slow host each",
     )
     words.add_argument("--sweep", default="", help="the sweep that is slow on them; else all")
     words.add_argument("--runs", type=int, default=3)
@@ -177,12 +177,12 @@ def main() -> None:
         exact += accused == set(slow)
     good = options.seeds * (options.nodes - len(faults))
     print(
-        f"{options.seeds} fleets of {options.nodes} synthesised nodes, {options.runs} runs of a cell in a session"
+        f"{options.seeds} fleets of {options.nodes} synthesised hosts, {options.runs} runs of a cell in a session"
     )
-    print(f"  {len(faults)} slow in {options.sweep or 'everything'}; {suspicious / options.seeds:.1f} nodes a fleet measured {options.again} more times")  # fmt: skip
+    print(f"  {len(faults)} slow in {options.sweep or 'everything'}; {suspicious / options.seeds:.1f} hosts a fleet measured {options.again} more times")  # fmt: skip
     for worse, n in found.items():
         print(f"  {worse:.0%} slower: found in {n} of {options.seeds}")
-    print(f"  good nodes accused: {false} of {good}; fleets with exactly the slow ones: {exact}")
+    print(f"  good hosts accused: {false} of {good}; fleets with exactly the slow ones: {exact}")
 
 
 if __name__ == "__main__":

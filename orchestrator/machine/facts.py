@@ -23,7 +23,7 @@ class Fact:
     line: str = ""  # of the page's header and of doctor; "": in none
     named: bool = False  # its words stand before its value in that line
     held: bool = False  # it must be as it was for a rerun to be one of that session
-    hardware: bool = False  # it tells kinds of machine apart; others may differ on a slow node among equals
+    hardware: bool = False  # it tells kinds of machine apart; others may differ on a slow host among equals
     expected: bool = False  # that it was not recorded is worth a word
 
     def text(self, facts: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ _LEAST = 0.03
 @click.option(
     "--baseline",
     metavar="NAME|FILE",
-    help="Compare with these sessions of good nodes, not with each other; what fewer than 8 nodes of a kind need.",
+    help="Compare with these sessions of good hosts, not with each other; what fewer than 8 hosts of a kind need.",
 )
 @click.option(
     "--threshold",
@@ -43,9 +43,9 @@ _LEAST = 0.03
     "--via",
     type=click.Choice(["clush", "ssh", "slurm"]),
     default="clush",
-    help="How --confirm reaches the nodes. [default: clush]",
+    help="How --confirm reaches the hosts. [default: clush]",
 )
-@click.option("--all", "everything", is_flag=True, help="List all numbers of a node, not the worst five.")
+@click.option("--all", "everything", is_flag=True, help="List all numbers of a host, not the worst five.")
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     results: tuple[Path, ...],
@@ -59,11 +59,11 @@ def command(
     everything: bool,
     static: bool,
 ) -> int:
-    """Say which of the nodes that RESULT... (files, folders, globs) come from are slow, and in what.
+    """Say which of the hosts that RESULT... (files, folders, globs) come from are slow, and in what.
 
-    Nodes of equal hardware are compared with each other. What looks slow in one session is suspicious; slow is a node that
-    is 3 % worse than the median of the nodes, and beyond their spread, in each of three sessions: --confirm prints how to
-    get them. Exit status 1 if a node is slow.
+    Hosts of equal hardware are compared with each other. What looks slow in one session is suspicious; slow is a host that
+    is 3 % worse than the median of the hosts, and beyond their spread, in each of three sessions: --confirm prints how to
+    get them. Exit status 1 if a host is slow.
     """
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers
@@ -90,7 +90,7 @@ def command(
         from reports.fleet.page import render_fleet
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
-        render_fleet(report, paths, output, title=f"{title}: the nodes", static=static)
+        render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
         click.echo(f"page  {output}", err=True)
     own = {
         "--baseline": baseline,

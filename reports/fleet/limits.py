@@ -1,10 +1,10 @@
-"""Floors and tolerances of a fleet, from YAML: what a site asks of a node beside being like the others. Pure but for `load`.
+"""Floors and tolerances of a fleet, from YAML: what a site asks of a host beside being like the others. Pure but for `load`.
 
     rules:
       - metric: bandwidth            # metric and statistic, or as the table prints it; * and ? stand for anything
         sweep: scaling               # of this sweep only
         where: {kernel: triad, threads: 8, place: local}
-        floor: 180 GB/s              # a node worse than this is slow, whatever the others do
+        floor: 180 GB/s              # a host worse than this is slow, whatever the others do
       - metric: "latency*"
         tolerance: 8 %               # so much worse than the median is slow, whatever the spread
 

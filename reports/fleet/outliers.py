@@ -1,7 +1,7 @@
-"""Result files of many nodes into verdicts: groups of equal hardware, a number's values per node, and what is odd. Pure.
+"""Result files of many hosts into verdicts: groups of equal hardware, a number's values per host, and what is odd. Pure.
 
-`reports.verdicts.fleet` says which node is slow in which number; this module says which numbers of which nodes it is asked
-about, and puts its answers into words that name nodes.
+`reports.verdicts.fleet` says which host is slow in which number; this module says which numbers of which hosts it is asked
+about, and puts its answers into words that name hosts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ACCUSED: Final = frozenset({"slow", "broken"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Odd:
-    """One number of one node that is not ok."""
+    """One number of one host that is not ok."""
 
     host: str
     series: Series
@@ -59,14 +59,14 @@ class Odd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Halves:
-    """Two groups of nodes that differ by far more than the nodes of either, about as large: none is what is usual."""
+    """Two groups of hosts that differ by far more than the hosts of either, about as large: none is what is usual."""
 
     worse: tuple[str, ...]
     better: tuple[str, ...]
     strips: tuple[tuple[Series, Strip], ...]  # the numbers that they differ in
 
     def medians(self, strip: Strip) -> tuple[float, float]:
-        """Return the median of the worse nodes and of the better ones."""
+        """Return the median of the worse hosts and of the better ones."""
         sides: tuple[list[float], list[float]] = [], []
         for host in strip.hosts:
             sides[host.name not in self.worse].append(host.value)
@@ -75,13 +75,13 @@ class Halves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Nodes of equal hardware."""
+    """Hosts of equal hardware."""
 
     hardware: Hardware
     hosts: tuple[str, ...]
     strips: tuple[tuple[Series, Strip], ...]
     apart: str  # how it differs from the largest group; "" for that one
-    baseline: int  # sessions of a baseline that its nodes are compared with; 0: with each other
+    baseline: int  # sessions of a baseline that its hosts are compared with; 0: with each other
 
     @property
     def judged(self) -> bool:
@@ -89,7 +89,7 @@ class Group:
 
     @property
     def halves(self) -> tuple[Halves, ...]:
-        """Return the two groups that its nodes fall into, where they do: those of the most numbers first."""
+        """Return the two groups that its hosts fall into, where they do: those of the most numbers first."""
         split = group_by((row for row in self.strips if row[1].worse_half), lambda row: row[1].worse_half)
         return tuple(
             Halves(
@@ -101,7 +101,7 @@ class Group:
         )
 
     def unseen(self, threshold: float) -> str:
-        """Say how much worse than the threshold a node may be without being told from the others: "" if no worse."""
+        """Say how much worse than the threshold a host may be without being told from the others: "" if no worse."""
         judged = [strip.unseen for _, strip in self.strips if strip.unseen and not strip.worse_half]
         blind = [least for least in judged if least > threshold]
         if not blind:
@@ -112,11 +112,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
-    """A cell that some nodes ran in another way than the others: they are not compared with them."""
+    """A cell that some hosts ran in another way than the others: they are not compared with them."""
 
     what: str
     hosts: tuple[str, ...]
-    reason: str  # "threads=32, not threads=64 as on 11 nodes"
+    reason: str  # "threads=32, not threads=64 as on 11 hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,28 +126,28 @@ class Report:
     groups: tuple[Group, ...]  # the largest first
     statuses: Mapping[
         str, Status
-    ]  # every node → the worst that any of its numbers says, or all of them together
-    odd: tuple[Odd, ...]  # the worst node first, in it the worst number first
+    ]  # every host → the worst that any of its numbers says, or all of them together
+    odd: tuple[Odd, ...]  # the worst host first, in it the worst number first
     everywhere: tuple[
         Everywhere, ...
-    ]  # nodes that no single number accuses, or suspects if they are suspected only
+    ]  # hosts that no single number accuses, or suspects if they are suspected only
     differing: Mapping[
         str, tuple[str, ...]
-    ]  # odd node → "microcode 0xd0, not 0xf0": what else is special about it
+    ]  # odd host → "microcode 0xd0, not 0xf0": what else is special about it
     unmatched: tuple[Unmatched, ...]
-    missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the nodes that lack it
+    missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the hosts that lack it
     warnings: tuple[str, ...]
-    rerun: Mapping[str, tuple[str, ...]]  # node → sweeps to run again before anybody is accused
+    rerun: Mapping[str, tuple[str, ...]]  # host → sweeps to run again before anybody is accused
     sessions: Mapping[
         str, tuple[Session, ...]
-    ]  # node → its sessions, the earliest first; of those of one hour the last
-    files: Mapping[str, tuple[str, ...]]  # node → its result files, by their short names
+    ]  # host → its sessions, the earliest first; of those of one hour the last
+    files: Mapping[str, tuple[str, ...]]  # host → its result files, by their short names
     times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow
 
     @property
     def accused(self) -> tuple[str, ...]:
-        """Nodes that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
+        """Hosts that are slow or broken, in three sessions or more: what page, table, JSON and exit status say alike."""
         return tuple(host for host, status in self.statuses.items() if status in ACCUSED)
 
     def by_status(self) -> dict[Status, list[str]]:
@@ -157,9 +157,9 @@ class Report:
 def build(
     results: Results, *, baseline: Results | None = None, rules: Sequence[Rule] = (), threshold: float = 0.03
 ) -> Report:
-    """Judge the nodes of some result files.
+    """Judge the hosts of some result files.
 
-    `baseline`: past sessions of good nodes, to compare with instead of with each other; each group takes those of its own
+    `baseline`: past sessions of good hosts, to compare with instead of with each other; each group takes those of its own
     hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
     """
     hosts = _Hosts(results, baseline)
@@ -206,7 +206,7 @@ def build(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """What is said of the nodes of one group."""
+    """What is said of the hosts of one group."""
 
     group: Group
     statuses: Mapping[str, Status]
@@ -285,11 +285,11 @@ def _made(one: Series) -> tuple[Hashable, ...]:
     return one.key, conditions.way(one.values[0].run)
 
 
-# --- nodes and groups --------------------------------------------------------------------------------------
+# --- hosts and groups --------------------------------------------------------------------------------------
 
 
 class _Hosts:
-    """Which session is which node: a host's, or one's of several kinds of hardware that have the host's name."""
+    """Which host a session is of: what has one hostname and one kind of hardware."""
 
     def __init__(self, results: Results, baseline: Results | None) -> None:
         machines, left_out = of_hosts(results)
@@ -327,11 +327,11 @@ class _Hosts:
         self.groups = {kind: [name for _, name in own] for kind, own in groups}
 
     def of(self, one: Series, kind: Hardware) -> Series:
-        """Return what the nodes of a group say of a number."""
+        """Return what the hosts of a group say of a number."""
         return replace(one, values=tuple(v for v in one.values if self.kinds.get(v.session) == kind))
 
     def values(self, one: Series) -> dict[str, list[float]]:
-        """Return node → the median of each of its sessions; what is one piece of evidence is one session."""
+        """Return host → the median of each of its sessions; what is one piece of evidence is one session."""
         hours = group_by(one.values, lambda v: (self.names[v.session], self.when[v.session].evidence))
         medians = [
             (name, statistics.median(v.value for v in own)) for (name, _), own in sorted(hours.items())
@@ -383,7 +383,7 @@ def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cell:
-    """A cell as it was run in one way: its numbers, and the nodes that ran it so."""
+    """A cell as it was run in one way: its numbers, and the hosts that ran it so."""
 
     numbers: tuple[Series, ...]
     hosts: frozenset[str]
@@ -393,7 +393,7 @@ class _Cell:
         return self.numbers[0].key
 
     def instead_of(self, other: _Cell) -> bool:
-        """Did its nodes run it in the place of the other: the same in another way, or what none runs beside the other?"""
+        """Did its hosts run it in the place of the other: the same in another way, or what none runs beside the other?"""
         if (self.key.tool, self.key.sweep) != (other.key.tool, other.key.sweep):
             return False
         return self.key.point_id == other.key.point_id or self.hosts.isdisjoint(other.hosts)
@@ -402,7 +402,7 @@ class _Cell:
 def _lacking(
     of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
 ) -> tuple[list[Unmatched], list[tuple[str, tuple[str, ...]]]]:
-    """Return the cells that some nodes of a group ran in another way than most, and the numbers that nodes lack
+    """Return the cells that some hosts of a group ran in another way than most, and the numbers that hosts lack
     otherwise: a whole cell as one."""
     have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
     cells = [
@@ -438,10 +438,10 @@ def _lacking(
 
 
 def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
-    """Say in what a cell differs from the nearest of those that other nodes ran."""
+    """Say in what a cell differs from the nearest of those that other hosts ran."""
     told = [(_gap(cell, other), other) for other in others]
     (own, theirs), other = min(told, key=lambda row: len(row[0][0]))
-    on = fmt.plural(len(other.hosts), "node")
+    on = fmt.plural(len(other.hosts), "host")
     return f"{fmt.words(own[:_MOST_GAPS])}, not {fmt.words(theirs[:_MOST_GAPS])} as on {on}"
 
 
@@ -469,21 +469,21 @@ def _programs(collected: Iterable[Series]) -> list[str]:
         for tool, own in group_by(collected, lambda one: one.key.tool).items()
     }
     return [
-        f"numbers of {tool} come from {fmt.words(programs)}: nodes with one are not compared with nodes with another"
+        f"numbers of {tool} come from {fmt.words(programs)}: hosts with one are not compared with hosts with another"
         for tool, programs in by_tool.items()
         if len(programs) > 1
     ]
 
 
 def _halved(group: Group) -> Iterable[str]:
-    """Say who is in which of two groups of nodes, and what each has in the number in which they differ most."""
+    """Say who is in which of two groups of hosts, and what each has in the number in which they differ most."""
     for halves in group.halves:
         one, worse, better = max(
             ((one, *halves.medians(strip)) for one, strip in halves.strips),
             key=lambda row: abs(row[1] - row[2]) / max(abs(row[1]), abs(row[2])),
         )
         yield (
-            f"the nodes fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
+            f"the hosts fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
             f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.unit)} against "
             f"{fmt.quantity(better, one.unit)}; which of them is as it should be, these files do not tell"
         )
@@ -493,11 +493,11 @@ _TOO_MANY: Final = 0.25
 
 
 def _scatter(odd: Iterable[Odd], hosts: int) -> Iterable[str]:
-    """Say so where so many nodes look slow beside the others that it cannot be the nodes. What a site asks for is another matter."""
+    """Say so where so many hosts look slow beside the others that it cannot be the hosts. What a site asks for is another matter."""
     slow = {one.host for one in odd if one.found.status == "suspicious" and not one.found.of_rule}
     if len(slow) >= LEAST_HOSTS and len(slow) > _TOO_MANY * hosts:
         yield (
-            f"{len(slow)} of {fmt.count(hosts)} nodes look slow in something: the runs scatter, or the nodes were not idle. "
+            f"{len(slow)} of {fmt.count(hosts)} hosts look slow in something: the runs scatter, or the hosts were not idle. "
             "Longer runs and more repeats help more than a second look"
         )
 
@@ -505,7 +505,7 @@ def _scatter(odd: Iterable[Odd], hosts: int) -> Iterable[str]:
 def _differing(
     groups: Sequence[Group], sessions: Mapping[str, Sequence[Session]], odd: set[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return odd node → facts that more than half of its group share and it does not."""
+    """Return odd host → facts that more than half of its group share and it does not."""
     out: dict[str, tuple[str, ...]] = {}
     for group in groups:
         suspects = [name for name in group.hosts if name in odd]
@@ -530,7 +530,7 @@ def _rerun(
     collected: Iterable[Series],
     statuses: Mapping[str, Status],
 ) -> dict[str, tuple[str, ...]]:
-    """Return node → the sweeps to run again: those that are suspicious; of a node slow everywhere, all; of an accused one, none."""
+    """Return host → the sweeps to run again: those that are suspicious; of a host slow everywhere, all; of an accused one, none."""
     wanted = [(one.host, one.series.key.sweep) for one in odd if one.found.status == "suspicious"]
     sweeps = dict.fromkeys(one.key.sweep for one in collected)
     wanted += [(whole.name, sweep) for whole in everywhere if not whole.confirmed for sweep in sweeps]

@@ -1,4 +1,4 @@
-"""The page of a fleet: verdict, what to know, the nodes to look at, a strip per number. I/O: reads names, writes the page."""
+"""The page of a fleet: verdict, what to know, the hosts to look at, a strip per number. I/O: reads names, writes the page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from reports.text.hostlist import folded
 
 _MOST_SUSPECTS = 60
 _NAMED = 12
-"""Nodes that a sentence names; of more it says how many."""
+"""Hosts that a sentence names; of more it says how many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """A node to look at: its worst number (of a fast one the best), and all that are odd."""
+    """A host to look at: its worst number (of a fast one the best), and all that are odd."""
 
     host: str
     anchor: str
@@ -92,7 +92,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
         key_numbers=tuple(_key_numbers(report)),
         provenance=tuple(_provenance(report)),
         checks=tuple(_checks(report)),
-        sections=(Section(title="Nodes", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
+        sections=(Section(title="Hosts", anchor="nodes", blocks=(block,)),) if figures or suspects else (),
         methods=tuple(_methods(report)),
         version=max((s.pinsweep_version for s in sessions), default=""),
         several_files=sum(map(len, report.files.values())) > 1,
@@ -107,18 +107,18 @@ def sentence(report: Report) -> str:
     parts = []
     if slow:
         parts.append(
-            f"{_named(slow)} of {fmt.plural(total, 'node')} {'is' if len(slow) == 1 else 'are'} slow"
+            f"{_named(slow)} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} slow"
         )
     elif len(unknown) == total:
-        parts.append(f"{fmt.plural(total, 'node')}, none of which could be judged")
+        parts.append(f"{fmt.plural(total, 'host')}, none of which could be judged")
     else:
-        parts.append(f"None of {fmt.plural(total, 'node')} is known to be slow")
+        parts.append(f"None of {fmt.plural(total, 'host')} is known to be slow")
     if report.rerun:
         parts.append(f"{_named(list(report.rerun))} looked slow and should be measured again")
     halves = [halves for group in report.groups for halves in group.halves]
     if halves:
         parts.append(
-            f"two groups of nodes differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
+            f"two groups of hosts differ: {_named(halves[0].worse)} worse than {_named(halves[0].better)}"
         )
     several = len(report.groups) > 1
     parts += [
@@ -140,7 +140,7 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
     slow = len(report.accused)
     for rank, (name, value, context) in enumerate(
         (
-            ("Nodes", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
+            ("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
             ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
             ("To measure again", len(report.rerun), "fewer than three sessions, or ones that disagree"),
             ("Numbers", numbers, _compared(report)),
@@ -150,16 +150,16 @@ def _key_numbers(report: Report) -> Iterable[KeyNumber]:
 
 
 def _compared(report: Report) -> str:
-    """Say of the numbers of all nodes what was done with them."""
+    """Say of the numbers of all hosts what was done with them."""
     if not any(strip.middle for group in report.groups for _, strip in group.strips):
-        return "on all nodes, none of them compared"
-    return "compared on each node" if len(report.groups) == 1 else "compared, all kinds of node together"
+        return "on all hosts, none of them compared"
+    return "compared on each host" if len(report.groups) == 1 else "compared, all kinds of host together"
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
-    yield "Nodes", folded(report.sessions)
+    yield "Hosts", folded(report.sessions)
     for group in report.groups[:4]:
-        yield f"{fmt.plural(len(group.hosts), 'node')} with", group.hardware.name
+        yield f"{fmt.plural(len(group.hosts), 'host')} with", group.hardware.name
     kernels = sorted({str(s.facts.get("kernel") or "") for own in report.sessions.values() for s in own} - {""})  # fmt: skip
     if kernels:
         yield (
@@ -185,16 +185,16 @@ def _checks(report: Report) -> Iterable[Check]:
         if not group.judged:
             yield Check(
                 level="info", subject="Not judged.",
-                text=f"{hosts}: fewer than 8 nodes of a kind cannot be judged by each other; --baseline compares them with past sessions.",
+                text=f"{hosts}: fewer than 8 hosts of a kind cannot be judged by each other; --baseline compares them with past sessions.",
             )  # fmt: skip
     if report.unmatched:
         yield Check(
-            level="warn", subject="Not compared.", text="Some nodes ran cells in another way than most.",
+            level="warn", subject="Not compared.", text="Some hosts ran cells in another way than most.",
             items=tuple(f"{one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched),
         )  # fmt: skip
     if report.missing:
         yield Check(
-            level="warn", subject="Missing numbers.", text="Some nodes lack what others have.",
+            level="warn", subject="Missing numbers.", text="Some hosts lack what others have.",
             items=tuple(f"{what}: {folded(hosts)}" for what, hosts in report.missing[:20]),
             counted=f"{fmt.plural(len(report.missing), 'gap')}{', the first 20' if len(report.missing) > 20 else ''}",
         )  # fmt: skip
@@ -203,26 +203,26 @@ def _checks(report: Report) -> Iterable[Check]:
 def _methods(report: Report) -> Iterable[str]:
     compared = any(group.baseline for group in report.groups)
     yield (
-        "Nodes are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
-        "where every node recorded them; only what ran with the same options, threads and PUs. What one boot of a node did within an hour "
+        "Hosts are compared within groups of equal hardware: processor, packages, cores and NUMA nodes, memory within 2 %, and its modules "
+        "where every host recorded them; only what ran with the same options, threads and PUs. What one boot of a host did within an hour "
         "is one session and counts as one value, the median of its repeats"
         + (
             "; what they are compared with are the sessions of the baseline."
             if compared
-            else "; what they are compared with is the median of the nodes."
+            else "; what they are compared with is the median of the hosts."
         )
     )
     least = f"{report.threshold * 100:.3g} %"
     yield (
         "The spread is 1.4826 times the median absolute deviation, at least 0.3 % of the median, what the last printed digit makes, and what "
-        "the scatter of the nodes' own sessions makes of a node's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse. "
+        "the scatter of the hosts' own sessions makes of a host's median (beside a baseline, of a session); z is the distance in such spreads, above 0 worse. "
         f"Suspicious: {least} worse, or z above 2.5 and half of that, in fewer than three sessions; in more, z above 3 and {least} worse in "
-        f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal nodes in 5 of "
-        "100 fleets (a t value for as many comparisons as there are nodes times numbers that do not move together), and each session by half "
+        f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
+        "100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), and each session by half "
         "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
-        f"other nodes, and by more than chance makes of equal nodes in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average. "
-        "Two groups of nodes: apart by more than twice what either spans, the smaller with more than 40 % of the nodes; there nobody is judged. "
-        f"Unseen: 4.5 spreads, at least {least}; of nodes worse by just that, about three in four are at least suspicious."
+        f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average. "
+        "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged. "
+        f"Unseen: 4.5 spreads, at least {least}; of hosts worse by just that, about three in four are at least suspicious."
     )
 
 

@@ -1,4 +1,4 @@
-"""The fleet strip: a row for each number, a dot for each node, its distance from the median, better to the right."""
+"""The fleet strip: a row for each number, a dot for each host, its distance from the median, better to the right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.text.hostlist import folded
 from reports.verdicts.fleet import Host, Status, Strip
 
 MOST_ROWS = 24
-"""Rows of a panel; the numbers with the worst nodes come first, the rest is in the table."""
+"""Rows of a panel; the numbers with the worst hosts come first, the rest is in the table."""
 
 CLIP = 20.0
 """Per cent: what is further off is a triangle at the edge and says how far."""
@@ -34,7 +34,7 @@ _COLOURS = {
 
 
 def figure(group: Group, report: Report, number: int, several: bool) -> Figure | None:
-    """Draw the numbers of a group of nodes; None where none of them has a median to compare with."""
+    """Draw the numbers of a group of hosts; None where none of them has a median to compare with."""
     known = [(one, strip) for one, strip in group.strips if strip.middle and len(strip.hosts) > 1]
     if not known:
         return None
@@ -81,21 +81,21 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
     return Figure(
         id=f"strip-{number}",
         title=_finding(group, report, several),
-        sub=f"{fmt.plural(len(group.hosts), 'node')}: {group.hardware.name}. A dot is a node, the line the median "
+        sub=f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}. A dot is a host, the line the median "
         f"{'of the baseline' if group.baseline else 'of all'}; better lies to the right. Named is who is slow, suspicious or fast"
         + (f", with the change of the number itself where it is more than {CLIP:.0f} %: a triangle at the edge" if beyond else "")
         + f".{left_out}",
-        panels=(panel("", f"Nodes about the median of each number. {described}.", build),),
+        panels=(panel("", f"Hosts about the median of each number. {described}.", build),),
         key=tuple(model.Key(name=_WORDS[w], colour=_COLOURS[w]) for w in _WORDS if w == "others" or w in drawn),
         numbers=(_table(known, mild),),
     )  # fmt: skip
 
 
-_WORDS = {"others": "a node", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
+_WORDS = {"others": "a host", "slow": "slow or broken", "suspicious": "suspicious", "fast": "fast"}
 
 
 def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list[tuple[Series, Strip]]:
-    """Return the rows to draw, in their order: of each of the nodes that the title speaks of its worst, then the worst of all."""
+    """Return the rows to draw, in their order: of each of the hosts that the title speaks of its worst, then the worst of all."""
     first: list[int] = []
     for name in named:
         own = [
@@ -111,18 +111,18 @@ def _chosen(known: Sequence[tuple[Series, Strip]], named: Sequence[str]) -> list
 
 
 def _finding(group: Group, report: Report, several: bool) -> str:
-    """Return the figure's title: what is true of its nodes."""
+    """Return the figure's title: what is true of its hosts."""
     of = {word: [n for n in names if n in group.hosts] for word, names in report.by_status().items()}
     slow = [*of["broken"], *of["slow"]]
     suspicious = [n for n in group.hosts if n in report.rerun]
-    judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "node")
+    judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
     where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
     if several:
         where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if group.halves:
-        return f"{fmt.plural(len(group.hosts), 'node')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
+        return f"{fmt.plural(len(group.hosts), 'host')} fall into two groups: {folded(group.halves[0].worse)} worse than {folded(group.halves[0].better)}"
     if suspicious:
         return f"None{where} is known to be slow; {fmt.spelled(len(suspicious))} {'is' if len(suspicious) == 1 else 'are'} to be measured again"
     if unseen := group.unseen(report.threshold):
@@ -131,7 +131,7 @@ def _finding(group: Group, report: Report, several: bool) -> str:
 
 
 def _at(strip: Strip, host: Host) -> float:
-    """Return where a node lies: per cent of the median, better above 0. What is written is the number's own change."""
+    """Return where a host lies: per cent of the median, better above 0. What is written is the number's own change."""
     assert strip.middle
     return (1.0 if strip.metric.better == "higher" else -1.0) * (host.value / strip.middle - 1) * 100
 
@@ -145,18 +145,18 @@ def _rank(host: Host) -> tuple[int, float]:
 
 
 def _worst(strip: Strip) -> tuple[int, float]:
-    """Sort key of a row: is somebody slow in it, and how far is the furthest odd node."""
+    """Sort key of a row: is somebody slow in it, and how far is the furthest odd host."""
     return max((_rank(n) for n in strip.hosts if _is_odd(n)), default=(0, 0.0))
 
 
 def _word(host: Host, mild: Mapping[str, Status]) -> str:
-    """Return the series of a dot; of a node that is a little slow everywhere what is said of it as a whole."""
+    """Return the series of a dot; of a host that is a little slow everywhere what is said of it as a whole."""
     status = host.status if _is_odd(host) else mild.get(host.name, host.status)
     return "slow" if status in ACCUSED else status if status in _COLOURS else "others"
 
 
 def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: float) -> dict[str, Any]:
-    """Return a node's dot; what lies beyond the axis is a triangle at its edge."""
+    """Return a host's dot; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
     tip = f"{host.name} · {fmt.quantity(host.value, one.unit, 4)}"
@@ -180,7 +180,7 @@ def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
 
 
 def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: common.Plot) -> Rows:
-    """Name the marked nodes below their dots; names that would touch become one."""
+    """Name the marked hosts below their dots; names that would touch become one."""
     width = plot.frame.plot_width
     groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]
     placed: list[tuple[float, float, str, float]] = []  # left end, width, text, the dots' middle
@@ -204,11 +204,11 @@ def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: c
 
 
 def _text(strip: Strip, hosts: Sequence[Host], reach: float, width: float) -> str:
-    """Return the names of nodes, with the change of those beyond the axis; in fewer words where there is no room for that."""
+    """Return the names of hosts, with the change of those beyond the axis; in fewer words where there is no room for that."""
     middle = strip.middle or 1.0
     beyond = [n for n in hosts if abs(_at(strip, n)) > reach + 1e-9]
     each = ", ".join(f"{n.name} {fmt.change(n.value / middle - 1)}" if n in beyond else n.name for n in hosts)
-    several = [folded(n.name for n in hosts), fmt.plural(len(hosts), "node")] if len(hosts) > 1 else []
+    several = [folded(n.name for n in hosts), fmt.plural(len(hosts), "host")] if len(hosts) > 1 else []
     return next(
         (text for text in (each, *several) if label_placement.text_width(text) <= width),
         label_placement.fitting(each, width),
@@ -249,7 +249,7 @@ def _said(strip: Strip, mild: Mapping[str, Status]) -> str:
 
 
 def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) -> Table:
-    """Return every number: its median, how far nodes differ, its worst and best node, and whom the figure marks."""
+    """Return every number: its median, how far hosts differ, its worst and best host, and whom the figure marks."""
     rows = []
     for one, strip in known:
         scale = fmt.scale_for([strip.middle], one.unit)
@@ -274,9 +274,9 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         columns=(
             "Number",
             "Median",
-            "Nodes differ by (robust SD)",
+            "Hosts differ by (robust SD)",
             "Unseen up to",
-            "Nodes",
+            "Hosts",
             "Worst",
             "Best",
             "Marked",

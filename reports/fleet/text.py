@@ -24,7 +24,7 @@ _MISSING = 20
 
 
 def as_text(report: Report, *, everything: bool = False) -> str:
-    """Return the verdict, the worst first. `everything`: all numbers of each odd node, not the five worst."""
+    """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst."""
     blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
     blocks += [_differing(report), _unmatched(report), _missing(report, everything)]
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
@@ -32,10 +32,10 @@ def as_text(report: Report, *, everything: bool = False) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return "40 nodes: 36 ok, 3 slow, 1 suspicious", the worst first."""
+    """Return "40 hosts: 36 ok, 3 slow, 1 suspicious", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
     told = ", ".join(f"{n} {_SAID.get(word, word)}" for word, n in counts.items() if n)
-    return f"{fmt.plural(len(report.statuses), 'node')}: {told}"
+    return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
 def _verdict(report: Report) -> str:
@@ -46,13 +46,13 @@ def _verdict(report: Report) -> str:
 def _groups(report: Report) -> Iterable[str]:
     lines = []
     for group in report.groups:
-        head = f"{fmt.plural(len(group.hosts), 'node')}: {group.hardware.name}"
+        head = f"{fmt.plural(len(group.hosts), 'host')}: {group.hardware.name}"
         lines.append(printable(head))
         if group.apart:
             lines.append(printable(f"  {folded(group.hosts)}: {group.apart}"))
         if not group.judged:
             lines.append(
-                "  fewer than 8 such nodes: not judged by each other; give sessions of good ones with --baseline"
+                "  fewer than 8 such hosts: not judged by each other; give sessions of good ones with --baseline"
             )
         if unseen := group.unseen(report.threshold):
             lines.append(f"  {unseen}")
@@ -65,7 +65,7 @@ def _groups(report: Report) -> Iterable[str]:
 def _odd(report: Report, everything: bool) -> str:
     if not report.odd:
         return ""
-    rows = [("node", "verdict", "number", "value", "median", "change", "z", "sessions")]
+    rows = [("host", "verdict", "number", "value", "median", "change", "z", "sessions")]
     shown: dict[str, int] = {}
     left: dict[str, int] = {}
     for odd in report.odd:
@@ -90,7 +90,7 @@ def _odd(report: Report, everything: bool) -> str:
         for host, n in left.items()
     ]
     if len(shown) > _HOSTS and not everything:
-        lines.append(f"{len(shown) - _HOSTS} more nodes with odd numbers (--all lists them)")
+        lines.append(f"{len(shown) - _HOSTS} more hosts with odd numbers (--all lists them)")
     return "\n".join(lines)
 
 
@@ -108,12 +108,12 @@ def _differing(report: Report) -> str:
     if not report.differing:
         return ""
     lines = [f"  {host}: {'; '.join(words)}" for host, words in report.differing.items()]
-    return "\n".join(["what else is special about these nodes", *map(printable, lines)])
+    return "\n".join(["what else is special about these hosts", *map(printable, lines)])
 
 
 def _unmatched(report: Report) -> str:
     lines = [f"  {one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched]
-    return "\n".join(["not compared with the other nodes", *map(printable, lines)]) if lines else ""
+    return "\n".join(["not compared with the other hosts", *map(printable, lines)]) if lines else ""
 
 
 def _missing(report: Report, everything: bool) -> str:
@@ -130,7 +130,7 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {accused: [node], nodes: {word: [node]}, groups, odd, everywhere, differing, unmatched, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unmatched, missing, rerun, warnings}; values in base units."""
     document = {
         "accused": list(report.accused),
         "nodes": {word: names for word, names in report.by_status().items() if names},
@@ -184,17 +184,17 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
 def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> str:
     """Return the commands that run the suspicious sweeps again, and the one that judges all files then.
 
-    via     clush  one line for all nodes that need the same sweeps; ssh  a line a node; slurm  an exclusive job a node
-    folder  where the experiments lie, on every node: the commands change to it
+    via     clush  one line for all hosts that need the same sweeps; ssh  a line a host; slurm  an exclusive job a host
+    folder  where the experiments lie, on every host: the commands change to it
     judge   the command that this verdict is of: the new files are judged by it, too
 
-    Each node writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
+    Each host writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
     """
     if not report.rerun:
         return ""
     wanted = group_by(report.rerun, lambda host: again(report.sessions[host][-1].argv, report.rerun[host]))
     captured = wanted.pop((), [])
-    lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad node"]
+    lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad host"]
     for argv, hosts in wanted.items():
         names = list(dict.fromkeys(report.sessions[host][-1].host for host in hosts))
         remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"

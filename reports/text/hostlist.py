@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 def folded(hosts: Iterable[str]) -> str:
     """`folded(["node017", "node003"])` is "node[003,017]"; without ClusterShell (extra `cluster`) "node003,node017".
 
-    Both are node sets that srun, clush and pinsweep take. A name that no node can have (blanks, brackets, operators of
+    Both are node sets that srun, clush and pinsweep take. A name that no host can have (blanks, brackets, operators of
     node sets) stands for itself, behind the others.
     """
     names = sorted(set(hosts))

@@ -6,7 +6,7 @@
     confirm       which cells to measure again, and the verdict on the fresh runs
     aa            how often an unchanged machine would be called changed, on the user's own data
     distribution  latency distributions: quantiles per run, mode shares, shape
-    fleet         which nodes of a group are slow
+    fleet         which hosts of a group are slow
     history       where a series of sessions changed
 
 numpy and scipy are imported inside functions: what imports these modules stays fast.

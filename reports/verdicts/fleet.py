@@ -1,16 +1,16 @@
-"""Which nodes of a group of equal machines are slow. Section 3 of the measurement guide.
+"""Which hosts of a group of equal machines are slow. Section 3 of the measurement guide.
 
-The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow node and accuse good ones) and gives
-one `Metric` for each cell and metric of a group. Two stages: one run a node shows who is *suspicious*; two more runs of
-those say who is slow. One run of 1000 good nodes accuses ten or more; the second stage brings that to about one.
+The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones) and gives
+one `Metric` for each cell and metric of a group. Two stages: one run a host shows who is *suspicious*; two more runs of
+those say who is slow. One run of 1000 good hosts accuses ten or more; the second stage brings that to about one.
 
-A fault is there in every run, a disturbance is not: slow is a node whose every run is worse by the threshold. Where one run
-in 20 is slowed by something (8 %), that takes the good nodes accused from 4.2 in 1000 to 0.3, and of nodes that are 5 % slow
-finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3: 1000 nodes, sd 1.2 %, 20 slow).
+A fault is there in every run, a disturbance is not: slow is a host whose every run is worse by the threshold. Where one run
+in 20 is slowed by something (8 %), that takes the good hosts accused from 4.2 in 1000 to 0.3, and of hosts that are 5 % slow
+finds 80 instead of 82 %; where one in five is, from 56 to 6.6 (simulated, slow by z above 3: 1000 hosts, sd 1.2 %, 20 slow).
 
-z above 3 is no evidence where many numbers of many nodes are looked at: of fleets of 8 equal nodes with 54 numbers, noise of
-3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40 nodes in 48 to 84.
-So the z that is asked for grows with the number of comparisons, and the nodes' own sessions count in the spread.
+z above 3 is no evidence where many numbers of many hosts are looked at: of fleets of 8 equal hosts with 54 numbers, noise of
+3 to 10 % from run to run and 2 to 5 % from session to session, it accused somebody in 29 to 75 of 100, of 40 hosts in 48 to 84.
+So the z that is asked for grows with the number of comparisons, and the hosts' own sessions count in the spread.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CONFIRMED = 3
 
 SUSPICIOUS_Z, SLOW_Z, EVERYWHERE_Z = 2.5, 3.0, 3.5
 SEEN_Z = 4.5
-"""Of nodes so many spreads worse in three sessions, 76 to 86 of 100 were at least suspicious (8 and 18 nodes, simulated), of those at
+"""Of hosts so many spreads worse in three sessions, 76 to 86 of 100 were at least suspicious (8 and 18 hosts, simulated), of those at
 3 spreads 15, at 6 all but a few."""
 EFFECT, BROKEN = 0.03, 0.10
 HALF = 0.4
-"""Of two groups of nodes that are apart, more than so many in the smaller: which of them is slow, nobody can tell."""
+"""Of two groups of hosts that are apart, more than so many in the smaller: which of them is slow, nobody can tell."""
 FALSE, FALSE_EVERYWHERE = 0.05, 0.01
-"""The share of fleets of equal nodes in which chance alone may accuse one: in a number, and of being slow everywhere."""
+"""The share of fleets of equal hosts in which chance alone may accuse one: in a number, and of being slow everywhere."""
 
 LEAST_SPREAD = 0.003  # of the median: nobody is accused for less than this times z
 ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_NODES values
@@ -50,16 +50,16 @@ LEAST_METRICS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One cell's metric over the nodes of a group. Values in the metric's base unit, finite."""
+    """One cell's metric over the hosts of a group. Values in the metric's base unit, finite."""
 
     key: Hashable
-    group: str  # what the nodes have in common
+    group: str  # what the hosts have in common
     better: Direction
-    values: Mapping[str, Sequence[float]]  # node → its runs
+    values: Mapping[str, Sequence[float]]  # host → its runs
     resolution: float = 0.0  # last printed digit, relative
     baseline: Sequence[
         float
-    ] = ()  # values of good nodes, or of past sessions: compared with them instead of each other
+    ] = ()  # values of good hosts, or of past sessions: compared with them instead of each other
     floor: float | None = (
         None  # a value worse than this is slow, whatever the others do (a ceiling, where lower is better)
     )
@@ -69,12 +69,12 @@ class Metric:
 _FLOOR: Final = "beyond the floor"
 _TOLERANCE: Final = "beyond the tolerance"
 _RULES: Final = (_FLOOR, _TOLERANCE)
-_HALVES: Final = "the nodes fall into two groups"
+_HALVES: Final = "the hosts fall into two groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """One node's value of one metric."""
+    """One host's value of one metric."""
 
     name: str
     status: Status
@@ -82,35 +82,35 @@ class Host:
     runs: int
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
-    reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few nodes
+    reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
 
     @property
     def of_rule(self) -> bool:
-        """Is it what a site asked for that accuses it, not the other nodes?"""
+        """Is it what a site asked for that accuses it, not the other hosts?"""
         return self.reason in _RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """All nodes of one metric, in the order of their names as given."""
+    """All hosts of one metric, in the order of their names as given."""
 
     metric: Metric
-    middle: float | None  # what nodes are compared with
+    middle: float | None  # what hosts are compared with
     spread: float | None  # robust sd, same unit
     hosts: tuple[Host, ...]
     unseen: float | None = (
         None  # relative: what is less worse, in three sessions, is not told from the others
     )
-    worse_half: tuple[str, ...] = ()  # where the nodes fall into two groups, those of the worse one
+    worse_half: tuple[str, ...] = ()  # where the hosts fall into two groups, those of the worse one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Everywhere:
-    """A node that is a little slow in everything."""
+    """A host that is a little slow in everything."""
 
     name: str
     group: str
-    z: float  # robust z of the mean of its z, among the nodes of the group
+    z: float  # robust z of the mean of its z, among the hosts of the group
     worse: float  # mean relative distance
     metrics: int
     runs: int  # of its metrics, the median
@@ -125,20 +125,20 @@ class Everywhere:
 class Fleet:
     strips: tuple[Strip, ...]
     everywhere: tuple[Everywhere, ...]
-    statuses: Mapping[str, Status]  # node → the worst that any metric says of it
-    suspicious: tuple[str, ...]  # nodes to run two more times
+    statuses: Mapping[str, Status]  # host → the worst that any metric says of it
+    suspicious: tuple[str, ...]  # hosts to run two more times
 
 
 _RANK: tuple[Status, ...] = ("unknown", "ok", "fast", "suspicious", "slow", "broken")
 
 
 def worst(*statuses: Status) -> Status:
-    """Return what is to be said of a node of which several things are true."""
+    """Return what is to be said of a host of which several things are true."""
     return max(statuses, key=_RANK.index)
 
 
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
-    """Return what each node is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
+    """Return what each host is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
     false = FALSE / max(1.0, comparisons(metrics))
     strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
@@ -155,7 +155,7 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
 
 
 def comparisons(metrics: Sequence[Metric]) -> float:
-    """Return how many independent comparisons of a node with the others there are: nodes × numbers that do not move together.
+    """Return how many independent comparisons of a host with the others there are: hosts × numbers that do not move together.
 
     What puts the same runs in the same order (a rate and the time of the same work) is one number. Of others those that
     correlate count as less: 1 + (m - 1)(1 - mean r²), as Nyholt has it (Am. J. Hum. Genet. 74, 2004).
@@ -225,7 +225,7 @@ def _strip(metric: Metric, threshold: float, false: float) -> Strip:
 
 
 def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> tuple[str, ...]:
-    """Return the worse nodes where the nodes fall into two groups of about as many, further apart than twice what either
+    """Return the worse hosts where the hosts fall into two groups of about as many, further apart than twice what either
     spans, and than `least`: the median is then of neither, and the spread is the distance of the two."""
     names = sorted(of_host, key=of_host.__getitem__)
     values = [of_host[name] for name in names]
@@ -244,8 +244,8 @@ def _worse_half(metric: Metric, of_host: Mapping[str, float], least: float) -> t
 
 
 def scatter(hosts: Iterable[Sequence[float]], least: int = LEAST_HOSTS) -> tuple[float, float]:
-    """Return (sd of a session of a node, its degrees of freedom): the median over the nodes, that one outlying node decides nothing.
-    (0, 0) of fewer than `least`: where most nodes ran once, their own spread has the noise of sessions in it.
+    """Return (sd of a session of a host, its degrees of freedom): the median over the hosts, that one outlying host decides nothing.
+    (0, 0) of fewer than `least`: where most hosts ran once, their own spread has the noise of sessions in it.
 
     The median of χ² with d degrees of freedom is near d (1 - 2/(9d))³, and worth half as much as the mean; a quarter is
     what it takes where noise is not normal (a time is 1/rate: its worse side reaches further).
@@ -265,8 +265,8 @@ def _of_median(runs: int) -> float:
 
 
 def _beyond(false: float, values: int, df: float) -> float:
-    """Return the z that a share `false` of equal nodes exceeds: t, since the spread is known from so many values (whose MAD is
-    worth less than half of them; of a short baseline it is assumed) and from the nodes' own sessions."""
+    """Return the z that a share `false` of equal hosts exceeds: t, since the spread is known from so many values (whose MAD is
+    worth less than half of them; of a short baseline it is assumed) and from the hosts' own sessions."""
     from scipy.special import stdtrit
 
     return float(-stdtrit(max(values, LEAST_HOSTS) / 2 + df, false))
@@ -318,25 +318,25 @@ def _status(
     sign: float,
     threshold: float,
 ) -> tuple[Status, str]:
-    """Return what is said of a node before its sessions are asked: by the rules of a site, and by too few sessions."""
+    """Return what is said of a host before its sessions are asked: by the rules of a site, and by too few sessions."""
     bad: Status = "broken" if worse is not None and worse > BROKEN else "slow"
     if metric.floor is not None and sign * (value - metric.floor) > 0:
         return (bad if runs >= CONFIRMED else "suspicious"), _FLOOR
     if z is None or worse is None:
-        few = f"fewer than {LEAST_HOSTS} nodes: compare with a baseline"
+        few = f"fewer than {LEAST_HOSTS} hosts: compare with a baseline"
         return "unknown", few if len(metric.values) < LEAST_HOSTS else "the median is 0"
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
-    # half of the threshold: of nodes that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
+    # half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
     if (worse > threshold or (z > SUSPICIOUS_Z and worse > threshold / 2)) and runs < CONFIRMED:
         return "suspicious", ""
     return "ok", ""
 
 
 def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]:
-    """Find the nodes whose mean z over the metrics of their group stands out: a fault too small for each metric alone.
+    """Find the hosts whose mean z over the metrics of their group stands out: a fault too small for each metric alone.
 
-    `least`: the mean distance from which on it is one. The kernels of one run share its noise: of 15 nodes that are alike to 0.5 %
+    `least`: the mean distance from which on it is one. The kernels of one run share its noise: of 15 hosts that are alike to 0.5 %
     one was 0.7 % worse in six numbers, which were three.
     """
     of_group: dict[str, dict[str, list[tuple[list[float], float]]]] = defaultdict(lambda: defaultdict(list))

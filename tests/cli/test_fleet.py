@@ -40,7 +40,7 @@ def one(tmp_path_factory: pytest.TempPathFactory, starter: Cli) -> Path:
 
 @pytest.fixture
 def hosts(one: Path, tmp_path: Path) -> Callable[..., None]:
-    """Return what puts a session of a node into results/: one real run, copied under other names with other figures."""
+    """Return what puts a session of a host into results/: one real run, copied under other names with other figures."""
     (tmp_path / "results").mkdir()
     chance = random.Random(3)
 
@@ -67,7 +67,7 @@ def test_a_slow_host_from_suspicion_to_verdict(
 
     first = called("fleet", "results", "--confirm")
     assert first.returncode == 0, first.stderr
-    assert first.stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
+    assert first.stdout.splitlines()[0] == "11 hosts: 1 suspicious, 10 ok"
     assert (
         f"clush -b -w node007 'cd {tmp_path} && pinsweep run acceptance.yaml --only acceptance'"
         in first.stdout
@@ -75,13 +75,13 @@ def test_a_slow_host_from_suspicion_to_verdict(
 
     hosts("node007", 905.0)  # within an hour of the first, since the same boot: the same piece of evidence
     hosts("node007", 895.0)
-    assert called("fleet", "results").stdout.splitlines()[0] == "11 nodes: 1 suspicious, 10 ok"
+    assert called("fleet", "results").stdout.splitlines()[0] == "11 hosts: 1 suspicious, 10 ok"
     hosts("node007", 905.0, day=2)
     hosts("node007", 895.0, day=3)
     second = called("fleet", "results", "-o", "fleet.html", "--static")
     assert second.returncode == 1
     assert "node007  slow" in second.stdout or "node007  broken" in second.stdout
-    assert "One of 11 nodes is slow" in (tmp_path / "fleet.html").read_text()
+    assert "One of 11 hosts is slow" in (tmp_path / "fleet.html").read_text()
 
 
 def test_few_hosts_and_a_baseline(called: Cli, hosts: Callable[..., None]) -> None:

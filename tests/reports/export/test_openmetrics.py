@@ -282,12 +282,12 @@ def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tm
         assert found(got, "pinsweep_stream_bandwidth_bytes_per_second", kernel="triad") == pytest.approx(25e9)
 
 
-def test_the_alert_of_the_document_compares_a_node_with_the_others_of_its_cell(text: str) -> None:
-    """Whatever the axes are called: what tells nodes apart, and no label more, is left out on both sides."""
+def test_the_alert_of_the_document_compares_a_host_with_the_others_of_its_cell(text: str) -> None:
+    """Whatever the axes are called: what tells hosts apart, and no label more, is left out on both sides."""
     page = (Path(__file__).parents[3] / "docs" / "openmetrics.md").read_text()
     alert = re.findall(r"```\n(.*?)```", page, re.DOTALL)[-1]
     form = r"(\w+)(\{.*?\})\s+< ignoring (\(.*?\)) group_left \(\)\s+0\.9 \* quantile without \3 \(0\.5, \1\2\)\s+"
 
-    assert (same := re.fullmatch(form, alert)), "a ratio to each other node, or no PromQL"
+    assert (same := re.fullmatch(form, alert)), "a ratio to each other host, or no PromQL"
     assert f"# TYPE {same[1]} gauge" in text
     assert same[3] == "(host, instance)"

@@ -1,4 +1,4 @@
-"""What is said of made-up fleets: text, JSON, page and exit status accuse the same nodes, and those that are slow.
+"""What is said of made-up fleets: text, JSON, page and exit status accuse the same hosts, and those that are slow.
 
 Fleets of 8 to 60 hosts of several kinds, written through the store: slow hosts, lost modules, other thread counts, several files of a
 host and several hosts in a file, in any order.

@@ -33,9 +33,9 @@ from reports.text.hostlist import folded
 
 
 class Fleet:
-    """Result files of nodes whose STREAM and MLC figures are near each other, by 0.5 % of noise.
+    """Result files of hosts whose STREAM and MLC figures are near each other, by 0.5 % of noise.
 
-    `good`: files of good nodes by host; they are copied, with what was parsed in them, where such a node is asked for.
+    `good`: files of good hosts by name; they are copied, with what was parsed in them, where such a host is asked for.
     """
 
     def __init__(self, make: Any, folder: Path, good: Mapping[str, Path] | None = None) -> None:
@@ -131,19 +131,19 @@ def test_two_halves_are_said_to_be_two_everywhere(some: Fleet) -> None:
     (figure,) = page.sections[0].blocks[0].figures
     halves = "node[005-008] worse than node[001-004]"
     (warning,) = report.warnings
-    assert warning.startswith(f"the nodes fall into two groups in 12 of 12 numbers: {halves}, in ")
+    assert warning.startswith(f"the hosts fall into two groups in 12 of 12 numbers: {halves}, in ")
     assert " against " in warning
     assert warning in fleet_text.as_text(report)
     assert document["warnings"] == [warning]
     assert document["nodes"] == {"unknown": [f"node{i:03}" for i in range(1, 9)]}
     assert document["groups"][0]["numbers"][0]["worse_half"] == [f"node{i:03}" for i in range(5, 9)]
-    assert page.sentence == f"8 nodes, none of which could be judged; two groups of nodes differ: {halves}."
-    assert figure.title == f"8 nodes fall into two groups: {halves}"
+    assert page.sentence == f"8 hosts, none of which could be judged; two groups of hosts differ: {halves}."
+    assert figure.title == f"8 hosts fall into two groups: {halves}"
     assert report.accused == ()
 
 
 def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path) -> None:
-    """Equal nodes whose sessions differ by 10 %: nobody is accused, and nobody is said to be as fast as the others."""
+    """Equal hosts whose sessions differ by 10 %: nobody is accused, and nobody is said to be as fast as the others."""
     chance, files = random.Random(7), []
     for number in range(1, 10):
         for session in range(3):
@@ -157,7 +157,7 @@ def test_none_is_slow_says_how_slow_could_not_be_seen(make: Any, tmp_path: Path)
     (figure,) = page.sections[0].blocks[0].figures
     unseen = report.groups[0].unseen(report.threshold)
     assert re.fullmatch(r"up to \d\d % worse may go unseen in 4 of 4 numbers", unseen)
-    assert figure.title == f"None of 9 nodes is known to be slow; {unseen}"
+    assert figure.title == f"None of 9 hosts is known to be slow; {unseen}"
     assert unseen in page.sentence
     assert f"\n  {unseen}\n" in fleet_text.as_text(report) + "\n"
     numbers = json.loads(fleet_text.as_json(report))["groups"][0]["numbers"]
@@ -168,7 +168,7 @@ def test_the_best_number_of_a_fast_host_is_not_called_its_worst(some: Fleet) -> 
     some.hosts(range(1, 13)).add("node013", -0.1)
     page = html.html(fleet_page.build(some.report(), title="t", links={}))
     assert "Worst number" not in page
-    assert "of a fast node the best" in page
+    assert "of a fast host the best" in page
 
 
 def test_one_session_makes_suspects_and_three_make_a_verdict(some: Fleet) -> None:
@@ -209,14 +209,14 @@ def test_other_hardware_is_another_group_and_says_in_what(some: Fleet) -> None:
     assert small.apart == "memory 7.72 GiB, not 16 GiB"
     assert not small.judged
     assert report.by_status()["unknown"] == ["node010", "node011"]
-    assert "fewer than 8 such nodes" in fleet_text.as_text(report)
+    assert "fewer than 8 such hosts" in fleet_text.as_text(report)
 
 
 def test_a_page_of_few_hosts_does_not_say_that_there_are_no_numbers(some: Fleet) -> None:
     page = fleet_page.build(some.hosts(range(1, 4)).report(), title="t", links={})
     assert "has given a number" not in html.html(page)
     (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
-    assert (numbers.value, numbers.context) == ("12", "on all nodes, none of them compared")
+    assert (numbers.value, numbers.context) == ("12", "on all hosts, none of them compared")
 
 
 def test_two_machines_of_one_name_are_two_hosts(some: Fleet) -> None:
@@ -257,7 +257,7 @@ def test_an_accused_host_that_lost_memory_later_is_accused_all_the_same(some: Fl
         assert report.statuses["node012 (memory 16 GiB)"] == "broken"
         assert report.statuses["node012 (memory 8 GiB)"] == "unknown"
         assert set(json.loads(fleet_text.as_json(report))["nodes"]["broken"]) == set(report.accused)
-        assert "12 nodes" not in fleet_text.summary(report)  # twelve hosts, thirteen machines to judge
+        assert "12 hosts" not in fleet_text.summary(report)  # twelve names, thirteen hosts to judge
     commands = fleet_text.confirm(some.report(threshold=0.5), ["pinsweep"], via="ssh", folder="/h")
     assert "(" not in commands
 
@@ -306,10 +306,10 @@ def test_what_ran_with_other_threads_or_on_other_pus_is_not_compared(
         ("n03", "n04", "n09"),
     )
     said = {"option": "threads=32, not threads=64", "counted": "threads=32, not threads=64", "placed": "PUs=0-31, not PUs=0-63", "allowed": "PUs=0-31, not PUs=0-63"}[how]  # fmt: skip
-    assert one.reason == f"{said} as on 11 nodes"
+    assert one.reason == f"{said} as on 11 hosts"
     assert report.missing == ()
     text = fleet_text.as_text(report)
-    assert f"not compared with the other nodes\n  {one.what} of n[03-04,09]: {one.reason}" in text
+    assert f"not compared with the other hosts\n  {one.what} of n[03-04,09]: {one.reason}" in text
     assert json.loads(fleet_text.as_json(report))["unmatched"][0]["reason"] == one.reason
     assert one.reason in html.html(fleet_page.build(report, title="t", links={}))
 
@@ -333,7 +333,7 @@ def test_numbers_of_one_name_and_two_units_are_two_and_say_so(make: Any, tmp_pat
     assert one.hosts == tuple(f"n{i}" for i in range(12, 21))
     assert (
         one.reason
-        == "metrics.rate.unit=1/s and unit=1/s, not metrics.rate.unit=MB/s and unit=B/s as on 11 nodes"
+        == "metrics.rate.unit=1/s and unit=1/s, not metrics.rate.unit=MB/s and unit=B/s as on 11 hosts"
     )
 
 
@@ -368,18 +368,18 @@ def test_a_host_slow_everywhere_is_said_to_be_slow_wherever_it_is_named(some: Fl
     assert report.accused == ("node013",)
     assert json.loads(fleet_text.as_json(report))["nodes"]["slow"] == ["node013"]
     text = fleet_text.as_text(report)
-    assert text.startswith("13 nodes: 1 slow, 12 ok\n")
+    assert text.startswith("13 hosts: 1 slow, 12 ok\n")
     assert (
         f"node013: slightly slow everywhere, {fmt.percent(report.everywhere[0].worse)} worse on average"
         in text
     )
     page = fleet_page.build(report, title="t", links={})
-    assert page.sentence.startswith("node013 of 13 nodes is slow")
+    assert page.sentence.startswith("node013 of 13 hosts is slow")
     (suspect,) = page.sections[0].blocks[0].suspects
     assert (suspect.verdict, suspect.bad) == ("slow", True)
     assert suspect.number.endswith("worse on average over 12 numbers")
     (figure,) = page.sections[0].blocks[0].figures
-    assert figure.title == "One of 13 nodes is slow"
+    assert figure.title == "One of 13 hosts is slow"
     assert {row["text"] for row in figure.panels[0].wide["datasets"]["names"]} == {"node013"}
 
 
@@ -400,7 +400,7 @@ def test_the_figure_shows_whom_its_title_accuses(make: Any, tmp_path: Path) -> N
     report = outliers.build(load(files))
     assert report.accused == ("node001", "node002")
     (figure,) = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures
-    assert figure.title == "Two of 12 nodes are slow"
+    assert figure.title == "Two of 12 hosts are slow"
     for spec in (figure.panels[0].wide, figure.panels[0].narrow):
         data = spec["datasets"]
         assert len(data["rows"]) == 24
@@ -438,8 +438,8 @@ def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> Non
     some.hosts(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
     figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
     assert [f.title for f in figures] == [
-        "None among 9 nodes with memory 16 GiB is slow",
-        "One among 9 nodes with memory 8 GiB is slow",
+        "None among 9 hosts with memory 16 GiB is slow",
+        "One among 9 hosts with memory 8 GiB is slow",
     ]
 
 
@@ -463,7 +463,7 @@ def test_the_title_does_not_speak_of_who_could_not_be_judged(some: Fleet, make: 
     maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
     some.files.append(maker.write())
     (figure,) = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
-    assert figure.title == "None of 9 nodes that could be judged is slow"
+    assert figure.title == "None of 9 hosts that could be judged is slow"
 
 
 def test_what_is_special_about_a_slow_host(some: Fleet) -> None:
@@ -487,7 +487,7 @@ def test_a_host_that_gave_nothing_is_named(some: Fleet, make: Any) -> None:
     some.files.append(maker.write())
 
     text = fleet_text.as_text(some.report())
-    assert text.startswith("10 nodes: 9 ok, 1 not judged\n")
+    assert text.startswith("10 hosts: 9 ok, 1 not judged\n")
     assert "  not judged  node010\n" in text
     with pytest.raises(UserError, match="no run gave a number") as caught:
         outliers.build(load(some.files[-1:]))
@@ -749,7 +749,7 @@ def test_the_page_names_links_and_escapes(some: Fleet, tmp_path: Path) -> None:
     assert page.count("Figure 1") == 1
     assert 'href="#runs"' not in page
     one = fleet_page.build(report, title="t", links={}).sections[0].blocks[0].figures[0]
-    assert one.title == "One of 13 nodes is slow"
+    assert one.title == "One of 13 hosts is slow"
     strict = fleet_page.build(some.report(threshold=0.05), title="t", links={})
     assert "Slow: 5 % worse in three sessions" in " ".join(strict.methods)
 

@@ -112,7 +112,7 @@ def test_what_a_killed_add_or_a_full_disk_leaves_is_no_obstacle(make: Any, tmp_p
 def test_a_folder_that_cannot_be_one_is_the_users_mistake(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit status 2: 1 would say of a fleet that a node is slow."""
+    """Exit status 2: 1 would say of a fleet that a host is slow."""
     path = result(make, tmp_path / "a.db")
     monkeypatch.setenv("PINSWEEP_BASELINES", str(path))
     for asked in (baselines.names, lambda: baselines.add("b", [path])):

@@ -1,4 +1,4 @@
-"""Slow nodes: found after two more runs, by name, and not by bad luck."""
+"""Slow hosts: found after two more runs, by name, and not by bad luck."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.verdicts.fleet import Fleet, Metric, centre, comparisons, judge_fle
 def fleet(
     bad: dict[str, float], *, runs: int = 1, metrics: int = 1, hosts: int = 40, **more: object
 ) -> list[Metric]:
-    """Return bandwidths of nodes n00, n01, … about 100 with 1 % noise; `bad`: node → the factor of all its values."""
+    """Return bandwidths of hosts n00, n01, … about 100 with 1 % noise; `bad`: host → the factor of all its values."""
     rng = np.random.default_rng(11)
     names = [f"n{i:02}" for i in range(hosts)]
     return [
@@ -99,7 +99,7 @@ def test_few_hosts_are_compared_with_a_baseline_only() -> None:
     )
 
     assert set(alone.statuses.values()) == {"unknown"}
-    assert alone.strips[0].hosts[0].reason == "fewer than 8 nodes: compare with a baseline"
+    assert alone.strips[0].hosts[0].reason == "fewer than 8 hosts: compare with a baseline"
     assert statuses(beside, "slow") == {"bad"}
 
 
@@ -208,7 +208,7 @@ def test_of_equal_hosts_that_scatter_none_is_accused(hosts: int, fleets: int) ->
 
 @pytest.mark.parametrize("past", [3, 6, 20])
 def test_beside_a_baseline_of_such_noise_none_is_accused(past: int) -> None:
-    """By the baseline's spread alone, four equal nodes were accused in 85, 55 and 11 of 100 fleets."""
+    """By the baseline's spread alone, four equal hosts were accused in 85, 55 and 11 of 100 fleets."""
     found = []
     for seed in range(20):
         old = [
