@@ -15,6 +15,9 @@ fi
 
 unset PYTHONDONTWRITEBYTECODE # hundreds of tests start pinsweep
 
+cpus=$(nproc)
+workers=$((cpus < 4 ? 2 * cpus : cpus)) # half of the time a test waits for what it started
+
 scripts/setup.sh --dev
 scripts/check.sh
-.venv/bin/pytest -n auto --dist loadfile -m "$marks" "$@" # a file's tests share what is dear to build
+.venv/bin/pytest -n "$workers" --dist loadfile -m "$marks" "$@" # a file's tests share what is dear to build
