@@ -126,7 +126,6 @@ class Fleet:
     strips: tuple[Strip, ...]
     everywhere: tuple[Everywhere, ...]
     statuses: Mapping[str, Status]  # host → the worst that any metric says of it
-    suspicious: tuple[str, ...]  # hosts to run two more times
 
 
 _RANK: tuple[Status, ...] = ("unknown", "ok", "fast", "suspicious", "slow", "broken")
@@ -145,13 +144,7 @@ def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Flee
     for strip in strips:
         for host in strip.hosts:
             statuses[host.name] = worst(statuses.get(host.name, "unknown"), host.status)
-    waiting = {host.name for strip in strips for host in strip.hosts if host.status == "suspicious"}
-    return Fleet(
-        strips=strips,
-        everywhere=_everywhere(strips, threshold / 3),
-        statuses=statuses,
-        suspicious=tuple(name for name in statuses if name in waiting),
-    )
+    return Fleet(strips=strips, everywhere=_everywhere(strips, threshold / 3), statuses=statuses)
 
 
 def comparisons(metrics: Sequence[Metric]) -> float:
