@@ -224,7 +224,7 @@ def _judge(
     asked = [limits(rules, one) for one in of]
     metrics = [
         Metric(
-            key=one.key, group=kind.name, better=one.better, values=hosts.values(one), resolution=one.resolution,
+            key=one.key, better=one.better, values=hosts.values(one), resolution=one.resolution,
             baseline=past.get((kind, *_made(one)), ()), floor=limit.floor, tolerance=limit.tolerance,
         )
         for one, limit in zip(of, asked, strict=True)

@@ -1,7 +1,7 @@
 """Which hosts of a group of equal machines are slow. Section 3 of the measurement guide.
 
-The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones) and gives
-one `Metric` for each cell and metric of a group. Two stages: one run a host shows who is *suspicious*; two more runs of
+The caller makes groups of equal hardware (two kinds of DIMM in one group hide a slow host and accuse good ones), asks of one
+group at a time, and gives one `Metric` for each cell and metric. Two stages: one run a host shows who is *suspicious*; two more runs of
 those say who is slow. One run of 1000 good hosts accuses ten or more; the second stage brings that to about one.
 
 A fault is there in every run, a disturbance is not: slow is a host whose every run is worse by the threshold. Where one run
@@ -53,7 +53,6 @@ class Metric:
     """One cell's metric over the hosts of a group. Values in the metric's base unit, finite."""
 
     key: Hashable
-    group: str  # what the hosts have in common
     better: Direction
     values: Mapping[str, Sequence[float]]  # host → its runs
     resolution: float = 0.0  # last printed digit, relative
@@ -109,7 +108,6 @@ class Everywhere:
     """A host that is a little slow in everything."""
 
     name: str
-    group: str
     z: float  # robust z of the mean of its z, among the hosts of the group
     worse: float  # mean relative distance
     metrics: int
@@ -137,7 +135,7 @@ def worst(*statuses: Status) -> Status:
 
 
 def judge_fleet(metrics: Sequence[Metric], *, threshold: float = EFFECT) -> Fleet:
-    """Return what each host is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
+    """Return what each host of a group is in each metric, and over all. `threshold`: relative, below it nothing is slow."""
     false = FALSE / max(1.0, comparisons(metrics))
     strips = tuple(_strip(metric, threshold, false) for metric in metrics)
     statuses: dict[str, Status] = {}
@@ -327,12 +325,14 @@ def _status(
 
 
 def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]:
-    """Find the hosts whose mean z over the metrics of their group stands out: a fault too small for each metric alone.
+    """Find the hosts whose mean z over all metrics stands out: a fault too small for each metric alone.
 
     `least`: the mean distance from which on it is one. The kernels of one run share its noise: of 15 hosts that are alike to 0.5 %
     one was 0.7 % worse in six numbers, which were three.
     """
-    of_group: dict[str, dict[str, list[tuple[list[float], float]]]] = defaultdict(lambda: defaultdict(list))
+    of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
+        list
+    )  # of each number: z of each run, spread
     for strip in strips:
         if strip.metric.better == "neither" or not strip.middle or not strip.spread:
             continue
@@ -340,37 +340,35 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         for name, runs in strip.metric.values.items():
             if runs:
                 z = [sign * (run - strip.middle) / strip.spread for run in runs]
-                of_group[strip.metric.group][name].append((z, strip.spread / abs(strip.middle)))
+                of_host[name].append((z, strip.spread / abs(strip.middle)))
+    means = {
+        name: fmean(median(z) for z, _ in seen)
+        for name, seen in of_host.items()
+        if len(seen) >= LEAST_METRICS
+    }
+    if len(means) < LEAST_HOSTS:
+        return ()
+    middle = median(means.values())
+    between = 1.4826 * median([abs(z - middle) for z in means.values()])
+    sessions = {name: _sessions([z for z, _ in of_host[name]]) for name in means}
+    noise, df = scatter(sessions.values())
+    beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))
     found = []
-    for group, hosts in of_group.items():
-        means = {
-            name: fmean(median(z) for z, _ in seen)
-            for name, seen in hosts.items()
-            if len(seen) >= LEAST_METRICS
-        }
-        if len(means) < LEAST_HOSTS:
-            continue
-        middle = median(means.values())
-        between = 1.4826 * median([abs(z - middle) for z in means.values()])
-        sessions = {name: _sessions([z for z, _ in hosts[name]]) for name in means}
-        noise, df = scatter(sessions.values())
-        beyond = max(EVERYWHERE_Z, _beyond(FALSE_EVERYWHERE / len(means), len(means), df))
-        for name, mean in means.items():
-            seen = hosts[name]
-            spread = max(between, noise * _of_median(len(sessions[name])))
-            same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
-            worse = [fmean(session) for session in zip(*same, strict=True)]
-            if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least:
-                found.append(
-                    Everywhere(
-                        name=name,
-                        group=group,
-                        z=(mean - middle) / spread,
-                        worse=fmean(median(z) * s for z, s in seen),
-                        metrics=len(seen),
-                        runs=median_low(len(z) for z, _ in seen),
-                    )
+    for name, mean in means.items():
+        seen = of_host[name]
+        spread = max(between, noise * _of_median(len(sessions[name])))
+        same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
+        worse = [fmean(session) for session in zip(*same, strict=True)]
+        if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least:
+            found.append(
+                Everywhere(
+                    name=name,
+                    z=(mean - middle) / spread,
+                    worse=fmean(median(z) * s for z, s in seen),
+                    metrics=len(seen),
+                    runs=median_low(len(z) for z, _ in seen),
                 )
+            )
     return tuple(sorted(found, key=lambda e: -e.z))
 
 

@@ -763,7 +763,7 @@ def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
     one = report.groups[0].strips[0][0]
     chance = random.Random(2)
     values = {f"n{i}": [chance.gauss(20e9, 0.1e9)] for i in range(1000)}
-    strips = judge_fleet([Metric(key=one.key, group="", better="higher", values=values)]).strips
+    strips = judge_fleet([Metric(key=one.key, better="higher", values=values)]).strips
     group = outliers.Group(
         hardware=report.groups[0].hardware,
         hosts=tuple(values),

@@ -23,7 +23,6 @@ def fleet(
     return [
         Metric(
             key=key,
-            group="g",
             better="higher",
             values={
                 n: tuple(bad.get(n, 1.0) * 100 * np.exp(rng.normal(0, 0.01, runs if n not in bad else 3)))
@@ -63,15 +62,14 @@ def test_slow_broken_and_fast_hosts_are_named() -> None:
 def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
     first = fleet({})
     first = [
-        Metric(key=m.key, group=m.group, better=m.better, values={**m.values, "n05": (90.0,), "n06": (90.0,)})
-        for m in first
+        Metric(key=m.key, better=m.better, values={**m.values, "n05": (90.0,), "n06": (90.0,)}) for m in first
     ]
     assert {"n05", "n06"} <= statuses(judge_fleet(first), "suspicious")
     assert not statuses(judge_fleet(first), "slow")
 
     second = [
         Metric(
-            key=m.key, group=m.group, better=m.better,
+            key=m.key, better=m.better,
             values={**m.values, "n05": (90.0, 90.5, 91.0), "n06": (90.0, 100.1, 99.9)},
         )
         for m in first
@@ -84,19 +82,17 @@ def test_one_run_is_a_suspicion_and_two_more_are_a_verdict() -> None:
 def test_where_lower_is_better_the_high_ones_are_slow() -> None:
     values = {f"n{i}": (100.0 + i % 3,) * 3 for i in range(12)} | {"bad": (120.0,) * 3}
 
-    found = judge_fleet([Metric(key="lat", group="g", better="lower", values=values)])
+    found = judge_fleet([Metric(key="lat", better="lower", values=values)])
 
     assert found.statuses["bad"] == "broken"
-    neither = judge_fleet([Metric(key="lat", group="g", better="neither", values=values)])
+    neither = judge_fleet([Metric(key="lat", better="neither", values=values)])
     assert set(neither.statuses.values()) == {"ok"}
 
 
 def test_few_hosts_are_compared_with_a_baseline_only() -> None:
     values = {f"n{i}": (100.0,) * 3 for i in range(4)} | {"bad": (90.0,) * 3}
-    alone = judge_fleet([Metric(key=0, group="g", better="higher", values=values)])
-    beside = judge_fleet(
-        [Metric(key=0, group="g", better="higher", values=values, baseline=(100.0, 101.0, 99.5))]
-    )
+    alone = judge_fleet([Metric(key=0, better="higher", values=values)])
+    beside = judge_fleet([Metric(key=0, better="higher", values=values, baseline=(100.0, 101.0, 99.5))])
 
     assert set(alone.statuses.values()) == {"unknown"}
     assert alone.strips[0].hosts[0].reason == "fewer than 8 hosts: compare with a baseline"
@@ -108,7 +104,7 @@ def test_floor_and_tolerance_hold_whatever_the_spread() -> None:
     values = {f"n{i}": tuple(100 * np.exp(rng.normal(0, 0.1, 1))) * 3 for i in range(20)} | {"x": (80.0,) * 3}
 
     def status(**more: float) -> tuple[str, str]:
-        strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values, **more)]).strips[0]
+        strip = judge_fleet([Metric(key=0, better="higher", values=values, **more)]).strips[0]
         host = strip.hosts[-1]
         return host.status, host.reason
 
@@ -119,7 +115,7 @@ def test_floor_and_tolerance_hold_whatever_the_spread() -> None:
 
 
 def test_a_floor_needs_no_other_hosts() -> None:
-    found = judge_fleet([Metric(key=0, group="g", better="lower", values={"x": (9.0,) * 3}, floor=8.0)])
+    found = judge_fleet([Metric(key=0, better="lower", values={"x": (9.0,) * 3}, floor=8.0)])
 
     assert found.statuses == {"x": "slow"}
 
@@ -139,7 +135,7 @@ def test_a_host_that_is_a_little_slow_in_everything() -> None:
 def test_equal_values_are_no_division_by_zero() -> None:
     same = {f"n{i}": (0.0,) for i in range(9)}
 
-    found = judge_fleet([Metric(key=0, group="g", better="lower", values=same)])
+    found = judge_fleet([Metric(key=0, better="lower", values=same)])
 
     assert set(found.statuses.values()) == {"unknown"}
     assert found.strips[0].hosts[0].reason == "the median is 0"
@@ -153,7 +149,7 @@ def test_two_stages_accuse_one_good_host_of_a_thousand() -> None:
 
         def run(names: dict[str, int], truth: dict[str, np.ndarray] = truth) -> Fleet:
             values = {n: tuple(100 * np.exp(truth[n][:k])) for n, k in names.items()}
-            return judge_fleet([Metric(key=0, group="g", better="higher", values=values)])
+            return judge_fleet([Metric(key=0, better="higher", values=values)])
 
         first = run(dict.fromkeys(truth, 1))
         looks_slow = statuses(first, "suspicious")
@@ -165,13 +161,13 @@ def test_two_stages_accuse_one_good_host_of_a_thousand() -> None:
 
 def test_values_that_are_not_finite_are_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
-        judge_fleet([Metric(key=0, group="g", better="lower", values={"a": (math.nan,)})])
+        judge_fleet([Metric(key=0, better="lower", values={"a": (math.nan,)})])
 
 
 def test_a_fault_is_there_in_every_run_a_disturbance_is_not() -> None:
     (metric,) = fleet({})
     values = {**metric.values, "n05": (90.0, 90.5, 99.9), "n06": (90.0, 90.5, 91.0)}
-    strip = judge_fleet([Metric(key=0, group="g", better="higher", values=values)]).strips[0]
+    strip = judge_fleet([Metric(key=0, better="higher", values=values)]).strips[0]
 
     by_name = {host.name: host for host in strip.hosts}
     assert (by_name["n05"].status, by_name["n05"].reason) == ("suspicious", "its sessions disagree")
@@ -187,7 +183,7 @@ def equal(seed: int, hosts: int, *, cells: int = 12, slow: float = 0.0) -> list[
     rates[:, 0] *= 1 - slow
     both: tuple[tuple[str, float], ...] = (("higher", 1.0), ("lower", -1.0))
     return [
-        Metric(key=(cell, better), group="g", better=better, values={f"n{i:02}": tuple(map(float, rates[cell, i] ** power)) for i in range(hosts)})  # type: ignore[arg-type]
+        Metric(key=(cell, better), better=better, values={f"n{i:02}": tuple(map(float, rates[cell, i] ** power)) for i in range(hosts)})  # type: ignore[arg-type]
         for cell in range(cells)
         for better, power in both
     ]  # fmt: skip
@@ -238,7 +234,7 @@ def test_of_two_halves_nobody_is_ok_and_it_is_known_who_is_in_which(better: Any)
     values = {
         f"n{i}": tuple(map(float, (80 if i % 2 else 100) * chance.normal(1, 0.01, 3))) for i in range(9)
     }
-    found = judge_fleet([Metric(key=0, group="g", better=better, values=values)])
+    found = judge_fleet([Metric(key=0, better=better, values=values)])
     odd = tuple(n for n in values if int(n[1]) % 2)
     assert found.strips[0].worse_half == (
         odd if better == "higher" else tuple(n for n in values if n not in odd)
@@ -246,5 +242,5 @@ def test_of_two_halves_nobody_is_ok_and_it_is_known_who_is_in_which(better: Any)
     assert set(found.statuses.values()) == {"unknown"}
     three = {n: v for n, v in values.items() if n not in ("n1", "n3")}
     spread = {f"m{i}": (100.0 + i,) * 3 for i in range(3)}
-    (strip,) = judge_fleet([Metric(key=0, group="g", better=better, values=three | spread)]).strips
+    (strip,) = judge_fleet([Metric(key=0, better=better, values=three | spread)]).strips
     assert strip.worse_half == ()  # 2 of 10: these are slow, or fast
