@@ -21,8 +21,6 @@ holds is known only with its context, see `metrics_of`.
 
 from __future__ import annotations
 
-import difflib
-import functools
 import json
 import math
 import re
@@ -31,12 +29,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from re import _constants as ops  # type: ignore[attr-defined] # what re.compile itself reads patterns with
-from re import _parser as patterns  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError, UserError
+from parsers.expressions import Path, path, problems
 from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
 from parsers.units import to_base
 
@@ -47,12 +44,6 @@ PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)
 METRICS: Final[Mapping[str, Metric]] = {}
 
-_KEYS: Final = ("regex", "json", "unit", "better", "text")
-_DIRECTIONS: Final = ("higher", "lower", "neither")
-_TAKEN: Final = frozenset(("index", "metric", "unit", "value"))  # columns of the table
-_STEP = re.compile(
-    r"""\[(?:(?P<all>\*)|(?P<index>-?\d+)|"(?P<quoted>[^"]*)")\]|(?P<dot>\.)?(?P<key>[^.\[\]"]+)"""
-)
 _WHOLE_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\n|\(\?[a-zA-Z]*[sm]|\n")
 _DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
@@ -60,109 +51,10 @@ _DECODER = json.JSONDecoder(strict=False)
 LONGEST_S: Final = 5.0
 """CPU time of one metric's search in one text. A sound pattern reads a megabyte in some milliseconds."""
 
-Path = tuple[str | int | None, ...]
-"""Steps into a JSON value: a key, an index, None for every element."""
-
 
 def recognise(text: str) -> bool:  # noqa: ARG001 (part of the contract)
     """Never: no text says which program of the user's printed it."""
     return False
-
-
-def problems(metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (metric, what is wrong) for every mistake; the metric is "" where the mistake is in no single one."""
-    return [(name, what) for name, _, what in mistakes(metrics)]
-
-
-def mistakes(metrics: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (metric, its key, what is wrong) as `problems` does; the key is "" where the mistake is of the metric as a whole."""
-    if not metrics:
-        what = "no metric is named; one is `seconds: {regex: 'took ([\\d.]+) s', unit: s, better: lower}`"
-        return [("", "", what)]
-    return [(str(name), *found) for name, spec in metrics.items() for found in _wrong(str(name), spec)]
-
-
-def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
-    if not re.fullmatch(r"[A-Za-z_][\w.-]*", name) or name in _TAKEN:
-        yield (
-            "",
-            "is not a valid metric name: letters, digits, _ . -, and none of " + ", ".join(sorted(_TAKEN)),
-        )
-    if not isinstance(spec, Mapping):
-        yield "", f"is {spec!r} and should be a mapping such as {{regex: …, unit: …}}"
-        return
-    for key in spec:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f" ({', '.join(_KEYS)})"
-            yield str(key), f"does not know {str(key)!r}{hint}"
-    if ("regex" in spec) == ("json" in spec):
-        yield "", "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")
-    if "regex" in spec and (what := _wrong_regex(spec["regex"])):
-        yield "regex", what
-    if "json" in spec:
-        try:
-            path(spec["json"])
-        except ValueError as error:
-            yield "json", str(error)
-    if not isinstance(spec.get("unit", ""), str):
-        yield "unit", f"has the unit {spec['unit']!r}, which is not a text"
-    if spec.get("better", "neither") not in _DIRECTIONS:
-        yield "better", f"has better: {spec['better']!r}; it is one of {', '.join(_DIRECTIONS)}"
-
-
-def _wrong_regex(pattern: object) -> str:
-    if not isinstance(pattern, str):
-        return f"has the regular expression {pattern!r}, which is not a text (quote it)"
-    return _wrong_pattern(pattern)
-
-
-@functools.cache  # asked before every run and after it
-def _wrong_pattern(pattern: str) -> str:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        at = "" if error.pos is None else f" at character {error.pos + 1}"
-        return f"has a regular expression that does not compile: {error.msg}{at}: {pattern!r}"
-    except (RecursionError, OverflowError) as error:
-        return f"has a regular expression that does not compile: {error}"
-    if not compiled.groups:
-        return f"needs a group around the number in its regular expression: {pattern!r}, such as 'rate: ([\\d.]+)'"
-    if _repeats_a_repeat(patterns.parse(pattern)):
-        return (
-            f"repeats a repeat in its regular expression, which can take forever: {pattern!r}; "
-            "a possessive repeat inside, as in (\\d++,)+, gives nothing back and is safe"
-        )
-    return ""
-
-
-def _repeats_a_repeat(tree: Any, *, repeated: bool = False) -> bool:  # noqa: ANN401 (re has no types for it)
-    """Tell whether a parsed pattern has a repeat of several lengths inside one without end, where both may be tried again.
-
-    A node is (operator, argument); what it holds are lists of nodes, inside the argument. Possessive repeats and
-    atomic groups are matched once: nothing around them makes them try again.
-    """
-    for operator, argument in tree:
-        inside = repeated
-        if operator in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-            low, high, _ = argument
-            if repeated and high > max(low, 1):
-                return True
-            inside = repeated or high is ops.MAXREPEAT
-        elif operator in (ops.POSSESSIVE_REPEAT, ops.ATOMIC_GROUP, ops.ASSERT, ops.ASSERT_NOT):
-            inside = False
-        if any(_repeats_a_repeat(part, repeated=inside) for part in _parts(argument)):
-            return True
-    return False
-
-
-def _parts(argument: object) -> Iterator[Any]:
-    """Yield the lists of nodes in a node's argument: that of a group, each of a branch's."""
-    if isinstance(argument, patterns.SubPattern):
-        yield argument
-    elif isinstance(argument, tuple | list):
-        for item in argument:
-            yield from _parts(item)
 
 
 def metrics_of(context: Mapping[str, Any]) -> dict[str, Metric]:
@@ -253,35 +145,6 @@ def _limited(place: str, pattern: str) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
-
-
-@functools.lru_cache(maxsize=256)
-def path(text: object) -> Path:
-    """Read a JSON path.
-
-    >>> path('a.b[0].c')
-    ('a', 'b', 0, 'c')
-    >>> path('["99.0"][*]')
-    ('99.0', None)
-
-    Raises ValueError that says where it stops being one.
-    """
-    if not isinstance(text, str) or not text:
-        raise ValueError(f"has the JSON path {text!r}, which is not one; one is 'jobs[0].read.iops'")
-    steps: list[str | int | None] = []
-    at = 0
-    while at < len(text):
-        step = _STEP.match(text, at)
-        if step is None or (step["key"] and (step["dot"] is not None) != bool(steps)):
-            raise ValueError(f"has a JSON path that is none from character {at + 1} on: {text!r}")
-        if step["key"]:
-            steps.append(step["key"])
-        elif step["quoted"] is not None:
-            steps.append(step["quoted"])
-        else:
-            steps.append(None if step["all"] else int(step["index"]))
-        at = step.end()
-    return tuple(steps)
 
 
 def _walk(value: Any, steps: Path) -> Iterator[object]:  # noqa: ANN401 (JSON)

@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import shutil
-import socket
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -21,7 +20,6 @@ from orchestrator.machine.facts import MemoryModule
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.sysfs import WANTED_FILES, topology_from_files
 from orchestrator.machine.topology import Device, Topology
-from parsers import numactl
 from parsers.errors import UserError
 from parsers.units import size_bytes
 
@@ -53,6 +51,8 @@ def contradictions() -> list[str]:
     found: list[str] = []
     if xml := lstopo_xml():
         found += disagreements(topology_from_xml(xml, "lstopo"), system)
+    from parsers import numactl  # of use to `doctor` alone
+
     hardware = _output(["numactl", "--hardware"], even_failed=True)
     if hardware and numactl.recognise(hardware):
         found += numactl_disagreements(numactl.parse(hardware), system)
@@ -190,7 +190,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
     uptime = (_text(proc / "uptime") or "").split()
     load = (_text(proc / "loadavg") or "").split()
     return {
-        "hostname": socket.gethostname(),
+        "hostname": platform.node(),
         "os": _os_name(),
         "kernel": platform.release(),
         "kernel_version": platform.version(),

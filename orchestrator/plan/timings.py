@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator.machine.user_folders import data_folder
 from orchestrator.model import PlannedRun
 from orchestrator.plan.plan import PastTimings
 
@@ -18,9 +19,7 @@ KEPT_OVERHEADS = 50
 
 
 def _path() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("pinsweep")) / "timings.json"
+    return data_folder() / "timings.json"
 
 
 def load() -> PastTimings:

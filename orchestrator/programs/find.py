@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.machine.ask import ask, checksum
+from orchestrator.machine.user_folders import config_folder
 from orchestrator.tools import Ask, Probed, Program, get_tool
 from parsers.errors import PinsweepError, UserError
 
@@ -145,9 +146,7 @@ def _setting(name: str) -> str:
 @functools.cache
 def configured() -> Mapping[str, str]:
     """Read `tools.yaml` of the user's configuration folder: tool names to paths. Empty where there is none."""
-    import platformdirs
-
-    path = Path(platformdirs.user_config_dir("pinsweep")) / "tools.yaml"
+    path = config_folder() / "tools.yaml"
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.machine.ask import ask
+from orchestrator.machine.user_folders import cache_folder
 from parsers.errors import UserError
 
 COMPILERS: Final = ("cc", "gcc", "clang")
@@ -176,9 +177,7 @@ def cpu_kinds(cpuinfo: str) -> str:
 
 
 def _user_cache() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("pinsweep")) / "kernels"
+    return cache_folder() / "kernels"
 
 
 def _check_name(name: str) -> None:

@@ -1,4 +1,7 @@
-"""One `pinsweep run`: prepare, open the result file, record who runs where with what, execute. I/O."""
+"""One `pinsweep run`: prepare, open the result file, record who runs where with what, execute. I/O.
+
+`plan` walks the first half of it: what only a run needs (processes, SQLite) is imported where it is used.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,10 @@ import hashlib
 import os
 import platform
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
@@ -21,20 +23,13 @@ from orchestrator.model import Experiment
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
-from orchestrator.run import resume
-from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
-from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.outcome import is_pending, pending
-from orchestrator.run.process import Stop
-from orchestrator.run.scratch import Stopped, open_scratch
-from orchestrator.store.result_file import (
-    ResultFile,
-    StoredExperiment,
-    StoredPoint,
-    create_result,
-    open_begun,
-)
 from orchestrator.tools import Program
+
+if TYPE_CHECKING:
+    from orchestrator.run.exclusive import OnWait
+    from orchestrator.run.execute import Event, Summary
+    from orchestrator.store.result_file import ResultFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +60,14 @@ def run_experiments(
     The order's seed is the one given, else the file's own, else a new one; it is recorded. Unless `share_machine`, other sweeps on
     the same cores are waited for; `on_wait` is told whose. Raises UserError for every mistake before anything is started or written.
     """
+    import secrets
+
+    from orchestrator.run.exclusive import reserved, wanted_pus
+    from orchestrator.run.execute import Summary, execute
+    from orchestrator.run.process import Stop
+    from orchestrator.run.scratch import Stopped, open_scratch
+    from orchestrator.store.result_file import create_result
+
     if seed is None:
         seed = _seed_of(options.output)
     if seed is None:
@@ -146,6 +149,8 @@ def _continued(
     prepared: Prepared, result: ResultFile, as_new: bool, *, retry_failed: bool, allow_misplaced: bool
 ) -> Prepared:
     """Return what is prepared with its runs in the cells of a result file that they belong to. Raises UserError as `continued`."""
+    from orchestrator.run import resume
+
     sessions = result.sessions()
     if not sessions:
         return prepared
@@ -182,7 +187,7 @@ def plan_experiments(
     if seed is None:
         seed = _seed_of(options.output) or 0
     prepared = prepare(paths, options, seed=seed)
-    begun = open_begun(options.output) if options.output else None
+    begun = _begun(options.output)
     if begun is None:
         return prepared, 0
     with begun as known:
@@ -198,7 +203,7 @@ def plan_experiments(
 
 def _seed_of(path: Path | None) -> int | None:
     """Return the seed of the first session of a result file; None if there is no file, or nothing in it."""
-    begun = open_begun(path) if path else None
+    begun = _begun(path)
     if begun is None:
         return None
     with begun as known:
@@ -206,7 +211,18 @@ def _seed_of(path: Path | None) -> int | None:
     return sessions[0].seed if sessions else None
 
 
+def _begun(path: Path | None) -> ResultFile | None:
+    """Return the result file that is to be continued, open; None if there is none yet."""
+    if path is None:
+        return None
+    from orchestrator.store.result_file import open_begun
+
+    return open_begun(path)
+
+
 def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
+    from orchestrator.store.result_file import StoredExperiment, StoredPoint
+
     for experiment in prepared.experiments:
         sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
         digest = hashlib.sha256(experiment.text.encode()).hexdigest()

@@ -15,7 +15,7 @@ from typing import Any, Final
 from orchestrator.model import Place, Placement, Point
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers import command as parser
+from parsers.expressions import mistakes
 from parsers.measurement import Parsed
 from parsers.units import to_base
 
@@ -119,7 +119,7 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.append(("command", f"cannot be split into words: {error}"))
     metrics = options.get("metrics")
     if isinstance(metrics, Mapping):
-        found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in parser.mistakes(metrics)]
+        found += [(".".join(filter(None, ("metrics", *at))), what) for *at, what in mistakes(metrics)]
     for name, value in (options.get("env") or {}).items():
         if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
             found.append((f"env.{name}", "is not a name of a variable"))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.experiment.yaml_nodes import nearest
+from orchestrator.machine.user_folders import data_folder
 from orchestrator.store.result_file import Session, open_result
 from parsers.errors import UserError
 from reports.results.model import Machine
@@ -75,9 +76,7 @@ def folder() -> Path:
     """Return where baselines are kept."""
     if named := os.environ.get("PINSWEEP_BASELINES"):
         return Path(named)
-    import platformdirs
-
-    return Path(platformdirs.user_data_dir("pinsweep")) / "baselines"
+    return data_folder() / "baselines"
 
 
 def names() -> list[str]:

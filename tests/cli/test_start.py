@@ -58,6 +58,26 @@ def test_what_starts_does_without_pandas(tmp_path: Path) -> None:
     assert "\nNoise\n" in done.stdout  # the last of them
 
 
+def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "schema: 1\ntitle: c\ntool: command\nfixed: {command: 'echo 1', metrics: {m: {regex: '(1)', unit: s}}}\n"
+    )
+    program = (
+        "import sys; sys.argv = ['pinsweep', 'plan', 'c.yaml']\n"
+        "from pinsweep.__main__ import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "late = {'sqlite3', 'orchestrator.run.execute', 'orchestrator.run.watchdog', 'orchestrator.run.resume', 'parsers.text'}\n"
+        "assert not late & set(sys.modules), late & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "1 points, 3 runs" in done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_of_every_command_ends_in_an_example(pinsweep: Cli, command: str) -> None:
     done = pinsweep(command, "--help")
