@@ -9,19 +9,19 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
+from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
+from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
-from reports.numbers.series import Key, Series
-from reports.results import hardware
+from reports.numbers.series import Series
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
-from reports.results.model import Machine, Results, natural
-from reports.results.sessions import SessionKey, clock_warnings, of_hosts, overlapping, timeline
+from reports.results.model import Results, natural
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import (
@@ -111,15 +111,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unmatched:
-    """A cell that some hosts ran in another way than the others: they are not compared with them."""
-
-    what: str
-    hosts: tuple[str, ...]
-    reason: str  # "threads=32, not threads=64 as on 11 hosts"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What a fleet is like."""
 
@@ -162,9 +153,9 @@ def build(
     `baseline`: past sessions of good hosts, to compare with instead of with each other; each group takes those of its own
     hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
     """
-    hosts = _Hosts(results, baseline)
+    hosts = Hosts(results, baseline)
     collected = sorted(series.collect_some(results), key=_order)
-    past = _past(series.collect_some(baseline), hosts, baseline) if baseline else {}
+    past = baseline_medians(series.collect_some(baseline), hosts, baseline) if baseline else {}
     largest = next(iter(hosts.groups), None)
     judged = [
         _judge(
@@ -218,20 +209,20 @@ class _Judged:
 
 
 def _judge(
-    kind: Hardware, members: Sequence[str], of: Sequence[Series], hosts: _Hosts,
+    kind: Hardware, members: Sequence[str], of: Sequence[Series], hosts: Hosts,
     past: Mapping[tuple[Hashable, ...], list[float]], rules: Sequence[Rule], threshold: float, *, apart: str,
 ) -> _Judged:  # fmt: skip
     asked = [limits(rules, one) for one in of]
     metrics = [
         Metric(
             key=one.key, better=one.better, values=hosts.values(one), resolution=one.resolution,
-            baseline=past.get((kind, *_made(one)), ()), floor=limit.floor, tolerance=limit.tolerance,
+            baseline=past.get((kind, one.key, conditions.way(one.values[0].run)), ()), floor=limit.floor, tolerance=limit.tolerance,
         )
         for one, limit in zip(of, asked, strict=True)
     ]  # fmt: skip
     judged = judge_fleet(metrics, threshold=threshold)
     halved = {host.name for strip in judged.strips if strip.worse_half for host in strip.hosts}
-    unmatched, missing = _lacking(of, metrics, members)
+    unmatched, missing = lacking(of, metrics, members)
     return _Judged(
         group=Group(
             hardware=kind, hosts=tuple(members), strips=tuple(zip(of, judged.strips, strict=True)), apart=apart,
@@ -280,95 +271,6 @@ def _order(one: Series) -> tuple[object, ...]:
     return one.key.tool, one.key.sweep, labels, one.key.program, one.key.point_id
 
 
-def _made(one: Series) -> tuple[Hashable, ...]:
-    """Return which number it is, and how it was made."""
-    return one.key, conditions.way(one.values[0].run)
-
-
-# --- hosts and groups --------------------------------------------------------------------------------------
-
-
-class _Hosts:
-    """Which host a session is of: what has one hostname and one kind of hardware."""
-
-    def __init__(self, results: Results, baseline: Results | None) -> None:
-        machines, left_out = of_hosts(results)
-        past = of_hosts(baseline)[0] if baseline else ()
-        kinds = hardware.kinds(m.session for m in (*machines, *past))
-        self.past = {_key(m): kind for m, kind in zip(past, kinds[len(machines) :], strict=True)}
-        self.when = timeline(machines)
-        of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
-        of = {key: of[key] for key in self.when}  # the earliest first
-        self.kinds = {key: kind for key, (_, kind) in of.items()}
-        self.warnings = [*left_out, *clock_warnings(machines, self.when)]
-        self.names: dict[SessionKey, str] = {}
-        rows: list[tuple[Hardware, str]] = []
-        for hostname, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
-            by_kind = group_by(own, lambda item: item[1][1])
-            names = _names(hostname, {kind: [m.file for _, (m, _) in same] for kind, same in by_kind.items()})
-            if len(names) > 1:
-                first, second = list(names)[:2]
-                self.warnings.append(
-                    f"several machines are called {hostname}, or its hardware changed: {second.differences(first)}; "
-                    f"they count as {fmt.words(names.values())}"
-                )
-            for kind, same in by_kind.items():
-                self.names |= {key: names[kind] for key, _ in same}
-                rows.append((kind, names[kind]))
-        self.warnings += overlapping(machines, self.when, self.names)
-        by_name = group_by(of, self.names.__getitem__)
-        self.sessions = {
-            name: tuple({self.when[key].evidence: of[key][0].session for key in by_name[name]}.values())
-            for name in sorted(by_name)
-        }
-        self.times = min(w.at for w in self.when.values()), max(w.at for w in self.when.values())
-        self.files = {name: tuple(dict.fromkeys(file for file, _ in by_name[name])) for name in self.sessions}
-        groups = sorted(group_by(rows, lambda row: row[0]).items(), key=lambda g: (-len(g[1]), g[0].name))
-        self.groups = {kind: [name for _, name in own] for kind, own in groups}
-
-    def of(self, one: Series, kind: Hardware) -> Series:
-        """Return what the hosts of a group say of a number."""
-        return replace(one, values=tuple(v for v in one.values if self.kinds.get(v.session) == kind))
-
-    def values(self, one: Series) -> dict[str, list[float]]:
-        """Return host → the median of each of its sessions; what is one piece of evidence is one session."""
-        hours = group_by(one.values, lambda v: (self.names[v.session], self.when[v.session].evidence))
-        medians = [
-            (name, statistics.median(v.value for v in own)) for (name, _), own in sorted(hours.items())
-        ]
-        return {name: [value for _, value in own] for name, own in group_by(medians, lambda m: m[0]).items()}
-
-
-def _key(machine: Machine) -> SessionKey:
-    return machine.file, machine.session.session
-
-
-def _names(hostname: str, files: Mapping[Hardware, Sequence[str]]) -> dict[Hardware, str]:
-    """Return what the machines of one name are called: by their file, where each has one of its own, else by what differs."""
-    if len(files) == 1:
-        return dict.fromkeys(files, hostname)
-    own = {kind: set(names) for kind, names in files.items()}
-    if all(len(names) == 1 for names in own.values()) and len(set.union(*own.values())) == len(own):
-        return {kind: f"{hostname} ({names.pop()})" for kind, names in own.items()}
-    return {kind: f"{hostname} ({kind.beside(files)})" for kind in files}
-
-
-def _past(
-    collected: Iterable[Series], hosts: _Hosts, baseline: Results
-) -> dict[tuple[Hashable, ...], list[float]]:
-    """Return (hardware, number, way) → the median of each session of a baseline."""
-    when = timeline(baseline.machines)
-    values = [
-        (hosts.past[v.session], one.key, conditions.way(v.run), v)
-        for one in collected
-        for v in one.values
-        if v.session in hosts.past
-    ]
-    hours = group_by(values, lambda row: (row[:3], (row[3].run.host, when[row[3].session].evidence)))
-    medians = [(made, statistics.median(v.value for *_, v in own)) for (made, _), own in hours.items()]
-    return {made: [value for _, value in own] for made, own in group_by(medians, lambda m: m[0]).items()}
-
-
 # --- what is odd -------------------------------------------------------------------------------------------
 
 
@@ -379,87 +281,6 @@ def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
     by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
     hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[0], -len(by_host[n]), rank(by_host[n][0]), n))
     return [one for host in hosts for one in by_host[host]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cell:
-    """A cell as it was run in one way: its numbers, and the hosts that ran it so."""
-
-    numbers: tuple[Series, ...]
-    hosts: frozenset[str]
-
-    @property
-    def key(self) -> Key:
-        return self.numbers[0].key
-
-    def instead_of(self, other: _Cell) -> bool:
-        """Did its hosts run it in the place of the other: the same in another way, or what none runs beside the other?"""
-        if (self.key.tool, self.key.sweep) != (other.key.tool, other.key.sweep):
-            return False
-        return self.key.point_id == other.key.point_id or self.hosts.isdisjoint(other.hosts)
-
-
-def _lacking(
-    of: Sequence[Series], metrics: Sequence[Metric], members: Sequence[str]
-) -> tuple[list[Unmatched], list[tuple[str, tuple[str, ...]]]]:
-    """Return the cells that some hosts of a group ran in another way than most, and the numbers that hosts lack
-    otherwise: a whole cell as one."""
-    have = {id(one): metric.values.keys() for one, metric in zip(of, metrics, strict=True)}
-    cells = [
-        _Cell(numbers=tuple(own), hosts=frozenset(host for one in own for host in have[id(one)]))
-        for own in group_by(of, lambda one: (one.cell, *_made(one)[1:], one.key.program)).values()
-    ]
-    cells.sort(key=lambda cell: -len(cell.hosts))
-    rows: list[tuple[tuple[str, ...], str, str]] = []
-    missing: list[tuple[str, tuple[str, ...]]] = []
-    for i, cell in enumerate(cells):
-        others = [other for other in cells[:i] if cell.instead_of(other)]
-        smaller = [other for other in cells[i + 1 :] if other.instead_of(cell)]
-        if others:
-            rows.append((tuple(sorted(cell.hosts)), _otherwise(cell, others), cell.numbers[0].cell))
-            continue
-        told = frozenset(host for other in smaller for host in other.hosts)
-        lacks = {
-            id(one): tuple(m for m in members if m not in have[id(one)] and m not in told)
-            for one in cell.numbers
-        }
-        by_hosts = group_by(cell.numbers, lambda one: lacks[id(one)])  # noqa: B023 (called at once)
-        for without, same in by_hosts.items():
-            if without:
-                names = [one.name for one in same]
-                missing.append(
-                    (cell.numbers[0].cell if len(by_hosts) == 1 else _and_more(names, "number"), without)
-                )
-    unmatched = [
-        Unmatched(what=_and_more([cell for *_, cell in same], "cell"), hosts=hosts, reason=reason)
-        for (hosts, reason), same in group_by(rows, lambda row: row[:2]).items()
-    ]
-    return unmatched, missing
-
-
-def _otherwise(cell: _Cell, others: Sequence[_Cell]) -> str:
-    """Say in what a cell differs from the nearest of those that other hosts ran."""
-    told = [(_gap(cell, other), other) for other in others]
-    (own, theirs), other = min(told, key=lambda row: len(row[0][0]))
-    on = fmt.plural(len(other.hosts), "host")
-    return f"{fmt.words(own[:_MOST_GAPS])}, not {fmt.words(theirs[:_MOST_GAPS])} as on {on}"
-
-
-_MOST_GAPS: Final = 4
-
-
-def _gap(cell: _Cell, other: _Cell) -> tuple[list[str], list[str]]:
-    """Return what two cells are in which they differ: (["threads=32"], ["threads=64"]); of a number that both have, if any."""
-    words = {one.key.name.words: one for one in other.numbers}
-    pairs = [(one, words[one.key.name.words]) for one in cell.numbers if one.key.name.words in words]
-    own, theirs = map(conditions.facts, pairs[0] if pairs else (cell.numbers[0], other.numbers[0]))
-    names = conditions.differing([own, theirs])
-    return conditions.said(own, names), conditions.said(theirs, names)
-
-
-def _and_more(names: Sequence[str], noun: str) -> str:
-    more = len(names) - 1
-    return f"{names[0]} and {fmt.plural(more, f'more {noun}')}" if more else names[0]
 
 
 def _programs(collected: Iterable[Series]) -> list[str]:
