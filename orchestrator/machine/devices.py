@@ -44,6 +44,8 @@ class Mount:
     number: str  # "0:45" where the file system has no device of its own: btrfs
     source: str
     point: str
+    kind: str = ""  # "ext4"
+    options: tuple[str, ...] = ()  # of the mount, then of the file system; each once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,17 @@ def parse_mounts(mountinfo: str) -> tuple[Mount, ...]:
     found = []
     for line in filter(None, mountinfo.split("\n")):  # names may hold what else is taken for an end of line
         fields = line.split(" ")
-        source = fields[fields.index("-", 6) + 2]
-        found.append(Mount(number=fields[2], source=_plain(source), point=_plain(fields[4])))
+        kind, source, *rest = fields[fields.index("-", 6) + 1 :]
+        options = dict.fromkeys([*fields[5].split(","), *",".join(rest).split(",")])
+        found.append(
+            Mount(
+                number=fields[2],
+                source=_plain(source),
+                point=_plain(fields[4]),
+                kind=kind,
+                options=tuple(filter(None, options)),
+            )
+        )
     return tuple(found)
 
 

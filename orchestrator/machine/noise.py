@@ -6,11 +6,12 @@ it: each finding names the command that would.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from orchestrator.machine.cpulist import parse_cpulist
+from orchestrator.machine.busy import Busy
+from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +24,14 @@ class Finding:
     fix: str = ""
 
 
+MOST_NAMED = 5
+
 LOAD_SHARE = 0.1
 """A load average above this share of the CPUs is somebody else's work."""
 
 
 def findings(facts: Mapping[str, Any]) -> list[Finding]:
-    """Return what to know before measuring, the worst first. A fact that could not be read gives no finding."""
+    """Return what to know of a machine's `facts` before measuring. A fact that could not be read gives no finding."""
     found: list[Finding] = []
 
     def add(level: Literal["warn", "info"], what: str, why: str, fix: str = "") -> None:
@@ -101,7 +104,62 @@ def findings(facts: Mapping[str, Any]) -> list[Finding]:
             f"a virtual machine ({facts['hypervisor']})",
             "CPUs may be shared, caches and NUMA nodes may not be what is told",
         )
-    return sorted(found, key=lambda finding: finding.level != "warn")
+    return found
+
+
+def of_processes(
+    busy: Sequence[Busy], used: Collection[int] = (), siblings: Collection[int] = ()
+) -> list[Finding]:
+    """Return who takes CPU time. `used`: the PUs of the plan, of which alone it is said then, and of their SMT `siblings`."""
+    found: list[Finding] = []
+    for process in busy:
+        where = format_cpulist(process.cpus)
+        name = f"{process.name} (pid {process.pid}) takes about {round(process.share, 1):.0%} of a CPU, seen on CPU {where}"
+        fix = "" if found else "wait until it has ended, or keep it on other CPUs: taskset -acp CPUS PID"
+        if not used:
+            why = "it takes time from a tool on the same CPU, and memory bandwidth from all"
+        elif process.cpus & set(used):
+            why = "this sweep measures there"
+        elif process.cpus & set(siblings):
+            why = f"an SMT sibling of CPU {format_cpulist(used)}, where this sweep measures"
+        else:
+            continue
+        found.append(Finding(level="warn", what=name, why=why, fix=fix))
+    left = len(found) - MOST_NAMED
+    if left > 0:
+        what = "1 more process takes CPU time" if left == 1 else f"{left} more processes take CPU time"
+        return [*found[:MOST_NAMED], Finding(level="warn", what=what, why="as those do", fix="see top")]
+    return found
+
+
+def of_throttling(before: Mapping[str, int], after: Mapping[str, int]) -> list[Finding]:
+    """Return whether CPUs were slowed down for their heat: between two readings of the counters, else since boot."""
+    now = sum(count - before.get(path, count) for path, count in after.items())
+    if now > 0:
+        return [
+            Finding(
+                level="warn", what=f"CPUs are throttled for their heat, {now} times just now",
+                why="the clock falls while a tool runs", fix="see to fans and air, or let it cool",
+            )
+        ]  # fmt: skip
+    hot = [path for path, count in after.items() if count]
+    if not hot:
+        return []
+    most = max(after[path] for path in hot)
+    return [
+        Finding(
+            level="info", what=f"CPUs were throttled for their heat since boot, up to {most} times a core or package",
+            why="long runs may be slower than short ones",
+        )
+    ]  # fmt: skip
+
+
+IRQBALANCE = Finding(
+    level="info",
+    what="irqbalance is running",
+    why="it moves interrupts to other CPUs every 10 s, measured ones too",
+    fix="systemctl stop irqbalance, or IRQBALANCE_BANNED_CPULIST",
+)
 
 
 def _count(cpulist: str | int | float | None) -> int:

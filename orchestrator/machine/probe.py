@@ -176,19 +176,17 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
     its /sys.
     """
     here = sys == SYS
-    cpu = sys / "devices/system/cpu"
     lscpu = _table(_output(["lscpu"]) or "") if here else {}
     cpuinfo = _table((_text(proc / "cpuinfo") or "").split("\n\n")[0])
     memory = _table(_text(proc / "meminfo") or "")
     dmi = {p.name: _text(p) for p in _children(sys / "class/dmi/id") if p.is_file()}
+    cpu = sys / "devices/system/cpu"
 
     def dmi_words(*names: str) -> str | None:
         return " ".join(filter(None, ((dmi.get(name) or "").strip() for name in names))) or None
 
-    status = _table(_text(proc / "self/status") or "")
     modules = dimms(_output(["dmidecode", "-t", "memory"]) or "") if here and os.geteuid() == 0 else ()
     uptime = (_text(proc / "uptime") or "").split()
-    load = (_text(proc / "loadavg") or "").split()
     return {
         "hostname": platform.node(),
         "os": _os_name(),
@@ -198,14 +196,7 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "architecture": platform.machine(),
         "cpu_model": lscpu.get("Model name") or cpuinfo.get("model name"),
         "microcode": cpuinfo.get("microcode"),
-        "governor": _counted(cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")),
-        "frequency_driver": _counted(cpu.glob("cpu[0-9]*/cpufreq/scaling_driver")),
-        "turbo": _turbo(cpu),
-        "smt": _smt(cpu),
-        "thp": _chosen(sys / "kernel/mm/transparent_hugepage/enabled"),
-        "numa_balancing": _named(proc / "sys/kernel/numa_balancing", {"0": "off", "1": "on", "2": "tiering"}),
         "aslr": _named(proc / "sys/kernel/randomize_va_space", {"0": "off", "1": "partial", "2": "on"}),
-        "clocksource": _word(sys / "devices/system/clocksource/clocksource0/current_clocksource"),
         "mitigations": _mitigations(cpu / "vulnerabilities"),
         "isolated_cpus": _cpus(cpu / "isolated"),
         "nohz_full_cpus": _cpus(cpu / "nohz_full"),
@@ -219,16 +210,45 @@ def facts(sys: Path = SYS, proc: Path = PROC) -> dict[str, Recorded]:
         "memory_bytes": _kib(memory.get("MemTotal")),
         "memory_available_bytes": _kib(memory.get("MemAvailable")),
         "hugepages_free": int(memory["HugePages_Free"]) if "HugePages_Free" in memory else None,
-        "swap_bytes": _kib(memory.get("SwapTotal")),
-        "swap_free_bytes": _kib(memory.get("SwapFree")),
-        "environment": _relevant_env(os.environ) if here else None,
         "libc": " ".join(platform.libc_ver()).strip() or None,
         "boot_id": _word(proc / "sys/kernel/random/boot_id"),
         "uptime_s": float(uptime[0]) if uptime else None,
+        **state(sys, proc),
+    }
+
+
+def state(sys: Path = SYS, proc: Path = PROC, cpus: Iterable[int] | None = None) -> dict[str, Recorded]:
+    """Return those of the `facts` that `orchestrator.machine.noise` judges and that files tell: how the machine is set up now.
+
+    `cpus`: of which PUs the governors are read; None: of all.
+    """
+    cpu = sys / "devices/system/cpu"
+    scaling = cpu.glob("cpu[0-9]*/cpufreq") if cpus is None else [cpu / f"cpu{n}/cpufreq" for n in cpus]
+    folders = list(scaling)
+    memory = _table(_text(proc / "meminfo") or "")
+    status = _table(_text(proc / "self/status") or "")
+    load = (_text(proc / "loadavg") or "").split()
+    return {
+        "governor": _counted(folder / "scaling_governor" for folder in folders),
+        "frequency_driver": _counted(folder / "scaling_driver" for folder in folders),
+        "turbo": _turbo(cpu),
+        "smt": _smt(cpu),
+        "thp": _chosen(sys / "kernel/mm/transparent_hugepage/enabled"),
+        "numa_balancing": _named(proc / "sys/kernel/numa_balancing", {"0": "off", "1": "on", "2": "tiering"}),
+        "clocksource": _word(sys / "devices/system/clocksource/clocksource0/current_clocksource"),
+        "swap_bytes": _kib(memory.get("SwapTotal")),
+        "swap_free_bytes": _kib(memory.get("SwapFree")),
+        "environment": _relevant_env(os.environ) if sys == SYS else None,
         "load_1min": float(load[0]) if load else None,
         "cpus_allowed": status.get("Cpus_allowed_list"),
         "mems_allowed": status.get("Mems_allowed_list"),
     }
+
+
+def throttle_counts(sys: Path = SYS) -> dict[str, int]:
+    """Return how often each core and package was throttled for its heat since boot, by the counter's path below /sys."""
+    paths = (sys / "devices/system/cpu").glob("cpu[0-9]*/thermal_throttle/*_throttle_count")
+    return {str(p.relative_to(sys)): int(word) for p in paths if (word := _word(p)) and word.isdigit()}
 
 
 RELEVANT_ENV: Final = re.compile(

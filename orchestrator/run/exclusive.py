@@ -65,13 +65,19 @@ def told(holder: Holder | None) -> str:
     return f"waiting  for another sweep on CPUs {holder.shared}: {holder}"
 
 
-def wanted_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:
-    """Return the PUs of all cores that some runs use, SMT siblings included; without a place, a run may use all that are allowed. Pure."""
+def used_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:
+    """Return the PUs that some runs use; without a place, a run may use all that are allowed. Pure."""
     used: set[int] = set()
     for run in runs:
         used |= set(run.placement.cpus) if run.placement else topology.allowed_cpus
+    return frozenset(used)
+
+
+def wanted_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:
+    """Return the PUs of all cores that some runs use, SMT siblings included. Pure."""
+    used = used_pus(runs, topology)
     cores = {topology.core_of.get(cpu) for cpu in used}
-    return frozenset(used).union(*(core.cpus for core in topology.cores if core.index in cores))
+    return used.union(*(core.cpus for core in topology.cores if core.index in cores))
 
 
 @contextlib.contextmanager

@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write this machine's description there, to plan for it elsewhere.",
 )
-def command(capture: Path | None) -> int:
+@_options.scratch
+def command(capture: Path | None, scratch: Path | None) -> int:
     """Show what pinsweep sees of this machine: its topology, the tools, and what may disturb a measurement.
 
     Exit status 1 if a tool that cannot be stood in for is missing.
     """
-    from orchestrator.machine import facts, noise, probe
+    from orchestrator.machine import facts, file_system, probe
     from orchestrator.programs.find import find_programs
+    from orchestrator.run import preflight
     from orchestrator.tools import Program, tool_names
+    from reports.text.columns import printable
 
     topology = probe.read_topology()
     found = probe.facts()
@@ -41,6 +44,8 @@ def command(capture: Path | None) -> int:
     for label, text in facts.lines(found).items():
         click.echo(f"  {label.lower()}: {text or 'not readable'}")
 
+    if system := file_system.file_system_of(scratch or Path()):
+        click.echo(printable(f"  scratch: {system}"))
     for contradiction in probe.contradictions():
         click.secho(f"  warn disagreement, {contradiction}", fg="yellow")
 
@@ -68,14 +73,14 @@ def command(capture: Path | None) -> int:
             click.secho(f"  {name:8} missing ({get})", fg="red")
 
     click.secho("Noise", bold=True)
-    findings = noise.findings(found)
+    findings = preflight.examine(found, scratch or Path())
     for finding in findings:
         click.secho(
-            f"  {finding.level:4} {finding.what}: {finding.why}",
+            printable(f"  {finding.level:4} {finding.what}: {finding.why}"),
             fg="yellow" if finding.level == "warn" else None,
         )
         if finding.fix:
-            click.echo(f"       fix: {finding.fix}")
+            click.echo(printable(f"       fix: {finding.fix}"))
     if not findings:
         click.echo("  nothing found")
     return 1 if missing else 0

@@ -102,7 +102,18 @@ def _begin(path: Path, prepared: Prepared) -> None:
     )
     for device in devices:
         click.secho(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
+    _warn_of_noise(prepared)
     click.echo(f"result file  {path}", err=True)
+
+
+def _warn_of_noise(prepared: Prepared) -> None:
+    """Say what will disturb the sweep, a line each; nothing of a quiet machine."""
+    from orchestrator.run import preflight
+    from reports.text.columns import printable
+
+    for found in preflight.glance(prepared.plan.runs, prepared.machine.site.topology, prepared.scratch):
+        fix = f"; fix: {found.fix}" if found.fix else ""
+        click.secho(printable(f"warn  {found.what}: {found.why}{fix}"), fg="yellow", err=True)
 
 
 class Progress:

@@ -1,0 +1,69 @@
+"""What is to be known of the machine before the first run: a glance in `pinsweep run`, all of it in `doctor`. I/O.
+
+`orchestrator.machine.noise` and `.file_system` decide; here is read what they need, below a root folder, and what concerns the plan is
+chosen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from orchestrator.machine import busy, file_system, noise, probe
+from orchestrator.machine.noise import Finding
+from orchestrator.machine.topology import Topology
+from orchestrator.model import PlannedRun
+from orchestrator.run.exclusive import used_pus, wanted_pus
+
+GLANCE_S = 0.1
+EXAMINE_S = 0.25
+
+
+def glance(
+    runs: Sequence[PlannedRun], topology: Topology, scratch: Path, root: Path = Path("/")
+) -> list[Finding]:
+    """Return what will disturb these runs, warnings only. Costs some milliseconds; 0.1 s more where something else is running."""
+    sys, proc = root / "sys", root / "proc"
+    used = used_pus(runs, topology)
+    siblings = wanted_pus(runs, topology) - used
+    facts = {
+        **probe.state(sys, proc, cpus=sorted(used)),
+        "load_1min": None,
+    }  # who is busy now is said by name
+    if not _balanced(runs, topology):
+        facts["numa_balancing"] = None
+    found = noise.findings(facts)
+    found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
+    if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
+        found += _of_file_system(scratch, root)
+    return [finding for finding in found if finding.level == "warn"]
+
+
+def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> list[Finding]:
+    """Return all that may disturb a measurement on a machine with these `probe.facts`, warnings first. `folder`: for scratch files."""
+    sys, proc = root / "sys", root / "proc"
+    hot = probe.throttle_counts(sys)
+    processes = busy.busy_now(proc, wait_s=EXAMINE_S, spare=[os.getpid()])
+    found = noise.findings(facts) + noise.of_processes(processes)
+    found += noise.of_throttling(hot, probe.throttle_counts(sys))
+    if busy.is_running("irqbalance", proc):
+        found.append(noise.IRQBALANCE)
+    found += _of_file_system(folder, root)
+    return sorted(found, key=lambda finding: finding.level != "warn")
+
+
+def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:
+    """Whether the kernel may move the memory of a run: there are nodes, and it is bound to none."""
+    if len(topology.numa_nodes) < 2:
+        return False
+    return any(
+        not run.placement or any(not group.membind and not group.interleave for group in run.placement.groups)
+        for run in runs
+    )
+
+
+def _of_file_system(folder: Path, root: Path) -> list[Finding]:
+    found = file_system.file_system_of(folder, root)
+    return file_system.findings(found) if found else []
