@@ -35,6 +35,10 @@ LEVELS: tuple[Level, ...] = ("error", "warn", "info")
 """error: at least one number cannot be what it says. warn: it says something else than it seems to. info: read it so."""
 
 
+Quoted = tuple[float, str]
+"""A number that a finding quotes: value, base unit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """One cell (or group of cells) that a check found, and the numbers that show it."""
@@ -42,7 +46,10 @@ class Fault:
     level: Level
     run: Run  # one run of the cell
     own: bool = False  # in this run's numbers: other repeats of its cell may be sound
-    text: str  # the arithmetic with this cell's numbers
+    text: str  # the arithmetic with this cell's numbers; {} for each that is quoted
+    quoted: tuple[
+        Quoted, ...
+    ] = ()  # of this run; of several repeats a text has them all: "takes 6.30 to 12.3 µs"
     title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
     runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell

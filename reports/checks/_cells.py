@@ -111,6 +111,11 @@ def is_set(options: Mapping[str, Any], name: str) -> bool:
     return name in options and str(options[name]) not in ("0", "False", "false")
 
 
+def braced(text: str) -> str:
+    """Return a text of others' as a part of a fault's, in which {} stands for what is quoted."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def wide(run: Run) -> Iterator[tuple[str, float, float]]:
     """Give (whose, mean, standard deviation), in ns, of the latencies whose deviation is above their mean."""
     told = [(row, str(row.get("statistic"))) for row in run.measured() if row.unit == "ns"]

@@ -108,20 +108,33 @@ def _findings(
     alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
     for (level, _, where, sweep), members in alike.items():
         first = members[0]
+        varying = told_apart.get(_sweep(first.run), frozenset())
         yield Finding(
-            id=check.id, level=level, title=_title(first, told_apart.get(_sweep(first.run), frozenset())), check=check.title,
+            id=check.id, level=level, title=_title(first, varying, _filled(first.title or first.text, _alike(first, members))), check=check.title,
             sweep=sweep, where=where, cells=tuple(_cells(members, repeats)), todo=check.todo,
             about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
         )  # fmt: skip
 
 
-def _title(fault: Fault, told_apart: frozenset[str]) -> str:
+def _alike(fault: Fault, faults: Iterable[Fault]) -> list[Fault]:
+    """Return those of some faults that say the same of repeats of one cell."""
+    own = (cell_key(fault.run), fault.cell, fault.text)
+    return [f for f in faults if f.quoted and (cell_key(f.run), f.cell, f.text) == own]
+
+
+def _filled(text: str, faults: Sequence[Fault]) -> str:
+    """Return a text with what these faults, which say the same of repeats, quote: "takes 6.30 to 12.3 µs"."""
+    quoted = zip(*(fault.quoted for fault in faults), strict=True)
+    return text.format(*(fmt.span([v for v, _ in same], same[0][1]) for same in quoted)) if faults else text
+
+
+def _title(fault: Fault, told_apart: frozenset[str], text: str) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
     labels = fault.run.point.labels()
     named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
     cell = fault.cell or ", ".join(_words(fault.run.tool, name, value) for name, value in named.items())
     whose = cell or fault.run.text
-    said = ": ".join(filter(None, (whose, fault.title or fault.text)))
+    said = ": ".join(filter(None, (whose, text)))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", str(labels.get("source", " "))))
     return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
 
@@ -144,18 +157,33 @@ def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tup
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
-        runs = {fault.run.record.run_id for fault in members}
         run = members[0].run
         cell = members[0].cell or (run.point.describe() if run.point.labels() or not run.text else run.text)
         of = repeats[cell_key(members[0].run)]
-        texts = list(
-            dict.fromkeys(
-                fault.text for fault in members if fault.run.record.run_id == members[0].run.record.run_id
+        for same in _told_alike(members):
+            first = same[0]
+            runs = {fault.run.record.run_id for fault in same}
+            which = (
+                "" if len({f.text for f in same}) == 1 else f"; repeat {first.run.record.repeat} is quoted"
             )
-        )
-        several = f" ({len(runs)} of {of} repeats)" if of > 1 and (len(runs) > 1 or members[0].own) else ""
-        for text in texts:
-            yield cell, text + several
+            several = (
+                f" ({len(runs)} of {of} repeats{which})" if of > 1 and (len(runs) > 1 or first.own) else ""
+            )
+            yield cell, _filled(first.text, _alike(first, same)) + several
+
+
+def _told_alike(members: Sequence[Fault]) -> Iterable[list[Fault]]:
+    """Give the faults of a cell that say the same of its repeats: by their text, where it has what repeats quote in its place; else the
+    first, second … of each run."""
+    for quoted, own in group_by(members, lambda f: bool(f.quoted)).items():
+        if quoted:
+            yield from group_by(own, lambda f: f.text).values()
+            continue
+        by_run = group_by(dict.fromkeys((f.run, f.text) for f in own), lambda pair: pair[0]).values()
+        known = {(f.run, f.text): f for f in reversed(own)}
+        first = next(iter(by_run))
+        for at in range(len(first)):
+            yield [known[pairs[at]] for pairs in by_run if at < len(pairs)]
 
 
 def worst(findings: Iterable[Finding]) -> Level | None:

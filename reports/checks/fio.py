@@ -13,6 +13,7 @@ from parsers.measurement import whole
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     Cell,
+    braced,
     by_cell,
     from_table,
     in_bytes,
@@ -358,9 +359,9 @@ def page_cache(results: Results) -> Iterator[Fault]:
             took = [time for time, _ in timed]
             deep = [job for job in own if fio.engine(run, job) == "libaio" and _depth(run, job) > 1]
             level: Level = "warn"
-            text = f"direct=0, {direction}"
+            text, quoted = f"direct=0, {direction}", ((_over_ios(timed), "ns"),) if took else ()
             if took:
-                text += f" takes {fmt.quantity(_over_ios(timed), 'ns')}"
+                text += " takes {}"
             if deep:
                 level = "error"
                 text += f": libaio waits for each I/O, iodepth={_depth(run, deep[0])} has no effect"
@@ -370,7 +371,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
                 text += " through the page cache; how much of it came from the device is not told"
             if "direct" in run.point.swept and not is_captured(run):
                 level = "info"
-            yield Fault(level=level, run=run, own=True, text=text)
+            yield Fault(level=level, run=run, own=True, text=text, quoted=quoted)
 
 
 _CACHED = ("sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "splice", "windowsaio", "solarisaio")  # fmt: skip
@@ -437,8 +438,8 @@ def mixed_load(results: Results) -> Iterator[Fault]:
         if slow and quick and quick < slow / 8:
             yield Fault(
                 level="warn", run=run, own=True,
-                text=f"writes take {fmt.quantity(quick, 'ns')}, reads {fmt.quantity(slow, 'ns')}"
-                f"{' (clat)' if of['read'].which == 'clat' else ''}: {fmt.number(slow / quick)} ×",
+                text=f"writes take {{}}, reads {{}}{' (clat)' if of['read'].which == 'clat' else ''}: {{}} ×",
+                quoted=((quick, "ns"), (slow, "ns"), (slow / quick, "")),
             )  # fmt: skip
 
 
@@ -558,10 +559,9 @@ def clock(results: Results) -> Iterator[Fault]:
                 wide = [job for job in own if (job.lat_sd or 0.0) > (job.lat or math.inf)]
                 if wide:
                     found.append((run, wide[0], len(own) > 1))
-            if len(found) * 2 > len(runs):
-                run, job, several = found[0]
-                whose = f"{direction}, job {job.name or job.job}" if several else direction
+            for run, job, several in found if len(found) * 2 > len(runs) else ():
+                whose = f"{direction}, job {braced(job.name or str(job.job))}" if several else direction
                 yield Fault(
-                    level="info", run=run,
-                    text=f"{whose}: mean lat {fmt.quantity(job.lat, 'ns')}, standard deviation {fmt.quantity(job.lat_sd, 'ns')}",
+                    level="info", run=run, own=True, text=f"{whose}: mean lat {{}}, standard deviation {{}}",
+                    quoted=((job.lat or 0.0, "ns"), (job.lat_sd or 0.0, "ns")),
                 )  # fmt: skip

@@ -6,6 +6,7 @@ import itertools
 import re
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from orchestrator.capture import cut
 from orchestrator.machine.facts import changed, short
@@ -13,6 +14,7 @@ from orchestrator.placement.place import where
 from parsers.measurement import Measurement, whole
 from reports.checks import Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
+    braced,
     by_cell,
     command_text,
     in_bytes,
@@ -277,16 +279,19 @@ def clock(results: Results) -> Iterator[Fault]:
             yield from _coarse(runs)
         for run in () if has_part(tool, "clock") else results.good(tool):
             for whose, mean, deviation in wide(run):
-                yield Fault(level="info", run=run, own=True, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
+                yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
 
 
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
     """Yield the times of a cell that are printed in steps of a tenth of them or more."""
     finer = set(part(runs[0].tool, "kinds_judged_finer")())
-    told = (
-        n for n in numbers(runs[0]) if n.name.unit == "ns" and n.name.kind not in finer and not n.name.derived
+    told = group_by((n for run in runs for n in numbers(run)), lambda n: n.name)
+    cell = (  # the medians, as on the page
+        replace(same[0], value=statistics.median(n.value for n in same))
+        for name, same in told.items()
+        if name.unit == "ns" and name.kind not in finer and not name.derived and len(same) >= len(runs)
     )
-    coarse = [number for number in told if number.resolution >= 0.1]
+    coarse = [number for number in cell if number.resolution >= 0.1]
     if coarse:
         worst = max(coarse, key=lambda number: number.resolution)
         more = f", and {fmt.plural(len(coarse) - 1, 'other row')}" if len(coarse) > 1 else ""

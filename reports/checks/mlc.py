@@ -107,7 +107,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
         peak = module_peak(run)
         most = max((entry.value for entry in entries(run) if entry.metric == "bandwidth"), default=0.0)
         if peak and most > peak and (is_captured(run) or "b" not in run.point.swept):
-            yield Fault(level="error", run=run, own=True, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+            yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
 
 
 @check("M3", "info")
@@ -193,7 +193,7 @@ def units(results: Results) -> Iterator[Fault]:
     for run in results.good("mlc"):
         low = [row.value for row in run.measured() if row.metric == "latency"]
         if low and min(low) < 1.0:
-            yield Fault(level="error", run=run, own=True, text=f"a latency of {fmt.number(min(low))} ns")
+            yield Fault(level="error", run=run, own=True, text="a latency of {}", quoted=((min(low), "ns"),))
 
 
 def mistyped(command: str) -> Iterator[str]:

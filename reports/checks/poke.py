@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from parsers.measurement import whole
 from reports.checks import Fault
-from reports.checks._cells import by_cell, from_table, wide
+from reports.checks._cells import braced, by_cell, from_table, wide
 from reports.readings.poke import first, times
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -27,7 +27,7 @@ def clock(results: Results) -> Iterator[Fault]:
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):
-            yield Fault(level="info", run=run, own=True, text=f"{whose}: mean {fmt.quantity(mean, 'ns')}, standard deviation {fmt.quantity(deviation, 'ns')}")  # fmt: skip
+            yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
 
 
 def _beside_nothing(runs: Sequence[Run]) -> Iterator[Fault]:

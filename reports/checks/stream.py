@@ -100,7 +100,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
         peak = module_peak(run)
         most = max((row.bandwidth for row in rates(run) if row.kernel in BYTES), default=0.0)
         if peak and most > peak and "array_size" not in _asked_axes(run):
-            yield Fault(level="error", run=run, own=True, text=f"{fmt.quantity(most, 'B/s')}, the modules can move {fmt.quantity(peak, 'B/s')}")  # fmt: skip
+            yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
     known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
     for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
         by_size = group_by(alike, lambda r: _array_bytes(r) or 0.0)

@@ -127,6 +127,17 @@ def quantity(value: float | None, unit: str, digits: int = 3, rounding: str = NE
     return f"{text}{'' if scaled.startswith('/') else ' '}{scaled}"
 
 
+def span(values: Iterable[float], unit: str) -> str:
+    """`span([6.3e3, 12.3e3], "ns")` is "6.30 to 12.3 µs"; `span([6.3e3], "ns")` is "6.30 µs"."""
+    known = sorted(values)
+    scale = scale_for((known[0], known[-1]), unit)
+    low, high = scale.number(known[0]), scale.number(known[-1])
+    if low == high:
+        return quantity(known[0], unit)
+    joint = "" if scale.unit.startswith("/") or scale.unit in ("", "1") else " "
+    return f"{low} to {high}{joint}{scale.unit if scale.unit != '1' else ''}"
+
+
 def size(value: float | None) -> str:
     """`size(4096)` is "4 KiB", `size(10444)` is "10.2 KiB", `size(0)` is "0 B".
 

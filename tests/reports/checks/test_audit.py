@@ -1054,3 +1054,47 @@ def test_rates_that_a_text_cuts_are_no_other_mix_and_no_other_mean(tmp_path: Pat
     )
 
     assert [f for f in heard(tmp_path, mix, steady) if f.level != "info"] == []
+
+
+def buffered(make: Any, path: Path, *latencies: float) -> Path:
+    """Repeats of buffered reads of so many µs, with a deviation above their mean."""
+    maker = make.Maker(path)
+    for latency in latencies:
+        told = json.loads(
+            make.fio_text({"read": (1e6 / latency, latency)}, bs="4k", rw="randread", iodepth=1)
+        )
+        told["jobs"][0]["read"]["lat_ns"]["stddev"] = 2e3 * latency
+        told["jobs"][0]["job options"] |= {"direct": "0", "ioengine": "psync"}
+        options = {"rw": "randread", "iodepth": 1, "direct": 0, "ioengine": "psync"}
+        maker.add("s", "fio", options, json.dumps(told))
+    written: Path = maker.write()
+    return written
+
+
+def test_a_finding_of_several_repeats_quotes_them_all(make: Any, tmp_path: Path) -> None:
+    """It quoted the first, 16.3 µs, as that of three, beside the page's median."""
+    told = findings(buffered(make, tmp_path / "r.db", 16.3, 12.3, 18.0))
+
+    ((_, cache),) = found(told, "F7")
+    ((_, wide),) = found(told, "G6")
+    assert cache.startswith("direct=0, read takes 12.3 to 18.0 µs through the page cache")
+    assert cache.endswith(" (3 of 3 repeats)")
+    assert wide == "read: mean lat 12.3 to 18.0 µs, standard deviation 24.6 to 36.0 µs (3 of 3 repeats)"
+    (title,) = [f.title for f in told if f.id == "F7"]
+    assert "takes 12.3 to 18.0 µs" in title
+    alone = findings(buffered(make, tmp_path / "one.db", 6.3))
+    assert found(alone, "F7")[0][1] == "direct=0, read takes 6.30 µs"
+
+
+def test_a_finding_whose_figures_are_of_one_repeat_names_it(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for low in (300, 200, 100):
+        parts, samples = {"read": (1000.0, 1000.0)}, {"read": (low, 1800.0)}
+        text = make.fio_text(parts, bs="4k", rw="randread", iodepth=1, samples=samples)
+        told = json.loads(text)
+        told["jobs"][0]["read"]["iops_stddev"] = 300.0
+        maker.add("s", "fio", {"rw": "randread", "iodepth": 1}, json.dumps(told))
+
+    ((_, text),) = found(findings(maker.write()), "F6")
+
+    assert text.endswith("samples from 300 IOPS to 1.80 kIOPS: 6.00 × (3 of 3 repeats; repeat 1 is quoted)")
