@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Value = Any
 """What an option may hold after expansion: a text, a number or a truth value, a tuple of them (an inner axis: one
@@ -342,3 +342,13 @@ class RunRecord:
     usage: Mapping[str, float]  # rusage of the process and its children
     session: int
     capture: Capture | None = None  # None: pinsweep started it
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    """What the machine's counters said (`orchestrator.run.disturbance.kept`); {}: nothing watched it."""
+
+
+class Tried(NamedTuple):
+    """What was done so far for one repeat of a cell."""
+
+    attempts: int
+    status: str  # ok if any attempt was, else that of the last one; "": never started
+    disturbed: int = 0  # how many of the attempts were disturbed

@@ -33,6 +33,9 @@ settings.register_profile("pinsweep", deadline=None, max_examples=40)  # no test
 settings.load_profile("pinsweep")
 
 
+os.environ["PINSWEEP_ALLOW_DISTURBED"] = "1"  # tests run side by side; tests of disturbance take it away
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _runtime_folder_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Sweeps of other tests, and of the developer, are none that a test waits for."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 """Step of the times in /proc/stat and /proc/PID/stat."""
@@ -29,6 +29,13 @@ _CPU_SENSORS: Final = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 _VMSTAT: Final = re.compile(rb"^(pgmajfault|pswpin|pswpout) (\d+)$", re.MULTILINE)
 _PRESSURES: Final = ("cpu", "memory", "io")
 _MOST_BYTES: Final = 1 << 20
+
+
+class Disk(NamedTuple):
+    """A whole disk."""
+
+    number: str  # "major:minor"
+    name: str  # "nvme0n1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,8 +292,8 @@ class Counters:
                 texts[name] = bytes(self._buffer[: os.preadv(self._files[name], [self._buffer], 0)])
         return Reading(at_s=at_s, own_s=own_s, texts=texts)
 
-    def disk_of(self, path: str) -> str | None:
-        """Return "major:minor" of the whole disk that a file lies on, or that a device is; None where there is none (tmpfs, NFS)."""
+    def disk_of(self, path: str) -> Disk | None:
+        """Return the whole disk that a file lies on, or that a device is; None where there is none (tmpfs, NFS)."""
         try:
             found = Path(path).stat()
         except OSError:
@@ -297,8 +304,8 @@ class Counters:
         if not folder.exists():
             return None
         if (folder / "partition").exists():
-            return (folder.parent / "dev").read_text("ascii").strip()
-        return name
+            return Disk(_text(folder.parent / "dev"), folder.parent.name)
+        return Disk(name, folder.name)
 
     def _names_of(self, cpus: tuple[int, ...]) -> tuple[str, ...]:
         """Return what is read for the run's own CPUs; opened when they are first asked for."""

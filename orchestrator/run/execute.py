@@ -1,7 +1,8 @@
 """Run a plan into a result file: one run after the other, each committed when it ends. I/O.
 
 What is done stays done: a run that is `ok` in the file is not started again, an interrupted one is, a failed one
-is on request. Nothing here decides: the plan said what to run, `orchestrator.run.outcome` says what it was worth.
+is on request. Disturbed ones are started again when all others are done. Nothing here decides: the plan said what to run,
+`orchestrator.run.disturbance` what disturbed it, `orchestrator.run.outcome` what it was worth.
 """
 
 from __future__ import annotations
@@ -9,20 +10,22 @@ from __future__ import annotations
 import datetime
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
 
 from orchestrator.machine import write_guard
+from orchestrator.machine.counters import Counters
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord
+from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
 from orchestrator.placement import proof
 from orchestrator.placement.housekeeping import housekeeping_cpus
-from orchestrator.run.outcome import counts_as_done, judge, last_use, pending
+from orchestrator.run.outcome import NEVER, Rules, counts_as_done, is_pending, judge, last_use, pending
 from orchestrator.run.process import LOOKS, Stop, run_process
 from orchestrator.run.scratch import Scratch, Stopped
+from orchestrator.run.watch import Watch
 from orchestrator.tools import get_tool
 from parsers.errors import PinsweepError
 from parsers.measurement import Parsed
@@ -47,6 +50,7 @@ class Ended:
     run: PlannedRun
     record: RunRecord
     parsed: Parsed | None  # None: its output could not be read
+    repeated: bool = False  # it was disturbed, and will be started again
 
 
 Event = Started | Ended
@@ -56,7 +60,8 @@ Event = Started | Ended
 class Summary:
     """What one call did."""
 
-    counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call
+    counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call, by their last attempt
+    repeated: int = 0  # attempts that were disturbed, and that another one was to follow
     allow_misplaced: bool = False
     done_before: int = 0
     failed_before: int = 0  # left as they are: no retry was asked for
@@ -76,7 +81,7 @@ class Summary:
 class Sink(Protocol):
     """Where runs are committed when they end: a ResultFile, or several of them."""
 
-    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]: ...
+    def attempts(self) -> dict[tuple[str, int], Tried]: ...
 
     def add_run(
         self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
@@ -91,54 +96,126 @@ def execute(
     stop: Stop,
     *,
     topology: Topology,
-    retry_failed: bool = False,
-    allow_misplaced: bool = False,
+    rules: Rules = Rules(),  # noqa: B008 (frozen)
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
-    """Start every pending run of the plan, in its order, until the end or a stop.
+    """Start every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
 
     Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
 
     While a run that is placed somewhere lasts, this process and the watchdog wait on housekeeping CPUs of `topology`.
     """
     attempts = result.attempts()
-    todo, done, failed = pending(plan, attempts, retry_failed=retry_failed, allow_misplaced=allow_misplaced)
-    summary = Summary(allow_misplaced=allow_misplaced, done_before=done, failed_before=failed)
-    mask = os.sched_getaffinity(0)
-    needed_until = last_use(todo)
-    left_s = sum(run.estimate_s for run in todo)
-    order = count(sum(number for number, _ in attempts.values()))
-    for number, run in enumerate(todo, 1):
-        if stop.requested is not None:
-            break
-        on_event(Started(number=number, total=len(todo), run=run, left_s=left_s))
+    todo, done, failed = pending(plan, attempts, rules)
+    summary = Summary(allow_misplaced=rules.allow_misplaced, done_before=done, failed_before=failed)
+    with Counters() as counters:
+        sweep = _Sweep(
+            result=result,
+            session=session,
+            scratch=scratch,
+            stop=stop,
+            topology=topology,
+            watch=Watch(counters, topology),
+            rules=rules,
+            summary=summary,
+            on_event=on_event,
+            order=count(sum(tried.attempts for tried in attempts.values())),
+        )
+        slots = [_Slot(run=run, tried=attempts.get(run.key, NEVER)) for run in todo]
+        while slots:
+            slots = sweep.round(slots)
+    summary.stopped = stop.requested is not None
+    return summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Slot:
+    """A run that is to be started, and what was tried of it before."""
+
+    run: PlannedRun
+    tried: Tried
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sweep:
+    """One call of `execute`: what all its runs share, and how far it is."""
+
+    result: Sink
+    session: int
+    scratch: Scratch
+    stop: Stop
+    topology: Topology
+    watch: Watch
+    rules: Rules
+    summary: Summary
+    on_event: Callable[[Event], None]
+    order: Iterator[int]
+    mask: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
+    started: int = 0
+    total: int = 0
+    left_s: float = 0.0
+
+    def round(self, slots: Sequence[_Slot]) -> list[_Slot]:
+        """Start each run once; return those that are to be started again, since something disturbed them."""
+        self.total += len(slots)
+        self.left_s += sum(slot.run.estimate_s for slot in slots)
+        needed_until = last_use([slot.run for slot in slots])
+        again: list[_Slot] = []
+        for number, slot in enumerate(slots, 1):
+            run = slot.run
+            if self.stop.requested is not None:
+                return []
+            self.started += 1
+            self.on_event(Started(number=self.started, total=self.total, run=run, left_s=self.left_s))
+            done = self._run(slot)
+            if done is None:
+                return []
+            self.scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
+            record, parsed, unended = done
+            tried = _added(slot.tried, record.status)
+            repeated = record.status == "disturbed" and is_pending(tried, self.rules)
+            if repeated:
+                again.append(_Slot(run=run, tried=tried))
+            self._count(slot, record, repeated)
+            self.on_event(
+                Ended(
+                    number=self.started,
+                    total=self.total,
+                    run=run,
+                    record=record,
+                    parsed=parsed,
+                    repeated=repeated,
+                )
+            )
+            if unended:
+                raise PinsweepError(
+                    ", ".join(unended),
+                    "cannot be ended, and would disturb every run after this one",
+                    "see to it (a device or a file system that hangs, a process of another user); the same command then goes on",
+                )
+        return again
+
+    def _run(self, slot: _Slot) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
+        """Start one run and commit it when it has ended; None if a stop came before it began."""
+        run = slot.run
         monitor = _PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
         try:
-            scratch.prepare(run.scratch, stop)
-            waiting_on = (
-                housekeeping_cpus(topology, run.placement, mask) if run.placement else frozenset[int]()
-            )
-            for write in run.writes:
-                if write.kind == "device":
-                    write_guard.check(write.path, write.identity)
-            outcome = run_process(
-                run.argv, run.env, watchdog=scratch.watchdog, timeout_s=run.timeout_s, stop=stop, cwd=run.cwd,
-                look=monitor.look if run.placement else None, housekeeping=waiting_on,
-            )  # fmt: skip
+            outcome = self._process(run, monitor)
         except Stopped:
-            break
+            return None
         except PinsweepError as error:
             outcome = Outcome.not_started(str(error))
+        evidence = self.watch.end(run, outcome, self.scratch.watchdog.pid)
         if not outcome.unended:
-            scratch.settle(run.writes)
-        scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
-        status, reason, parsed = judge(run, outcome, monitor.mismatches())
+            self.scratch.settle(run.writes)
+        disturbances = () if self.rules.allow_disturbed else evidence.texts
+        status, reason, parsed = judge(run, outcome, monitor.mismatches(), disturbances)
         record = RunRecord(
             run_id=0,
             point_id=run.point.point_id,
             repeat=run.repeat,
-            attempt=attempts.get(run.key, (0, ""))[0] + 1,
+            attempt=slot.tried.attempts + 1,
             status=status,
             reason=reason,
             argv=run.argv,
@@ -146,28 +223,47 @@ def execute(
             placement=run.placement,
             seen=monitor.seen(),
             program=run.program,
-            order_index=next(order),
+            order_index=next(self.order),
             started_utc=started.isoformat(timespec="milliseconds"),
             wall_s=outcome.wall_s,
             exit_code=outcome.exit_code,
             signal=outcome.signal,
             usage=outcome.usage,
-            session=session,
+            session=self.session,
+            counters=evidence.counters,
         )
-        result.add_run(run, record, {"stdout": outcome.stdout, "stderr": outcome.stderr}, {})
-        summary.counts[status] += 1
-        if status == "ok":
-            summary.walls.setdefault(run.point.point_id, []).append(outcome.wall_s)
-        left_s -= run.estimate_s
-        on_event(Ended(number=number, total=len(todo), run=run, record=record, parsed=parsed))
-        if outcome.unended:
-            raise PinsweepError(
-                ", ".join(outcome.unended),
-                "cannot be ended, and would disturb every run after this one",
-                "see to it (a device or a file system that hangs, a process of another user); the same command then goes on",
-            )
-    summary.stopped = stop.requested is not None
-    return summary
+        outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
+        self.result.add_run(run, record, outputs, record.counters)
+        return record, parsed, outcome.unended
+
+    def _process(self, run: PlannedRun, monitor: _PlacementMonitor) -> Outcome:
+        """Make what a run needs, and start it."""
+        self.scratch.prepare(run.scratch, self.stop)
+        waiting_on = frozenset[int]()
+        if run.placement:
+            waiting_on = housekeeping_cpus(self.topology, run.placement, self.mask)
+        for write in run.writes:
+            if write.kind == "device":
+                write_guard.check(write.path, write.identity)
+        self.watch.begin(run, self.scratch.watchdog.pid)
+        return run_process(
+            run.argv, run.env, watchdog=self.scratch.watchdog, timeout_s=run.timeout_s, stop=self.stop, cwd=run.cwd,
+            look=monitor.look if run.placement else None, housekeeping=waiting_on,
+        )  # fmt: skip
+
+    def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
+        self.left_s -= slot.run.estimate_s
+        if repeated:
+            self.summary.repeated += 1
+        else:
+            self.summary.counts[record.status] += 1
+        if record.status == "ok":
+            self.summary.walls.setdefault(slot.run.point.point_id, []).append(record.wall_s)
+
+
+def _added(tried: Tried, status: str) -> Tried:
+    """Return what was tried with one attempt more."""
+    return Tried(tried.attempts + 1, status, tried.disturbed + (status == "disturbed"))
 
 
 class _PlacementMonitor:

@@ -3,53 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from orchestrator.model import Outcome, Plan, PlannedRun, Status
+from orchestrator.model import Outcome, Plan, PlannedRun, Status, Tried
 from orchestrator.tools import get_tool
 from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError
 from parsers.measurement import Parsed
 
-Attempts = Mapping[tuple[str, int], tuple[int, str]]
-"""(point_id, repeat) → (attempts so far, status): see ResultFile.attempts."""
+Attempts = Mapping[tuple[str, int], Tried]
+"""(point_id, repeat) → what was tried so far: see ResultFile.attempts."""
+
+NEVER = Tried(attempts=0, status="")
+
+MOST_REPEATS = 2
+"""How often a disturbed run is repeated: what disturbs three times will do so again."""
 
 
-def pending(
-    plan: Plan, attempts: Attempts, *, retry_failed: bool, allow_misplaced: bool = False
-) -> tuple[list[PlannedRun], int, int]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the user said of runs that are not ok."""
+
+    retry_failed: bool = False
+    allow_misplaced: bool = False
+    allow_disturbed: bool = False
+
+
+def pending(plan: Plan, attempts: Attempts, rules: Rules) -> tuple[list[PlannedRun], int, int]:
     """Return (the runs still to start, how many are done, how many failed before and are left alone).
 
-    A misplaced run has failed, unless that is allowed: then it is done.
+    A misplaced run has failed, unless that is allowed: then it is done. Disturbed ones are repeated after all others.
     """
     todo: list[PlannedRun] = []
+    again: list[PlannedRun] = []
     done = failed = 0
     for run in plan.runs:
-        status = attempts.get(run.key, (0, ""))[1]
-        if is_pending(status, retry_failed=retry_failed, allow_misplaced=allow_misplaced):
-            todo.append(run)
-        elif counts_as_done(status, allow_misplaced=allow_misplaced):
+        tried = attempts.get(run.key, NEVER)
+        if is_pending(tried, rules):
+            (again if tried.status == "disturbed" else todo).append(run)
+        elif counts_as_done(tried.status, allow_misplaced=rules.allow_misplaced):
             done += 1
         else:
             failed += 1
-    return todo, done, failed
+    return todo + again, done, failed
 
 
-def is_pending(status: str, *, retry_failed: bool, allow_misplaced: bool) -> bool:
-    """Tell whether a run of this status ("": never started) is to be started."""
-    if counts_as_done(status, allow_misplaced=allow_misplaced):
+def is_pending(tried: Tried, rules: Rules) -> bool:
+    """Tell whether a run is to be started, or started again."""
+    if tried.status == "disturbed":
+        return not rules.allow_disturbed and tried.disturbed <= MOST_REPEATS
+    if counts_as_done(tried.status, allow_misplaced=rules.allow_misplaced):
         return False
-    return status in ("", "interrupted") or retry_failed
+    return tried.status in ("", "interrupted") or rules.retry_failed
 
 
 def counts_as_done(status: str, *, allow_misplaced: bool) -> bool:
-    """Tell whether a run of this status need not be started again, and does not fail the sweep."""
+    """Tell whether a run of this status does not fail the sweep."""
     return status in ("ok", "disturbed") or (status == "misplaced" and allow_misplaced)
 
 
 def judge(
-    run: PlannedRun, outcome: Outcome, mismatches: Sequence[str] = ()
+    run: PlannedRun, outcome: Outcome, mismatches: Sequence[str] = (), disturbances: Sequence[str] = ()
 ) -> tuple[Status, str, Parsed | None]:
     """Decide what an ended process is worth: (status, why it is not ok, what its output says).
+
+    What disturbed it counts only of a run that is good otherwise: its result has no part in that.
 
     Never raises: a parser that stumbles over a stranger's text has found an output that cannot be read, and the raw
     output is kept for the parser that will be put right.
@@ -85,6 +103,8 @@ def judge(
         return "failed", complaint, parsed
     if mismatches:
         return "misplaced", "; ".join(mismatches), parsed
+    if disturbances:
+        return "disturbed", "; ".join(disturbances), parsed
     return "ok", "", parsed
 
 

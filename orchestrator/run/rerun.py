@@ -24,13 +24,24 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
 from orchestrator.machine.facts import changed, short
-from orchestrator.model import AS_NEW, Experiment, Plan, PlannedRun, Point, RunRecord, Skipped, canonical_json
+from orchestrator.model import (
+    AS_NEW,
+    Experiment,
+    Plan,
+    PlannedRun,
+    Point,
+    RunRecord,
+    Skipped,
+    Tried,
+    canonical_json,
+)
 from orchestrator.plan import timings
 from orchestrator.plan.plan import make_plan
 from orchestrator.plan.prepare import Prepared
 from orchestrator.plan.survey import scratch_folder, survey
 from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
 from orchestrator.run.execute import Event, Summary, execute
+from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
 from orchestrator.run.resume import as_known
 from orchestrator.run.scratch import open_scratch
@@ -383,16 +394,16 @@ def _restricted(prepared: Prepared, keys: Container[tuple[str, int]]) -> Prepare
 class _Outputs:
     """Commits each run to the file of its side."""
 
-    def __init__(self, files: Sequence[ResultFile]) -> None:
-        self._files = files  # of each run, in the order in which they start
+    def __init__(self, files: Iterable[tuple[PlannedRun, ResultFile]]) -> None:
+        self._files = {id(run): file for run, file in files}  # both sides may have a run of one key
 
-    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
+    def attempts(self) -> dict[tuple[str, int], Tried]:
         return {}
 
     def add_run(
         self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
     ) -> int:
-        return self._files[record.order_index].add_run(run, record, outputs, counters)
+        return self._files[id(run)].add_run(run, record, outputs, counters)
 
 
 def run_again(
@@ -401,6 +412,7 @@ def run_again(
     *,
     version: str,
     argv: Sequence[str],
+    rules: Rules = Rules(),  # noqa: B008 (frozen)
     on_wait: OnWait = lambda _: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Fresh:
@@ -421,8 +433,10 @@ def run_again(
             begin(files[output], prepared, version=version, argv=argv, seed=rerun.seed)
             for output, prepared in rerun.outputs.items()
         }
-        sink = _Outputs([files[output] for output, _ in rerun.runs])
-        summary = execute(plan, sink, session, scratch, stop, topology=topologies[0], on_event=on_event)
+        sink = _Outputs((run, files[output]) for output, run in rerun.runs)
+        summary = execute(
+            plan, sink, session, scratch, stop, topology=topologies[0], rules=rules, on_event=on_event
+        )
         for result in files.values():
             result.end_session(session, now_utc())
     return Fresh(

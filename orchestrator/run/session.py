@@ -23,7 +23,7 @@ from orchestrator.model import Experiment
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
-from orchestrator.run.outcome import is_pending, pending
+from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.tools import Program
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def run_experiments(
     version: str,
     argv: Sequence[str],
     seed: int | None = None,
-    retry_failed: bool = False,
-    allow_misplaced: bool = False,
+    rules: Rules = Rules(),  # noqa: B008 (frozen)
     share_machine: bool = False,
     on_wait: OnWait = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
@@ -77,13 +76,9 @@ def run_experiments(
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path))
-        prepared = _continued(
-            prepared, result, options.as_new, retry_failed=retry_failed, allow_misplaced=allow_misplaced
-        )
+        prepared = _continued(prepared, result, options.as_new, rules)
         topology = prepared.machine.site.topology
-        todo, _, _ = pending(
-            prepared.plan, result.attempts(), retry_failed=retry_failed, allow_misplaced=allow_misplaced
-        )
+        todo, _, _ = pending(prepared.plan, result.attempts(), rules)
         try:
             cpus = () if share_machine else wanted_pus(todo, topology)
             kept = stack.enter_context(reserved(cpus, path, stop, on_wait))
@@ -100,8 +95,7 @@ def run_experiments(
                 scratch,
                 stop,
                 topology=topology,
-                retry_failed=retry_failed,
-                allow_misplaced=allow_misplaced,
+                rules=rules,
                 on_event=on_event,
             )
         result.end_session(session, now_utc())
@@ -145,9 +139,7 @@ def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
     }
 
 
-def _continued(
-    prepared: Prepared, result: ResultFile, as_new: bool, *, retry_failed: bool, allow_misplaced: bool
-) -> Prepared:
+def _continued(prepared: Prepared, result: ResultFile, as_new: bool, rules: Rules) -> Prepared:
     """Return what is prepared with its runs in the cells of a result file that they belong to. Raises UserError as `continued`."""
     from orchestrator.run import resume
 
@@ -169,9 +161,7 @@ def _continued(
             programs=_programs(prepared),
             topology=prepared.machine.site.topology,
         ),
-        is_pending=lambda run: is_pending(
-            attempts.get(run.key, (0, ""))[1], retry_failed=retry_failed, allow_misplaced=allow_misplaced
-        ),
+        is_pending=lambda run: is_pending(attempts.get(run.key, NEVER), rules),
         as_new=as_new,
     )
     return dataclasses.replace(prepared, plan=plan)
@@ -192,8 +182,8 @@ def plan_experiments(
         return prepared, 0
     with begun as known:
         if options.topology is None:
-            prepared = _continued(prepared, known, options.as_new, retry_failed=False, allow_misplaced=False)
-        todo, done, failed = pending(prepared.plan, known.attempts(), retry_failed=False)
+            prepared = _continued(prepared, known, options.as_new, Rules())
+        todo, done, failed = pending(prepared.plan, known.attempts(), Rules())
     left = {run.point.point_id for run in todo}
     plan = dataclasses.replace(
         prepared.plan, runs=tuple(todo), points=tuple(p for p in prepared.plan.points if p.point_id in left)

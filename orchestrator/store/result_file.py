@@ -31,7 +31,7 @@ from typing import Any, Self
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.facts import MemoryModule, memory_modules
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped
+from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped, Tried
 from orchestrator.store import lockfile
 from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
@@ -77,7 +77,7 @@ CREATE TABLE run (
     order_index INTEGER NOT NULL, started_utc TEXT NOT NULL, wall_s REAL NOT NULL,
     exit_code INTEGER, signal INTEGER,
     usage TEXT NOT NULL,                                            -- JSON: rusage of the process and its children
-    counters TEXT NOT NULL,                                         -- JSON: machine counters before and after
+    counters TEXT NOT NULL,                                         -- JSON: what the machine counted meanwhile, and what of it disturbed
     UNIQUE (point_id, repeat, attempt)
 ) STRICT;
 CREATE TABLE output (
@@ -444,17 +444,17 @@ class ResultFile:
         """Return every run, attempts included, in the order in which they were started."""
         rows = self._rows(
             "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
-            " order_index, started_utc, wall_s, exit_code, signal, usage, session FROM run ORDER BY run_id"
+            " order_index, started_utc, wall_s, exit_code, signal, usage, session, counters FROM run ORDER BY run_id"
         )
         return tuple(map(_run, rows))
 
-    def attempts(self) -> dict[tuple[str, int], tuple[int, str]]:
-        """Return (point_id, repeat) → (number of attempts so far, status): ok if any was, else that of the last one."""
+    def attempts(self) -> dict[tuple[str, int], Tried]:
+        """Return (point_id, repeat) → what was tried so far."""
         rows = self._rows(  # of a group, `status` is that of the row with max(attempt): SQLite's own rule
             "SELECT point_id, repeat, max(attempt), status, (SELECT max(o.status = 'ok') FROM run o"
-            " WHERE o.point_id = run.point_id AND o.repeat = run.repeat) FROM run GROUP BY point_id, repeat"
+            " WHERE o.point_id = run.point_id AND o.repeat = run.repeat), sum(status = 'disturbed') FROM run GROUP BY point_id, repeat"
         )
-        return {(row[0], row[1]): (row[2], "ok" if row[4] else row[3]) for row in rows}
+        return {(row[0], row[1]): Tried(row[2], "ok" if row[4] else row[3], row[5]) for row in rows}
 
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
         """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
@@ -520,7 +520,7 @@ def _run(row: Sequence[Any]) -> RunRecord:
         argv=tuple(json.loads(row[6])), env=json.loads(row[7]),
         placement=Placement.from_json(json.loads(row[8])) if row[8] else None, seen=None if capture else seen, capture=capture,
         program=row[10], order_index=row[11], started_utc=row[12], wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=json.loads(row[16]), session=row[17],
+        usage=json.loads(row[16]), session=row[17], counters=json.loads(row[18]),
     )  # fmt: skip
 
 

@@ -161,7 +161,8 @@ class Refused(Exception):
 
 
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, `probe`, `told`, `defaults`, `chosen` and `meant` may be left out."""
+    """What every module of this package provides. STARTER, MEMORY_BOUND, `computing`, `probe`, `told`, `defaults`, `chosen` and
+    `meant` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -180,6 +181,13 @@ class ToolModule(Protocol):
 
     STARTER: str
     """A sweep, in YAML, that `pinsweep init` begins with; else the options that are required."""
+
+    MEMORY_BOUND: bool
+    """Whether its figures are of what others on the same memory nodes use up: a busy neighbour then disturbs it."""
+
+    def computing(self, options: Mapping[str, Any]) -> int:
+        """Return how many threads compute from start to end, waiting for nothing; 0, as if left out: it may wait."""
+        ...
 
     def probe(self, path: str, ask: Ask) -> Probed | str:
         """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
@@ -250,3 +258,14 @@ def meant(tool: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what options ask for (`ToolModule.meant`); of a tool that knows one spelling of each, the options."""
     module = get_tool(tool)
     return module.meant(options) if hasattr(module, "meant") else options
+
+
+def memory_bound(tool: str) -> bool:
+    """Tell whether a busy neighbour on the same memory disturbs a tool (`ToolModule.MEMORY_BOUND`)."""
+    return bool(getattr(get_tool(tool), "MEMORY_BOUND", False))
+
+
+def computing(tool: str, options: Mapping[str, Any]) -> int:
+    """Return how many threads of a tool compute all the time (`ToolModule.computing`)."""
+    module = get_tool(tool)
+    return module.computing(options) if hasattr(module, "computing") else 0

@@ -23,6 +23,7 @@ from parsers.units import number_value, size_bytes
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"
 FATAL = ("invalid_argument", "hugepages_missing", "no_figures", "truncated", "non_finite")
+MEMORY_BOUND = True
 SIGNATURE = b"Memory Latency Checker"
 INSTALL = "Intel's licence keeps MLC out of distributions: download it from Intel and set PINSWEEP_MLC=/path/to/mlc; without it our kernel memlat stands in"
 STARTER: Final = """\
@@ -174,6 +175,11 @@ def _buffer_bytes(value: Any) -> int | None:  # noqa: ANN401
 
 def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001
     return None, 1
+
+
+def computing(options: Mapping[str, Any]) -> int:  # noqa: ARG001
+    """Return 1: some thread always accesses memory."""
+    return 1
 
 
 def default_place(options: Mapping[str, Any]) -> Place | None:

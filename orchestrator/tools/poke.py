@@ -145,6 +145,11 @@ def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:  # noqa: ARG001
     return 1, 1
 
 
+def computing(options: Mapping[str, Any]) -> int:
+    """Return 1, but for files: what they are on may have to be waited for."""
+    return 0 if options.get("target") in ("file", "files") else 1
+
+
 def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="local")
 

@@ -15,6 +15,7 @@ from parsers.units import size_bytes
 PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
 KERNEL = "stream"
 FATAL = ("validation_failed", "no_figures", "kernels_missing", "truncated", "non_finite", "threads_differ")
+MEMORY_BOUND = True
 SIGNATURE = b"STREAM version"
 INSTALL = "compile stream.c yourself and set PINSWEEP_STREAM=/path/to/stream; without it our kernel stands in"
 STARTER: Final = """\
@@ -78,6 +79,11 @@ def meant(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
     return options.get("threads"), 1
+
+
+def computing(options: Mapping[str, Any]) -> int:  # noqa: ARG001
+    """Return 1: its threads wait for each other, but never all of them."""
+    return 1
 
 
 def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001

@@ -53,6 +53,10 @@ allow_write: Decorator = click.option(
     "--allow-write", "allow_write", multiple=True, metavar="DEVICE",
     help="A device whose data may be overwritten, if nothing uses it; give it each time, once per device.",
 )  # fmt: skip
+allow_disturbed: Decorator = click.option(
+    "--allow-disturbed", is_flag=True, envvar="PINSWEEP_ALLOW_DISTURBED",
+    help="On a machine that is shared on purpose: no run is called disturbed nor repeated; what disturbed it is kept for the audit.",
+)  # fmt: skip
 table_or_json: Decorator = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="[default: table]"
 )

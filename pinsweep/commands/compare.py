@@ -98,12 +98,13 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 )
 @_options.scratch
 @_options.allow_write
+@_options.allow_disturbed
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
-    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], static: bool,
+    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool, static: bool,
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
 
@@ -129,11 +130,13 @@ def command(
         refuse_output(output, files)
     first = found = compare(a, b, ask, by=axis)
     if again:
+        from orchestrator.run.outcome import Rules
         from pinsweep.commands.run import Progress
         from reports.compare.confirm import confirm
 
         found = confirm(
-            found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write, version=__version__, argv=sys.argv[1:],
+            found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
+            rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],
             say=functools.partial(click.echo, err=True), on_event=Progress(),
         )  # fmt: skip
     if form == "table":

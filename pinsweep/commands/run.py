@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="A run that was not where it should be is no failure; it is stored as misplaced, its figures left out.",
 )
+@_options.allow_disturbed
 @click.option(
     "--share-machine",
     is_flag=True,
@@ -49,6 +50,7 @@ def command(
     seed: int | None,
     retry_failed: bool,
     allow_misplaced: bool,
+    allow_disturbed: bool,
     share_machine: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
@@ -64,6 +66,7 @@ def command(
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
     """
     from orchestrator.plan.prepare import PlanOptions
+    from orchestrator.run.outcome import Rules
     from orchestrator.run.session import run_experiments
 
     finished = run_experiments(
@@ -74,8 +77,9 @@ def command(
         version=__version__,
         argv=sys.argv[1:],
         seed=seed,
-        retry_failed=retry_failed,
-        allow_misplaced=allow_misplaced,
+        rules=Rules(
+            retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed
+        ),
         share_machine=share_machine,
         on_wait=_waiting,
         on_begin=_begin,
@@ -136,7 +140,9 @@ class Progress:
         record = event.record
         if self._live:
             click.echo("\r\x1b[K", err=True, nl=False)
-        if record.status == "ok":
+        if event.repeated:
+            click.secho(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
+        elif record.status == "ok":
             click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
             for flag in event.parsed.flags if event.parsed else ():
                 if flag.id.startswith("missing:"):
@@ -158,6 +164,8 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
         ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items()))
         or "nothing to do"
     )
+    if summary.repeated:
+        counts += f"; disturbed and repeated: {summary.repeated}"
     before = f"; {summary.done_before} were done before" if summary.done_before else ""
     click.echo(f"{counts}{before}", err=True)
     if summary.stopped:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from orchestrator.run.exclusive import told
 from orchestrator.run.execute import Event
+from orchestrator.run.outcome import Rules
 from orchestrator.run.rerun import Cell, Rerun, prepare_again, run_again
 from orchestrator.run.rerun import Pair as Again
 from orchestrator.run.scratch import Stopped
@@ -46,6 +47,7 @@ def confirm(
     folder: Path,
     scratch: Path | None,
     allow_write: Sequence[str],
+    rules: Rules,
     version: str,
     argv: Sequence[str],
     say: Callable[[str], None],
@@ -71,7 +73,13 @@ def confirm(
     _make(folder)
     try:
         fresh = run_again(
-            rerun, folder, version=version, argv=argv, on_wait=lambda h: say(told(h)), on_event=on_event
+            rerun,
+            folder,
+            version=version,
+            argv=argv,
+            rules=rules,
+            on_wait=lambda h: say(told(h)),
+            on_event=on_event,
         )
     except Stopped:
         raise KeyboardInterrupt from None

@@ -14,11 +14,13 @@ import pytest
 
 from orchestrator.plan.prepare import PlanOptions, prepare
 from orchestrator.run.execute import Ended, Event
+from orchestrator.run.outcome import Rules
 from orchestrator.run.rerun import Cell, Pair, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
 
+SHARED = Rules(allow_disturbed=True)  # tests run side by side
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 Loop = Callable[..., str]
 """loop(backing="", options=()) → the node of a new loop device on a file, else on a new one of 64 MiB"""
@@ -298,7 +300,7 @@ class TestBeforeEachRun:
             if isinstance(event, Ended):
                 records[str(event.run.point.options["rw"])] = event.record.reason
 
-        run_again(rerun, tmp_path, version="0", argv=[], on_event=note)
+        run_again(rerun, tmp_path, version="0", argv=[], rules=SHARED, on_event=note)
 
         assert records["randread"] == ""
         assert f"not started: {node} is another device now" in records["randwrite"]
@@ -318,7 +320,7 @@ def swept(device: Path, tmp_path: Path, on_event: Callable[[Event], None]) -> li
     run_experiments(
         [tmp_path / "d.yaml"],
         PlanOptions(output=tmp_path / "d.db", allow_write=(str(device),)),
-        version="0", argv=[], seed=1, on_event=note,
+        version="0", argv=[], seed=1, rules=SHARED, on_event=note,
     )  # fmt: skip
     return records
 

@@ -155,7 +155,7 @@ def test_a_partition_lies_on_its_whole_disk(tmp_path: Path) -> None:
     with Counters(root) as counters:
         assert counters.disk_of(str(tmp_path)) is None
         (root / "sys/dev/block" / name).symlink_to(root / "sys/devices/x/sda/sda1")
-        assert counters.disk_of(str(tmp_path)) == "8:0"
+        assert counters.disk_of(str(tmp_path)) == ("8:0", "sda")
         assert counters.disk_of(str(tmp_path / "absent")) is None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Outcome, Plan, PlannedRun, Point
-from orchestrator.run.outcome import judge, pending, words
+from orchestrator.model import Outcome, Plan, PlannedRun, Point, Tried
+from orchestrator.run.outcome import Rules, judge, pending, words
 
 POINT = Point(
     sweep="s",
@@ -68,6 +68,15 @@ def test_a_good_run_in_the_wrong_place_is_misplaced() -> None:
     assert parsed is not None
 
 
+def test_what_disturbed_a_good_run_and_no_other_is_its_reason() -> None:
+    good = Outcome(exit_code=0, stdout=b"reply 7")
+    status, reason, parsed = judge(planned(), good, (), ["others took 14 % of CPU 3", "no quiet"])
+    assert (status, reason) == ("disturbed", "others took 14 % of CPU 3; no quiet")
+    assert parsed is not None
+    assert judge(planned(), good, ["elsewhere"], ["others"])[0] == "misplaced"
+    assert judge(planned(), Outcome(exit_code=1), (), ["others"])[0] == "failed"
+
+
 def test_a_parser_that_stumbles_costs_neither_the_run_nor_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse(*_: Any) -> None:
         raise RecursionError("maximum recursion depth exceeded")
@@ -103,7 +112,6 @@ def test_words_are_the_first_and_the_last_that_say_something(texts: tuple[str, .
         ("failed", False, False, "failed"),
         ("failed", True, False, "todo"),
         ("timeout", False, False, "failed"),
-        ("disturbed", False, False, "done"),
         ("misplaced", False, False, "failed"),
         ("misplaced", True, False, "todo"),
         ("misplaced", False, True, "done"),
@@ -112,9 +120,9 @@ def test_words_are_the_first_and_the_last_that_say_something(texts: tuple[str, .
 )
 def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: str) -> None:
     plan = Plan(runs=(planned(),), points=(POINT,), skipped=(), seed=0)
-    attempts = {planned().key: (1, status)} if status else {}
+    attempts = {planned().key: Tried(1, status)} if status else {}
 
-    todo, done, failed = pending(plan, attempts, retry_failed=retry, allow_misplaced=allow)
+    todo, done, failed = pending(plan, attempts, Rules(retry_failed=retry, allow_misplaced=allow))
 
     assert {"todo": len(todo), "done": done, "failed": failed} == {
         "todo": 0,
@@ -122,3 +130,19 @@ def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: 
         "failed": 0,
         expected: 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "allowed", "again"),
+    [(1, False, True), (2, False, True), (3, False, False), (1, True, False)],
+)
+def test_a_disturbed_run_is_repeated_twice_and_after_all_others(
+    disturbed: int, allowed: bool, again: bool
+) -> None:
+    plan = Plan(runs=(planned(1), planned(2)), points=(POINT,), skipped=(), seed=0)
+    attempts = {planned(1).key: Tried(disturbed, "disturbed", disturbed)}
+
+    todo, done, failed = pending(plan, attempts, Rules(allow_disturbed=allowed))
+
+    assert [run.repeat for run in todo] == ([2, 1] if again else [2])
+    assert (done, failed) == (0 if again else 1, 0)

@@ -18,12 +18,14 @@ from orchestrator.experiment.expand import expand
 from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.plan.prepare import PlanOptions
+from orchestrator.run.outcome import Rules
 from orchestrator.run.rerun import Cell, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result, open_result
 from parsers.errors import UserError
 
 PROGRAM = "#!/bin/sh\n# STREAM version $Revision: 5.10 $\nsed '/^Number of Threads/s/2$/1/' {text}\n"
+SHARED = Rules(allow_disturbed=True)  # tests run side by side
 TEXT = Path(__file__).resolve().parents[2] / "fixtures" / "stream" / "stream_omp2.out"
 
 EXPERIMENT = """\
@@ -57,7 +59,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, side in (("old", "a"), ("new", "b")):
             patch.setenv("PINSWEEP_STREAM", str(folder / name))
             run_experiments(
-                [folder / "x.yaml"], PlanOptions(output=folder / f"{side}.db"), version="0", argv=[], seed=1
+                [folder / "x.yaml"],
+                PlanOptions(output=folder / f"{side}.db"),
+                version="0",
+                argv=[],
+                seed=1,
+                rules=SHARED,
             )
         patch.delenv("PINSWEEP_STREAM")
         yield folder
@@ -109,7 +116,7 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
     before = [(folder / name).read_bytes() for name in ("a.db", "b.db")]
     rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream"))
 
-    fresh = run_again(rerun, folder / "here", version="0", argv=["compare"])
+    fresh = run_again(rerun, folder / "here", version="0", argv=["compare"], rules=SHARED)
 
     assert [(folder / name).read_bytes() for name in ("a.db", "b.db")] == before
     for paths, name in ((fresh.a, "old"), (fresh.b, "new")):
@@ -137,7 +144,7 @@ def test_two_levels_of_one_file_take_turns(folder: Path) -> None:
     rerun = prepared(folder, [Pair(a=one, b=two, repeats=2)])
 
     assert rerun.interleaved == {0}
-    fresh = run_again(rerun, folder / "here", version="0", argv=[])
+    fresh = run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED)
     for path, point in ((fresh.a[0], one), (fresh.b[0], two)):
         with open_result(path) as result:
             assert {record.point_id for record in result.runs()} == {point.point_id}
@@ -227,6 +234,7 @@ def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder
             version="0",
             argv=[],
             seed=1,
+            rules=SHARED,
         )
     (folder / "x.yaml").write_text(text)
     told = cells(folder / "c.db", "told")

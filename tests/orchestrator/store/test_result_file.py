@@ -198,7 +198,10 @@ def test_attempts_remember_the_good_one_else_the_last(tmp_path: Path) -> None:
         add(result, session, b"", status="timeout", repeat=2)
         add(result, session, b"", status="interrupted", repeat=2, attempt=2)
 
-        assert result.attempts() == {(POINT.point_id, 1): (3, "ok"), (POINT.point_id, 2): (2, "interrupted")}
+        assert result.attempts() == {
+            (POINT.point_id, 1): (3, "ok", 0),
+            (POINT.point_id, 2): (2, "interrupted", 0),
+        }
 
 
 def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> None:

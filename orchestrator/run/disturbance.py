@@ -1,0 +1,276 @@
+"""Was a run disturbed? Evidence in, reasons out. Pure.
+
+Evidence is what the machine's counters say of the time of the run, and what its processes used: never its result. A run that
+found an odd value and that nothing disturbed stays as it is; one with a reason is `disturbed`, whatever it found.
+
+Each rule is a function with its threshold beside it; docs/disturbance.md explains them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from orchestrator.machine.counters import TICK_S, Changes, CpuTime
+from orchestrator.machine.cpulist import format_cpulist
+from parsers.units import size_text
+
+FOREIGN_SHARE: Final = 0.01
+"""Of the run's time, on one CPU."""
+
+BACKGROUND_SHARE: Final = 0.001
+"""What the kernel itself may use of each further CPU of a run: threads of its own, wherever they must run."""
+
+NEIGHBOUR_SHARE: Final = 0.05
+"""Of all other CPUs of the memory node."""
+
+NEIGHBOUR_MOST: Final = 0.5
+"""… and never more than this part of one CPU: where a node has many CPUs, few of them use up its bandwidth."""
+
+STEAL_SHARE: Final = 0.005
+QUOTA_SHARE: Final = 0.01
+
+STARVED_SHARE: Final = 0.10
+STARVED_LEAST_S: Final = 0.1
+"""What a start may take: a program that is read from a disk, a launcher."""
+
+DISK_SHARE: Final = 0.05
+DISK_LEAST_B_S: Final = 1e6
+
+FEW_TICKS: Final = 3 * TICK_S
+"""/proc/stat counts in steps of TICK_S: less than three of them may be none."""
+
+SIGMAS: Final = 3.0
+STORAGE_BYTES: Final = 1 << 20
+"""From here on a run works with storage, and the kernel's threads work for it."""
+
+
+class Reason(NamedTuple):
+    """What disturbed a run: which rule says so, and in words, with its figure."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What is to be known of a run beside the counters. Times are seconds, of the process itself."""
+
+    wall_s: float
+    user_s: float
+    system_s: float
+    cpus: tuple[int, ...] = ()  # its own; (): it was not placed, and only what is machine-wide counts
+    neighbours: tuple[int, ...] = ()  # the other CPUs of the memory nodes that it uses
+    memory_bound: bool = False  # does it measure what neighbours use up?
+    computing: int = 0  # threads that compute from start to end; 0: it may wait
+    disks: Mapping[str, str] = field(default_factory=dict)  # "major:minor" → name: what it reads or writes
+    writes: bool = False  # does it write there?
+
+    @property
+    def cpu_s(self) -> float:
+        return self.user_s + self.system_s
+
+
+# --- the rules ---
+
+
+def _foreign(changes: Changes, run: Watched) -> str:
+    """Other processes on the run's own CPUs."""
+    found = foreign_s(changes, run)
+    if found is None or found <= _foreign_limit_s(changes, run):
+        return ""
+    share = found / changes.elapsed_s
+    took = f"{_seconds(found)} of {_seconds(changes.elapsed_s)}"
+    if len(run.cpus) == 1:
+        return f"other processes took {_percent(share)} of CPU {run.cpus[0]} ({took})"
+    return f"other processes took {_percent(share)} of one CPU ({took}) on CPUs {format_cpulist(run.cpus)}"
+
+
+def foreign_s(changes: Changes, run: Watched) -> float | None:
+    """Return the CPU time of others on the run's own CPUs; None where that is not known.
+
+    All that processes and kernel threads had, less what the run and pinsweep used. The kernel's threads work for a run that
+    works with storage: there only time in user mode is compared.
+    """
+    own = _own_cpus(changes, run)
+    if not own:
+        return None
+    if _works_with_storage(changes, run):
+        return max(0.0, sum(cpu.user_s for cpu in own) - run.user_s - changes.own_s)
+    return max(0.0, sum(cpu.tasks_s for cpu in own) - _cpu_s(changes, run) - changes.own_s)
+
+
+def _foreign_limit_s(changes: Changes, run: Watched) -> float:
+    wall_s, own = changes.elapsed_s, _own_cpus(changes, run)
+    background_s = BACKGROUND_SHARE * wall_s * (len(own) - 1)
+    limit_s = max(FOREIGN_SHARE * wall_s, FEW_TICKS * math.sqrt(len(own))) + background_s
+    if _works_with_storage(changes, run):  # times in user mode are samples, one a tick
+        shares = [min(1.0, cpu.user_s / wall_s) for cpu in own]
+        limit_s = max(limit_s, SIGMAS * math.sqrt(sum(p * (1 - p) for p in shares) * wall_s * TICK_S))
+    return limit_s
+
+
+def _starved(changes: Changes, run: Watched) -> str:
+    """A run that computes all the time had no CPU for a part of it: it was stopped, or had to wait for one."""
+    if not run.computing:
+        return ""
+    had_s = _cpu_s(changes, run) / run.computing
+    if run.wall_s - had_s <= max(STARVED_SHARE * run.wall_s, STARVED_LEAST_S):
+        return ""
+    return f"it computes all the time, and used only {_seconds(had_s)} of CPU in {_seconds(run.wall_s)}: stopped, or kept waiting"
+
+
+def _steal(changes: Changes, run: Watched) -> str:
+    """The hypervisor gave the CPUs to others."""
+    own = _own_cpus(changes, run) or list(changes.cpus.values())
+    stolen_s, all_s = sum(cpu.steal_s for cpu in own), changes.elapsed_s * len(own)
+    if stolen_s <= max(STEAL_SHARE * all_s, FEW_TICKS):
+        return ""
+    return f"the hypervisor took {_percent(stolen_s / all_s)} of its CPUs' time ({_seconds(stolen_s)})"
+
+
+def _neighbour(changes: Changes, run: Watched) -> str:
+    """Others on the CPUs beside it, which use the same memory."""
+    used_s = neighbours_s(changes, run)
+    if not run.memory_bound or used_s is None:
+        return ""
+    others = sum(cpu in changes.cpus for cpu in run.neighbours)
+    share = used_s / changes.elapsed_s
+    if share <= min(NEIGHBOUR_SHARE * others, NEIGHBOUR_MOST) or used_s <= FEW_TICKS * math.sqrt(others):
+        return ""
+    return (
+        f"others used {_percent(share)} of one CPU ({_seconds(used_s)} of {_seconds(changes.elapsed_s)}) "
+        f"beside it on the same memory, on CPUs {format_cpulist(run.neighbours)}"
+    )
+
+
+def neighbours_s(changes: Changes, run: Watched) -> float | None:
+    """Return the CPU time that others had beside the run; None where there is no other CPU, or it is not known."""
+    times = [changes.cpus[cpu].tasks_s for cpu in run.neighbours if cpu in changes.cpus]
+    return max(0.0, sum(times) - changes.own_s) if times else None
+
+
+def _quota(changes: Changes, run: Watched) -> str:
+    """The CPU quota of a cgroup, as containers have one."""
+    held_s = changes.totals.get("quota_s", 0.0)
+    if held_s <= QUOTA_SHARE * run.wall_s:
+        return ""
+    times = f"{changes.totals.get('quota_hits', 0):.0f} times"
+    return f"the CPU quota of its cgroup stopped it for {_seconds(held_s)} in all, {times}"
+
+
+def _throttled(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)
+    """The CPUs slowed themselves down."""
+    cores, packages = (changes.totals.get(f"throttle_{of}", 0) for of in ("core", "package"))
+    if not cores and not packages:
+        return ""
+    return f"its CPUs throttled themselves, too hot or short of power: {cores:.0f} times a core, {packages:.0f} times a package"
+
+
+def _swap(changes: Changes, run: Watched) -> str:  # noqa: ARG001
+    pages = changes.totals.get("pswpin", 0)
+    return f"the machine ran short of memory: {pages:.0f} pages were swapped in" if pages else ""
+
+
+def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
+    errors = changes.totals.get("memory_errors", 0)
+    return f"the memory had {errors:.0f} errors that were corrected (EDAC)" if errors else ""
+
+
+def _disk(changes: Changes, run: Watched) -> str:
+    """I/O of others on the disk that the run reads or writes.
+
+    What a file system writes for a run that writes (its journal) is nobody's in the counters: there only reads are compared.
+    """
+    own = changes.tool_moved
+    for disk, name in run.disks.items():
+        all_ = changes.disks.get(disk)
+        if all_ is None or own is None:
+            continue
+        others = max(0, all_.read_bytes - own.read_bytes)
+        others += 0 if run.writes else max(0, all_.written_bytes - own.written_bytes)
+        total = all_.read_bytes + all_.written_bytes
+        if others > max(DISK_SHARE * total, DISK_LEAST_B_S * changes.elapsed_s):
+            return f"others moved {size_text(others)} over the same disk ({name}), {_percent(others / total)} of all that it moved"
+    return ""
+
+
+RULES: Final[Mapping[str, Callable[[Changes, Watched], str]]] = {
+    "foreign": _foreign,
+    "starved": _starved,
+    "steal": _steal,
+    "neighbour": _neighbour,
+    "quota": _quota,
+    "throttled": _throttled,
+    "swap": _swap,
+    "memory-errors": _memory_errors,
+    "disk": _disk,
+}
+
+
+def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
+    """Return every rule that says that the run was disturbed."""
+    return tuple(Reason(name, text) for name, rule in RULES.items() if (text := rule(changes, run)))
+
+
+# --- what is kept ---
+
+
+def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str, Any]:
+    """Return what the result file keeps as `counters`: at most 1 kB of JSON. What the machine does not count is not there."""
+    own = _own_cpus(changes, run)
+    times = {
+        "elapsed_s": changes.elapsed_s,
+        "foreign_s": foreign_s(changes, run),
+        "neighbours_s": neighbours_s(changes, run),
+        "irq_s": sum(cpu.irq_s for cpu in own) if own else None,
+        "steal_s": sum(cpu.steal_s for cpu in own) if own else None,
+        "pinsweep_s": changes.own_s,
+        **changes.totals,
+    }
+    disks = {
+        name: {"read_bytes": moved.read_bytes, "written_bytes": moved.written_bytes}
+        for disk, name in list(run.disks.items())[:2]
+        if (moved := changes.disks.get(disk))
+    }
+    if changes.tool_moved and disks:
+        disks["own"] = {
+            "read_bytes": changes.tool_moved.read_bytes,
+            "written_bytes": changes.tool_moved.written_bytes,
+        }
+    return {
+        **{name: float(f"{value:.4g}") for name, value in times.items() if value is not None},
+        **({"disks": disks} if disks else {}),
+        "reasons": [{"id": reason.id, "text": reason.text} for reason in found],
+    }
+
+
+# --- shared ---
+
+
+def _own_cpus(changes: Changes, run: Watched) -> list[CpuTime]:
+    return [changes.cpus[cpu] for cpu in run.cpus if cpu in changes.cpus]
+
+
+def _cpu_s(changes: Changes, run: Watched) -> float:
+    """Return the CPU time of the run: as its process says it with its children, or, where more was waited for, all of that.
+
+    What a tool leaves to itself (a daemon) is waited for by the watchdog, and its process does not know of it.
+    """
+    waited_for_s = changes.tool_s or 0.0
+    return waited_for_s if waited_for_s > run.cpu_s + FEW_TICKS else run.cpu_s
+
+
+def _works_with_storage(changes: Changes, run: Watched) -> bool:
+    own = changes.tool_moved
+    return bool(run.disks) or (own is not None and own.read_bytes + own.written_bytes > STORAGE_BYTES)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.{1 if value >= 1 else 2}f} s"

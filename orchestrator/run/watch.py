@@ -1,0 +1,80 @@
+"""Reads the machine's counters around each run, and has `orchestrator.run.disturbance` judge what they say. I/O."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.machine.counters import Counters, Disk, Reading, between
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Outcome, Placement, PlannedRun
+from orchestrator.run.disturbance import Reason, Watched, kept, reasons
+from orchestrator.tools import computing, memory_bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What the counters say of a run."""
+
+    reasons: tuple[Reason, ...] = ()
+    counters: dict[str, Any] = field(default_factory=dict)  # as the result file keeps them
+
+    @property
+    def texts(self) -> list[str]:
+        return [reason.text for reason in self.reasons]
+
+
+class Watch:
+    """`begin` right before a run starts, `end` right after it; nothing is read while it runs."""
+
+    def __init__(self, counters: Counters, topology: Topology) -> None:
+        self._counters = counters
+        self._topology = topology
+        self._before: Reading | None = None
+
+    def begin(self, run: PlannedRun, watchdog: int) -> None:
+        """Read the counters; `watchdog` is the process that will start the run."""
+        self._before = self._counters.read(run.placement.cpus if run.placement else (), watchdog)
+
+    def end(self, run: PlannedRun, outcome: Outcome, watchdog: int) -> Evidence:
+        """Read them again and judge; nothing of a run that did not begin."""
+        before, self._before = self._before, None
+        if before is None or not outcome.usage:
+            return Evidence()
+        cpus = run.placement.cpus if run.placement else ()
+        after = self._counters.read(cpus, watchdog)
+        disks = dict(self._disks(run))
+        watched = Watched(
+            wall_s=outcome.wall_s,
+            user_s=outcome.usage.get("user_s", 0.0),
+            system_s=outcome.usage.get("system_s", 0.0),
+            cpus=cpus,
+            neighbours=neighbours(self._topology, run.placement) if run.placement else (),
+            memory_bound=memory_bound(run.tool),
+            computing=computing(run.tool, run.point.options),
+            disks=disks,
+            writes=bool(run.writes),
+        )
+        looked_at = (*cpus, *watched.neighbours) or tuple(self._topology.core_of)
+        changes = between(before, after, cpus=looked_at, disks=disks)
+        found = reasons(changes, watched)
+        return Evidence(reasons=found, counters=kept(changes, watched, found))
+
+    def _disks(self, run: PlannedRun) -> Iterator[Disk]:
+        """Give the disks that a run works on: of its files, and the devices that its command names."""
+        paths = [file.path for file in run.scratch if file.text is None]
+        paths += [write.path for write in run.writes]
+        paths += [value for word in run.argv if (value := word.rpartition("=")[2]).startswith("/dev/")]
+        for path in dict.fromkeys(paths):
+            if disk := self._counters.disk_of(path) or self._counters.disk_of(os.path.dirname(path)):  # noqa: PTH120
+                yield disk
+
+
+def neighbours(topology: Topology, placement: Placement) -> tuple[int, ...]:
+    """Return the other CPUs of the NUMA nodes that a run computes on or has its memory on."""
+    cpus = frozenset(placement.cpus)
+    nodes = {topology.node_of.get(cpu) for cpu in cpus}
+    nodes |= {node for group in placement.groups for node in (*group.membind, *group.interleave)}
+    return tuple(sorted(cpu for cpu, node in topology.node_of.items() if node in nodes and cpu not in cpus))

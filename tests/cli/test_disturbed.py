@@ -1,0 +1,237 @@
+"""Planted disturbances in real runs: each is seen, named with its figure, repeated, and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.machine.counters import Counters
+from orchestrator.run.disturbance import Reason
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CPUS = sorted(os.sched_getaffinity(0))
+COMPUTES = """\
+schema: 1
+title: Computes
+tool: poke
+fixed: {target: compute, loop: muladd, iterations: 100000, count: %d}
+matrix: {place: [{name: here, cpus: pu %d, memory: local}]}
+repeats: 1
+"""
+MOVES_MEMORY = """\
+schema: 1
+title: Moves memory
+tool: stream
+fixed: {array_size: 10000000, ntimes: 10}
+matrix: {place: [{name: here, cpus: pu %d, memory: local}]}
+repeats: 1
+"""
+READS_A_DISK = """\
+schema: 1
+title: Reads a disk
+tool: fio
+fixed: {rw: randread, bs: 4k, direct: 1, ioengine: psync, size: 16M, runtime: 1, time_based: true}
+repeats: 1
+"""
+SPIN = "while True: pass"
+MEMORY_HOG = "a = bytearray(64 << 20)\nwhile True: b = bytes(a)"
+
+
+@pytest.fixture(autouse=True)
+def _watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PINSWEEP_ALLOW_DISTURBED", raising=False)
+
+
+@contextmanager
+def beside(*argv: str, cpu: int | None = None) -> Iterator[None]:
+    """Have a process run meanwhile, on one CPU if given."""
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if cpu is not None:
+        os.sched_setaffinity(process.pid, {cpu})
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def runs(path: Path) -> list[dict[str, Any]]:
+    """Return every run of a file: its columns, and the ids of the reasons that its counters hold."""
+    with sqlite3.connect(path) as db:
+        db.row_factory = sqlite3.Row
+        rows = [dict(row) for row in db.execute("SELECT * FROM run ORDER BY run_id")]
+    for row in rows:
+        row["counters"] = json.loads(row["counters"])
+        row["ids"] = [reason["id"] for reason in row["counters"]["reasons"]]
+    return rows
+
+
+def measured(pinsweep: Cli, folder: Path, text: str, *words: str, **kwargs: Any) -> list[dict[str, Any]]:
+    (folder / "e.yaml").write_text(text)
+    done = pinsweep("run", "e.yaml", "-o", "e.db", *words, **kwargs)
+    assert done.returncode == 0, done.stderr
+    return runs(folder / "e.db")
+
+
+def test_a_process_on_the_pinned_cpu(pinsweep: Cli, tmp_path: Path) -> None:
+    with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
+        found = measured(pinsweep, tmp_path, COMPUTES % (1000, CPUS[0]))
+        again = measured(pinsweep, tmp_path, COMPUTES % (1000, CPUS[0]))
+    assert [(run["attempt"], run["status"]) for run in found] == [(n, "disturbed") for n in (1, 2, 3)]
+    assert all("foreign" in run["ids"] for run in found)
+    assert f" % of CPU {CPUS[0]} (" in found[0]["reason"]
+    assert found[0]["counters"]["foreign_s"] > 0.2 * found[0]["wall_s"]
+    assert again == found  # a resume repeats no more than the sweep itself
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(len(CPUS) < 2, reason="there is no neighbour")
+def test_a_memory_hog_on_the_neighbour_of_a_run_that_measures_memory(pinsweep: Cli, tmp_path: Path) -> None:
+    with beside(sys.executable, "-c", MEMORY_HOG, cpu=CPUS[1]):
+        found = measured(pinsweep, tmp_path, MOVES_MEMORY % CPUS[0])
+    assert all("neighbour" in run["ids"] for run in found)
+    assert "beside it on the same memory, on CPUs" in found[0]["reason"]
+
+
+def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> None:
+    def stop_it() -> None:
+        while not (pids := _named("poke", tmp_path)):
+            time.sleep(0.005)
+        time.sleep(0.1)
+        os.kill(pids[0], signal.SIGSTOP)
+        time.sleep(1.0)
+        os.kill(pids[0], signal.SIGCONT)
+
+    thread = threading.Thread(target=stop_it, daemon=True)
+    thread.start()
+    found = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]))
+    thread.join(10)
+    assert "starved" in found[0]["ids"]
+    assert found[0]["status"] == "disturbed"
+    assert found[1]["attempt"] == 2
+
+
+def _named(name: str, folder: Path) -> list[int]:
+    """Return the processes of a name that were started in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if (entry / "comm").read_text().strip() == name and (entry / "cwd").resolve() == folder.resolve():
+                found.append(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("fio"), reason="no fio")
+def test_io_of_others_on_the_same_disk(pinsweep: Cli, tmp_path: Path) -> None:
+    with Counters() as counters:
+        if counters.disk_of(str(tmp_path)) is None:
+            pytest.skip(f"{tmp_path} lies on no disk that the kernel counts")
+    big = tmp_path / "big"
+    big.write_bytes(os.urandom(1 << 20) * 32)
+    os.sync()
+    reads = f"while :; do dd if={big} of=/dev/null bs=1M iflag=direct; done"
+    with beside("sh", "-c", reads):
+        found = measured(pinsweep, tmp_path, READS_A_DISK)
+    assert all("disk" in run["ids"] for run in found)
+    assert " over the same disk (" in found[0]["reason"]
+
+
+@pytest.fixture
+def quota() -> Iterator[Path]:
+    """A cgroup that may use a fifth of a CPU."""
+    mounted = Path("/sys/fs/cgroup")
+    limits = {"cpu.max": "20000 100000"}
+    if not (mounted / "cgroup.controllers").exists():
+        mounted, limits = mounted / "cpu", {"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "20000"}
+    folder = mounted / f"pinsweep-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    try:
+        for name, text in limits.items():
+            (folder / name).write_text(text)
+    except OSError as error:
+        folder.rmdir()
+        pytest.skip(f"no quota can be set here: {error}")
+    yield folder
+    for _ in range(100):
+        try:
+            folder.rmdir()
+            return
+        except OSError:
+            time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_the_quota_of_a_cgroup(quota: Path, tmp_path: Path, home: dict[str, str]) -> None:
+    text = COMPUTES % (1000, CPUS[0])
+    (tmp_path / "e.yaml").write_text(text)
+    limited = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
+    words = [sys.executable, "-m", "pinsweep", "run", "e.yaml", "-o", "e.db"]
+    subprocess.run(
+        ["sh", "-c", limited, quota, *words], cwd=tmp_path, env={**os.environ, **home}, check=True, capture_output=True
+    )  # fmt: skip
+    found = runs(tmp_path / "e.db")
+    assert all("quota" in run["ids"] for run in found)
+    assert "the CPU quota of its cgroup stopped it for" in found[0]["reason"]
+
+
+QUICK = """\
+schema: 1
+title: Quick
+tool: command
+fixed: {command: "echo 7", metrics: {n: {regex: "(7)"}}}
+matrix: {place: [pu %d]}
+order: listed
+repeats: 4
+"""
+
+
+def test_disturbed_runs_are_repeated_at_the_end_in_their_order(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = (Reason("foreign", "other processes took 14 % of CPU 3 (0.42 s of 3.0 s)"),)
+    verdicts = iter([(), busy, (), busy, busy, (), ()])
+    monkeypatch.setattr("orchestrator.run.watch.reasons", lambda *_: next(verdicts))
+    (tmp_path / "e.yaml").write_text(QUICK % CPUS[0])
+
+    done = called("run", "e.yaml", "-o", "e.db")
+
+    tried = [(run["repeat"], run["attempt"], run["status"]) for run in runs(tmp_path / "e.db")]
+    assert tried == [
+        (1, 1, "ok"), (2, 1, "disturbed"), (3, 1, "ok"), (4, 1, "disturbed"), (2, 2, "disturbed"), (4, 2, "ok"), (2, 3, "ok"),
+    ]  # fmt: skip
+    assert done.returncode == 0
+    assert f"[2/4] e  place=pu {CPUS[0]}  disturbed, and repeated" in done.stderr
+    assert "repeated at the end: other processes took 14 % of CPU 3 (0.42 s of 3.0 s)" in done.stderr
+    assert "[7/7] " in done.stderr
+    assert "4 ok; disturbed and repeated: 3" in done.stderr
+
+
+def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, tmp_path: Path) -> None:
+    with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
+        (run,) = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), "--allow-disturbed")
+        (same,) = measured(
+            pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]), env={"PINSWEEP_ALLOW_DISTURBED": "1"}
+        )
+    assert (run["status"], run["reason"]) == ("ok", "")
+    assert "foreign" in run["ids"]
+    assert same == run  # and nothing was left to do
