@@ -32,7 +32,9 @@ class Chapter:
 
     tool: str
     figures: tuple[Figure, ...]
-    key_numbers: tuple[KeyNumber, ...] = ()
+    key_numbers: tuple[
+        KeyNumber, ...
+    ] = ()  # of each cell that has one: the page shows the best of a name and program
     access_times: tuple[AccessTime, ...] = ()
     programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
 

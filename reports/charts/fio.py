@@ -83,7 +83,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             numbers = _key_numbers(found, both)
             leading |= {number.name for number in numbers[:1]}
             key_numbers += numbers
-            times += _access_times(found)
+            times += _access_times(found, both)
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=common.programs(runs)
     )  # fmt: skip
@@ -403,10 +403,13 @@ def _engines(runs: Iterable[Run]) -> set[str]:
     return {str(value) for run in runs for value in given(run, "ioengine") - {None}}
 
 
+_CACHED = "through the page cache"
+
+
 def _cache(runs: Sequence[Run]) -> str:
     """Return "direct" or "through the page cache"; "" where the runs differ, nothing tells, or no file is behind their engine."""
     direct = {str(value) for run in runs for value in given(run, "direct", 0)}
-    ways = {"direct": {"1", "True"}, "through the page cache": {"0", "False"}}
+    ways = {"direct": {"1", "True"}, _CACHED: {"0", "False"}}
     stored = direct and not _engines(runs) & _NO_STORAGE
     return next((way for way, values in ways.items() if stored and direct <= values), "")
 
@@ -745,8 +748,7 @@ _SAID = ("bs", "numjobs", "host", "direct", *_WITHIN)
 
 
 def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
-    """Return the number of the best cell, and then the best of each other name: of cells of other sweeps that have the first
-    one's name, the best stands for all. `both`: some runs of the page are direct, others through the page cache."""
+    """Return the number of each cell, the best first. `both`: some runs of the page are direct, others through the page cache."""
     found = found[~found["verify"]]
     if not len(found):
         return []
@@ -754,8 +756,7 @@ def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
     own = found[random] if random.any() else found[reads] if reads.any() else found
     by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
     cells = sorted((same for _, same in groups(own, by)), key=lambda same: -same["iops"].median())
-    best = {_named(same): same for same in reversed(cells)}
-    return [_key_number(name, best[name], both) for name in dict.fromkeys(map(_named, cells))]
+    return [_key_number(same, both) for same in cells]
 
 
 def _named(same: pd.DataFrame) -> str:
@@ -763,7 +764,7 @@ def _named(same: pd.DataFrame) -> str:
     return " ".join(filter(None, ("Storage,", first["size"], _ios(first["direction"]))))
 
 
-def _key_number(name: str, same: pd.DataFrame, both: bool) -> KeyNumber:
+def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
     best = same.iloc[0]
     depth, jobs = _known(best["iodepth"]), job_count(best["run"], best["direction"])
     waits = depth and depth > 1 and best["asked"] == jobs  # a synchronous engine
@@ -775,12 +776,11 @@ def _key_number(name: str, same: pd.DataFrame, both: bool) -> KeyNumber:
     context += [title] if (title := common.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
-    return common.key_number(
-        name, formulas.spread(list(same["iops"])), "IOPS", ", ".join(context), 14, same["run"]
-    )
+    of = formulas.spread(list(same["iops"]))
+    return common.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
 
 
-def _access_times(found: pd.DataFrame) -> list[AccessTime]:
+def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
     """The median time of one I/O with nothing else in flight; the mean, by that name, where no median is told. A row per cell."""
     alone = found[
         (found["asked"] == 1) & ~found["series"].map(_is_mix) & ~found["kind"].isin(_MIXES) & ~found["verify"]
@@ -797,16 +797,20 @@ def _access_times(found: pd.DataFrame) -> list[AccessTime]:
             of = formulas.spread(list(same[statistic]))
             times.append(
                 AccessTime(
-                    name=_access(same), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
+                    name=_access(same, both), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
                     statistic="median" if statistic == "p50" else "mean",
                 )
             )  # fmt: skip
     return times
 
 
-def _access(same: pd.DataFrame) -> str:
-    """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth."""
+def _access(same: pd.DataFrame, both: bool) -> str:
+    """Return "4 KiB read, iodepth 1"; "4 KiB read clat, one in flight" where the engine waits for each, whatever its depth; and that it
+    goes through the page cache, or which way it goes where `both` are on the page."""
     one = same.iloc[0]
     words = (one["size"], _SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
     depth = "iodepth 1" if _known(one["iodepth"]) == 1 else "one in flight"
-    return f"{' '.join(word for word in words if word)}, {depth}"
+    way = _cache(list(same["run"]))
+    return ", ".join(
+        [" ".join(word for word in words if word), depth, *([way] if both and way or way == _CACHED else [])]
+    )

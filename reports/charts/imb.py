@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,9 @@ SLOT = 34
 def chapter(results: Results, tool: str = "imb") -> Chapter:
     """Draw one figure per sweep and benchmark: time, and for PingPong bandwidth, over message size, a line a place."""
     runs = results.good(tool)
-    figures, key_numbers, times = [], [], []
+    figures: list[Figure] = []
+    key_numbers: list[KeyNumber] = []
+    times: list[AccessTime] = []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         for benchmark, panels in curves(members).items():
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
@@ -513,18 +515,17 @@ def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
 
 
-def _key_numbers(panels: Panels) -> list[KeyNumber]:
-    """Return the shortest of all latencies, and beside it how much longer the farthest pair of that panel takes for the same message."""
-    known = [(of, line, said) for of, lines in panels.items() for line in lines if (said := line.latency)]
-    if not known:
-        return []
-    of, near, (at, time) = min(known, key=lambda k: k[2][1].median)
-    context = ", ".join(filter(None, [at, near.name, common.facet_title(of, "imb")]))
-    beside = [(line, said[1]) for panel, line, said in known if panel == of and said[0] == at]
-    far, most = max(beside, key=lambda pair: pair[1].median)
-    if formulas.differs(time, most):
-        context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-    return [common.key_number("MPI, one way", time, "ns", context, 13, near.cell)]
+def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
+    """Give the latency of each pair, and beside it how much longer the farthest pair of its panel takes for the same message."""
+    for of, lines in panels.items():
+        known = [(line, said) for line in lines if (said := line.latency)]
+        for near, (at, time) in known:
+            context = ", ".join(filter(None, [at, near.name, common.facet_title(of, "imb")]))
+            beside = [(line, said[1]) for line, said in known if said[0] == at]
+            far, most = max(beside, key=lambda pair: pair[1].median)
+            if formulas.differs(time, most):
+                context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
+            yield common.key_number("MPI, one way", time, "ns", context, 13, near.cell)
 
 
 def _access_times(panels: Panels) -> list[AccessTime]:

@@ -21,6 +21,7 @@ from reports.page.model import KeyNumber
 from reports.readings import groups
 from reports.readings.mlc import chosen_cores, entries, load_rows
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.results.naming import program_kind, program_name, stands_in
 from reports.text import format as fmt
@@ -156,17 +157,16 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         if loaded:
             figures += _loaded_figures(sweep, loaded, loads(loaded))
         for same in group_by(loaded, program_kind).values():
-            own = loads(same)
-            key_numbers.append(_peak_number(own))
-            floors += _floors(own)
+            floors += _floors(loads(same))
+        for same in group_by(members, program_kind).values():
+            key_numbers += _peak_numbers(same)
         figures += _matrix_figures(sweep, members)
         if peaks := _peak_figure(sweep, members):
             figures.append(peaks)
         if others := _others_figure(sweep, members):
             figures.append(others)
     idle = _idle_latencies(runs) or floors
-    if idle:
-        key_numbers.append(_idle_number(idle))
+    key_numbers += _idle_numbers(idle)
     return Chapter(
         tool=tool,
         figures=tuple(figures),
@@ -534,15 +534,30 @@ def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fm
     return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
 
-def _peak_number(panels: dict[common.Facet, list[LoadCurve]]) -> KeyNumber:
-    of, best = max(
-        ((of, load) for of, curves in panels.items() for load in curves), key=lambda c: c[1].offers.peak
-    )
-    cell = best.cell
-    which = ", ".join(filter(None, [best.name, common.facet_title(of, "mlc")]))
-    context = f"{which}, at {fmt.quantity(best.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
-    name = "Memory, peak" if best.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
-    return common.key_number(name, best.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
+def _peak_numbers(runs: Sequence[Run]) -> list[KeyNumber]:
+    """Return the most of each curve and of each search for the most, of one program; of those the ones that are called as the highest
+    is: what could load the memory fully, if anything could."""
+    loaded = [run for run in runs if load_rows(run)]
+    panels = loads(loaded) if loaded else {}
+    found = [_curve_peak(facet, load) for facet, curves in panels.items() for load in curves]
+    for (of, section, traffic), (value, cell) in _searched(runs).items():
+        which = ", ".join(filter(None, [traffic_name(traffic), _SEARCHES[section], of]))
+        name = "Memory, chosen cores" if any(map(chosen_cores, cell)) else _PEAK
+        context = f"{which}; {program_name(cell[0])}"
+        found.append(common.key_number(name, value, "B/s", context, 11, cell, program=program_kind(cell[0])))
+    best = max(found, key=lambda n: n.merit, default=None)
+    return [n for n in found if best and n.name == best.name]
+
+
+_PEAK: Final = "Memory, peak"
+
+
+def _curve_peak(of: common.Facet, load: LoadCurve) -> KeyNumber:
+    cell = load.cell
+    which = ", ".join(filter(None, [load.name, common.facet_title(of, "mlc")]))
+    context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
+    name = _PEAK if load.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
+    return common.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 
 
 def _load_words(runs: Sequence[Run]) -> str:
@@ -583,16 +598,29 @@ def _access_time(idle: Idle) -> AccessTime:
     )  # fmt: skip
 
 
-def _idle_number(found: Sequence[Idle]) -> KeyNumber:
-    """Return the lowest of the page's idle latencies: of its own memory, with the largest buffer, since small ones lie in caches."""
+def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
+    """Return the idle latencies of own memory; of each machine with its largest buffer, since small ones lie in caches. Of those the
+    ones that are called as the lowest is."""
     own = [idle for idle in found if idle.home] or found
-    largest = max(idle.buffer for idle in own)
-    alike = [idle for idle in own if idle.buffer == largest]
-    best = min(alike, key=lambda idle: idle.value.median)
-    one = len({idle.traffic for idle in alike}) == 1
-    lowest = f"lowest of {len(alike)}" if len(alike) > 1 and one else ""
-    context = "; ".join(filter(None, [best.which, lowest, best.said]))
-    return common.key_number(best.name, best.value, "ns", context, 10, best.runs)
+    alike = []
+    for same in group_by(own, lambda idle: machine_key(idle.runs[0])).values():
+        largest = max(idle.buffer for idle in same)
+        alike += [idle for idle in same if idle.buffer == largest]
+    best = min(alike, key=lambda idle: idle.value.median, default=None)
+    alike = [idle for idle in alike if best and idle.name == best.name]
+    several = len(alike) > 1 and not any(idle.runs[0].captured for idle in alike)
+    lowest = f"lowest of {len(alike)}" if several and len({idle.traffic for idle in alike}) == 1 else ""
+    return [
+        common.key_number(
+            idle.name,
+            idle.value,
+            "ns",
+            "; ".join(filter(None, [idle.which, lowest, idle.said])),
+            10,
+            idle.runs,
+        )
+        for idle in alike
+    ]
 
 
 def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
@@ -677,14 +705,22 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
     pairs = found.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
     known = {pair: Spread(*values) for pair, *values in pairs.itertuples()}
     far = distances(runs[0], known)
-    idle = []
-    for which, same in group_by(
+    alike = group_by(
         known, lambda p: "local" if p[0] == p[1] else ", ".join(filter(None, ["remote", far[p]]))
-    ).items():
+    )
+    for which, same in list(alike.items()):
+        near, most = (end(same, key=lambda pair: known[pair].median) for end in (min, max))
+        if which == "remote" and known[most].median > _ALIKE * known[near].median:
+            # near and far nodes that nothing tells apart: no pair is at their median
+            del alike[which]
+            alike |= {
+                f"{word}, {pair[0]} to {pair[1]}": [pair]
+                for word, pair in (("nearest other node", near), ("farthest other node", most))
+            }
+    idle = []
+    for which, same in alike.items():
         spreads = [known[pair] for pair in same]
         value = spreads[0] if len(same) == 1 else formulas.spread([s.median for s in spreads])
-        if which == "remote" and value.high > _ALIKE * value.low:
-            continue  # of near and far nodes that nothing tells apart: no pair is at their median
         over = fmt.plural(len(same), "node") if which == "local" else fmt.plural(len(same), "pair")
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
@@ -813,24 +849,42 @@ def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Ta
     )
 
 
-def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
-    words = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
+_SEARCHES: Final = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
+"""Sections that look for the most bandwidth, and what their tables call them."""
+
+
+def _searched(runs: Sequence[Run]) -> dict[tuple[str, str, str], tuple[Spread, list[Run]]]:
+    """Return (panel's title, section, traffic) → the bandwidth found (B/s), and the runs of its cell."""
     found = entries.frame(runs)
-    found = found[found["section"].isin([*words]) & (found["metric"] == "bandwidth")]
+    found = found[found["section"].isin([*_SEARCHES]) & (found["metric"] == "bandwidth")]
     if found.empty:
-        return None
-    runs = list(dict.fromkeys(found["run"]))
-    cells = {
-        (common.facet_title(of, "mlc"), section, traffic): formulas.spread(list(own["value"]))
+        return {}
+    return {
+        (common.facet_title(of, "mlc"), section, traffic): (
+            formulas.spread(list(own["value"])), list(dict.fromkeys(own["run"]))
+        )
         for (of, section, traffic), own in groups(_by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
     }  # fmt: skip
+
+
+def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    searched = _searched(runs)
+    if not searched:
+        return None
+    cells = {key: value for key, (value, _) in searched.items()}
+    runs = list(dict.fromkeys(run for _, cell in searched.values() for run in cell))
     scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
     several = len({of for of, _, _ in cells}) > 1
     most = max(s.median for s in cells.values())
     everywhere = not any(chosen_cores(run) for run in runs)
     title = f"Bandwidth reaches {scale.number(most)} {scale.unit}"
     rows = tuple(
-        (traffic_name(traffic), words[section], *([of] if several else []), common.spread_text(value, scale))
+        (
+            traffic_name(traffic),
+            _SEARCHES[section],
+            *([of] if several else []),
+            common.spread_text(value, scale),
+        )
         for (of, section, traffic), value in cells.items()
     )
     return Figure(

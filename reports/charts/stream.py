@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,8 @@ KERNELS = ("triad", "add", "scale", "copy")
 def chapter(results: Results, tool: str = "stream") -> Chapter:
     """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
     runs = results.good(tool)
-    figures, key_numbers = [], []
+    figures: list[Figure] = []
+    key_numbers: list[KeyNumber] = []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
         found = _rates(members)
         kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
@@ -274,29 +275,23 @@ def _rank(kernel: str) -> int:
 
 def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
-) -> list[KeyNumber]:
-    known = [(of, line) for of, lines in panels.items() for line in lines]
-    if not known:
-        return []
-    of, best = max(known, key=lambda pair: max(pair[1].medians.values()))
-    at, top = max(best.points, key=lambda p: p[1].median)
-    cell = [
-        run
-        for of, own in panels.items()
-        for run in (common.of_panel(runs, of) if best in own else ())
-        if threads(run) == at and _line(run) == best.name
-    ]
-    words = [_counted(at) if at else "", best.name if best.name != "all" else ""]
-    context = ", ".join(filter(None, words))
-    if title := common.facet_title(of, "stream"):
-        context += f", {title}"
-    remote = next((c for panel, c in known if panel == of and c.name == "remote"), None)
-    beside = dict(remote.points).get(at) if remote and best.name == "local" and at else None
-    if beside and not (
-        beside.low <= top.high and top.low <= beside.high
-    ):  # repeats that overlap tell no ratio
-        context += f"; remote {fmt.number(beside.median / top.median)} ×"
-    return [common.key_number(_name(runs, kernel), top, "B/s", context, 12, cell)]
+) -> Iterable[KeyNumber]:
+    """Give the most of each curve, with how much of it remote memory moves with as many threads."""
+    name = _name(runs, kernel)
+    for of, lines in panels.items():
+        members = common.of_panel(runs, of)
+        remote = next((dict(c.points) for c in lines if c.name == "remote"), {})
+        for line in lines:
+            at, top = max(line.points, key=lambda p: p[1].median)
+            cell = [run for run in members if threads(run) == at and _line(run) == line.name]
+            words = [_counted(at) if at else "", line.name if line.name != "all" else ""]
+            context = ", ".join(filter(None, [*words, common.facet_title(of, "stream")]))
+            beside = remote.get(at) if line.name == "local" and at else None
+            if beside and not (
+                beside.low <= top.high and top.low <= beside.high
+            ):  # repeats that overlap tell no ratio
+                context += f"; remote {fmt.number(beside.median / top.median)} ×"
+            yield common.key_number(name, top, "B/s", context, 12, cell)
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

@@ -211,8 +211,12 @@ def tail(
 
 
 def overview(times: Sequence[tuple[str, float]]) -> str:
-    """Say "One access: 57.0 ns to 186 µs": the fastest and the slowest row; of fewer than two, the subject alone."""
+    """Say "One access: 57.0 ns (Memory, idle) to 186 µs (4 KiB read, iodepth 1)": the fastest and the slowest row, each by its name; of
+    fewer than two, the subject alone."""
     if len(times) < 2:
         return "Time for one access"
-    low, high = (fmt.quantity(end, "ns") for end in (min(v for _, v in times), max(v for _, v in times)))
-    return f"One access: {low} to {high}" if low != high else f"One access: {low}"
+    ends = (min(times, key=lambda t: t[1]), max(times, key=lambda t: t[1]))
+    low, high = (fmt.quantity(value, "ns") for _, value in ends)
+    if low == high:
+        return f"One access: {low}"
+    return f"One access: {low} ({ends[0][0]}) to {high} ({ends[1][0]})"

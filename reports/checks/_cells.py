@@ -13,6 +13,7 @@ from reports.checks import _command
 from reports.numbers import formulas
 from reports.results import naming
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Run
 
 Cell = tuple[object, ...]
@@ -25,20 +26,6 @@ def cell_key(run: Run) -> Cell:
 
 def by_cell(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
     return group_by(runs, cell_key)
-
-
-def machine_key(run: Run) -> Cell:
-    """The same for runs that are known to be of one machine: texts from several files are not, unless the machine was taken in with
-    them."""
-    if run.captured and not (run.session.facts or run.session.topology_text):
-        return run.file, run.session.session, source(run)
-    return run.file, run.host
-
-
-def source(run: Run) -> str:
-    """The text that a captured run is a part of, of those that were taken in with it; "" of a run of pinsweep's own."""
-    part = run.record.capture.file if run.record.capture else ""
-    return max((t for t in run.session.argv if part == t or part.startswith(f"{t}, ")), key=len, default=part)
 
 
 def module_peak(run: Run) -> float | None:

@@ -19,7 +19,6 @@ from reports.checks._cells import (
     in_bytes,
     is_captured,
     is_set,
-    machine_key,
     siblings,
     siblings_key,
     typed_options,
@@ -27,6 +26,7 @@ from reports.checks._cells import (
 from reports.numbers import fio
 from reports.readings.fio import Job, jobs
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from parsers.measurement import number
 from reports.checks import Fault, Level, check
-from reports.checks._cells import by_cell, command_text, is_captured, source
+from reports.checks._cells import by_cell, command_text, is_captured
 from reports.readings.imb import pins, timings
 from reports.results.grouping import group_by
+from reports.results.machines import source
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import Cell, by_cell, cell_key, is_captured, machine_key, module_peak, siblings_key
+from reports.checks._cells import Cell, by_cell, cell_key, is_captured, module_peak, siblings_key
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.readings.mlc import entries, load_rows
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 

@@ -16,13 +16,13 @@ from reports.checks._cells import (
     command_text,
     from_table,
     is_captured,
-    machine_key,
     module_peak,
     siblings,
     siblings_key,
 )
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
+from reports.results.machines import machine_key
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 

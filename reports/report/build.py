@@ -22,8 +22,9 @@ from reports.checks import checks
 from reports.checks.audit import Finding, audit, convicted, coverage, doubts
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
-from reports.page.model import Block, Check, KeyNumber, Page, Placements, RunRow, Runs, Section
+from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
 from reports.report.hosts import figures as host_figures
+from reports.report.key_numbers import chosen as key_numbers_of
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.results import naming
@@ -41,13 +42,15 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
     found = audit(results)
-    numbers = _best(n for c in chapters.values() for n in c.key_numbers)
+    numbers = [n for c in chapters.values() for n in c.key_numbers]
     guilty = convicted(found)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
     key_numbers = (
-        comparison.key_numbers if comparison else [_of_text(_of_hosts(n, results)) for n in numbers[:6]]
+        tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in comparison.key_numbers)
+        if comparison
+        else key_numbers_of(numbers, results, guilty)
     )
     placed = of_hosts(results)
     several_hosts = len({machine.host for machine in results.machines}) > 1
@@ -55,7 +58,7 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results),
-        key_numbers=tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in key_numbers),
+        key_numbers=key_numbers,
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
@@ -76,44 +79,10 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     )
 
 
-def _best(numbers: Iterable[KeyNumber]) -> list[KeyNumber]:
-    """Return the best number of each name and program, in the order of the page."""
-    best: dict[tuple[str, str], KeyNumber] = {}
-    for number in numbers:
-        key = number.name, number.program
-        if key not in best or number.merit > best[key].merit:
-            best[key] = number
-    return sorted(best.values(), key=lambda n: n.rank)
-
-
-def _of_hosts(number: KeyNumber, results: Results) -> KeyNumber:
-    """Say whose number it is: of few hosts the best one's (or the best text's, beside them), of many that of their medians, and their
-    range is no unsteadiness."""
-    hosts = len({machine.host for machine in results.measured})
-    if hosts > common.MOST_HOSTS:
-        return replace(number, context=f"{number.context}; median of {hosts} hosts", unsteady=False)
-    texts = [fmt.plural(results.texts, "text")] if results.texts else []
-    if not hosts or hosts + len(texts) < 2:
-        return number
-    return replace(
-        number, context=f"{number.context}; best of {fmt.words([fmt.plural(hosts, 'host'), *texts])}"
-    )
-
-
-def _of_text(number: KeyNumber) -> KeyNumber:
-    """Say which text it is of, where several were taken in and the number does not say it yet."""
-    texts = {run.text for run in number.runs}
-    text = texts.pop() if len(texts) == 1 else ""
-    told = text in number.context or any(run.source and run.source in number.context for run in number.runs)
-    return number if told else replace(number, context=f"{number.context}; of {text}")
-
-
 def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
     if strips := host_figures(results):
         yield Section(title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips),))
     times = [t for c in chapters.values() for t in c.access_times]
-    names = common.names_apart([(t.name, t.run) for t in times])
-    times = [replace(t, name=name) for t, name in zip(times, names, strict=True)]
     if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = overview_figure(times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from reports.charts import _common as common
 from reports.charts import titles
@@ -10,6 +11,7 @@ from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Table, panel
 from reports.draw.vega import Frame, Rows, Spec
+from reports.results.machines import machine_key
 from reports.text import format as fmt
 
 _COLOURS = dict(zip(("memory", "message passing", "storage"), vega.SERIES, strict=False))
@@ -18,7 +20,7 @@ _MOST_ROWS = 14
 
 def figure(times: Sequence[AccessTime]) -> Figure | None:
     """Draw the rows, fastest first; None where there are fewer than two. Beyond 14 rows, some of each kind are left to the table."""
-    known = sorted((t for t in times if t.median > 0), key=lambda t: t.median)
+    known = sorted((t for t in _named_apart(times) if t.median > 0), key=lambda t: t.median)
     if len(known) < 2:
         return None
     step = max(1.0, (len(known) - 1) / (_MOST_ROWS - 1))
@@ -104,6 +106,19 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         ),
         half=True,
     )
+
+
+def _named_apart(times: Sequence[AccessTime]) -> list[AccessTime]:
+    """Name the rows so that no two are called the same, and where they are of several machines each with its own: its host, or its
+    text."""
+    names = common.names_apart([(t.name, t.run) for t in times])
+    machines = {machine_key(t.run) if t.run.captured else t.run.host for t in times}
+    several = len(machines) > 1 and not common.pooled(t.run for t in times)
+    whose = [(t.run.text or t.run.where) if several else "" for t in times]
+    told = [
+        name if not own or own in name else f"{name}, {own}" for name, own in zip(names, whose, strict=True)
+    ]
+    return [replace(t, name=name) for t, name in zip(times, told, strict=True)]
 
 
 def _dots(told: Sequence[str]) -> str:

@@ -130,7 +130,9 @@ def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
     assert "access" not in " ".join([drawn["tail-loop"].title, drawn["tail-loop"].sub, *(p.description for p in drawn["tail-loop"].panels)])  # fmt: skip
     overview = drawn["overview"]
     assert column(overview.numbers[0], "Access") == ["Timer alone", "Memory, 1 MiB", "Memory, 1 GiB"]
-    assert overview.title == "One access: 41.9 ns to 270 ns"  # the timer's 20 ns are no access
+    assert (
+        overview.title == "One access: 41.9 ns (Memory, 1 MiB) to 270 ns (Memory, 1 GiB)"
+    )  # the timer's 20 ns are no access
     (key,) = built.key_numbers
     assert (key.name, key.context.split(";")[0]) == ("Access, p99.9", "memory, 1 GiB")
 
@@ -388,7 +390,7 @@ def test_cells_of_one_io_in_flight_are_rows_of_their_own(make: Any, tmp_path: Pa
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert list(zip(*(column(overview.numbers[0], of) for of in ("Access", "Time")), strict=True)) == [
-        ("4 KiB read, iodepth 1, direct False", "950 ns"), ("4 KiB read, iodepth 1, direct True", "85.5 µs"),
+        ("4 KiB read, iodepth 1, through the page cache", "950 ns"), ("4 KiB read, iodepth 1, direct", "85.5 µs"),
     ]  # fmt: skip
 
 
@@ -433,7 +435,7 @@ def test_a_key_number_names_the_text_that_gives_it(make: Any, tmp_path: Path) ->
 
     assert (key.value, key.context) == (
         "20.0",
-        "randread, iodepth 1, source quick.json, mean latency 90.0 µs",
+        "randread, iodepth 1, source quick.json, mean latency 90.0 µs; highest of 2 texts",
     )
 
 
@@ -462,7 +464,7 @@ def test_an_access_that_the_timer_hides_is_a_bound(make: Any, tmp_path: Path) ->
 
     drawn = {f.id: f for s in built.sections for b in s.blocks for f in b.figures}
     assert column(drawn["overview"].numbers[0], "Time") == ["≤ 39.0 ns", "42.0 ns", "270 ns"]
-    assert drawn["overview"].title == "One access: 42.0 ns to 270 ns"
+    assert drawn["overview"].title == "One access: 42.0 ns (Memory, 1 MiB) to 270 ns (Memory, 1 GiB)"
     assert "the timer’s own cost in it (20.0 ns, in steps of 0.500 ns)" in drawn["tail-memory"].sub
 
 
@@ -563,8 +565,8 @@ def test_the_same_access_in_two_sweeps_is_two_rows_with_names(make: Any, tmp_pat
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert column(overview.numbers[0], "Access") == [
-        "4 KiB read, iodepth 1, direct 0",
-        "4 KiB read, iodepth 1, direct 1",
+        "4 KiB read, iodepth 1, through the page cache",
+        "4 KiB read, iodepth 1, direct",
     ]
 
 

@@ -151,7 +151,7 @@ def test_over_is_a_bound_that_holds(median: float, p999: float, said: str) -> No
 
 
 def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:
-    assert titles.overview([("a", 89.7), ("b", 144.2)]) == "One access: 89.7 ns to 144 ns"
+    assert titles.overview([("a", 89.7), ("b", 144.2)]) == "One access: 89.7 ns (a) to 144 ns (b)"
     assert titles.overview([("a", 89.7)]) == "Time for one access"
 
 

@@ -56,7 +56,54 @@ def test_no_line_joins_two_sources(streams: Path) -> None:
 def test_a_key_number_names_its_source(streams: Path) -> None:
     (number,) = build.build(load([streams])).key_numbers
 
-    assert (number.value, number.context) == ("245", "20 threads, source power8.out")
+    assert (number.value, number.context) == ("245", "20 threads, source power8.out; highest of 4 texts")
+
+
+def test_a_key_number_is_the_best_of_all_texts_that_tell_it(make: Any, tmp_path: Path) -> None:
+    """Texts that say how large their buffer was were left out of the lowest, and searches for the most of the peak."""
+    near, far = ([[ns, 140.0], [140.0, ns]] for ns in (70.0, 80.0))
+    rows = [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)]
+    texts = {
+        "a.out": make.matrix_text(near),
+        "b.out": make.matrix_text(far).replace("Using buffer size of 200.000MiB\n", ""),
+        "c.out": make.mlc_text(rows),
+        "d.out": mlc_peaks("Peak Injection", 9900.0, "3.7", "--peak_injection_bandwidth"),
+    }
+
+    idle, peak = build.build(load([taken(tmp_path, texts)])).key_numbers
+
+    assert (idle.name, idle.value) == ("Memory, idle", "70.0")
+    assert re.search(r"source a.out; .*lowest of 2 texts$", idle.context)
+    assert (peak.name, peak.value) == ("Memory, peak", "9.90")
+    assert re.search(r"peak injection.*highest of 2 texts; of d.out", peak.context)
+
+
+def test_of_numbers_that_look_the_same_the_one_that_no_check_convicts_is_shown(
+    make: Any, tmp_path: Path
+) -> None:
+    sizes = {0: 0.2, 1: 0.2, 8: 0.2, 4096: 1.0}
+    bound = make.imb_text(sizes).replace(
+        "IMB-MPI1 PingPong", "mpirun -np 2 hwloc-bind core:0 core:15 IMB-MPI1 PingPong"
+    )
+    texts = {"a.out": bound, "b.out": make.imb_text(sizes)}
+    results = load([taken(tmp_path, texts)])
+
+    (number,) = build.build(results).key_numbers
+
+    assert "P1" in {f.id for f in audit.audit(results)}
+    assert "source b.out" in number.context
+    assert "P1" not in number.doubt
+
+
+def test_the_ends_of_the_overview_name_their_machines(make: Any, tmp_path: Path) -> None:
+    texts = {"a.out": make.matrix_text(MATRIX), "b.out": make.imb_text({0: 0.9, 8: 0.9, 4096: 1.0})}
+
+    built = build.build(load([taken(tmp_path, texts)]))
+
+    (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
+    assert (
+        overview.title == "One access: 80.0 ns (Memory, idle, local, a.out) to 900 ns (MPI 0 B, all, b.out)"
+    )
 
 
 def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
@@ -127,7 +174,7 @@ def test_a_number_is_of_the_program_of_its_own_text(make: Any, tmp_path: Path) -
     built = build.build(load([path]))
     (peak,) = [n for n in built.key_numbers if n.name == "Memory, peak"]
 
-    assert (peak.value, peak.context.rpartition("; ")[2]) == ("12.0", "Intel MLC 3.9")
+    assert (peak.value, peak.context.rsplit("; ")[-2:]) == ("12.0", ["Intel MLC 3.9", "highest of 2 texts"])
     assert "source b.out" in peak.context
 
 
@@ -246,7 +293,7 @@ def test_a_number_or_figure_of_one_text_of_several_names_it(make: Any, tmp_path:
 
     subs = [f.sub for s in built.sections for b in s.blocks for f in b.figures if b.tool == "mlc"]
 
-    assert [n.context.rpartition("; ")[2] for n in built.key_numbers] == ["of b.out"]
+    assert [n.context.rpartition("; ")[2] for n in built.key_numbers] == ["of b.out", "of a.out"]
     assert [sub.endswith((" Of a.out.", " Of b.out.")) for sub in subs] == [True, True]
 
 

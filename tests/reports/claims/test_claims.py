@@ -148,7 +148,10 @@ def untied(figure: Figure) -> list[str]:
     lacking = []
     listed = [s for table in tables(figure) for _, numbers in cells(table) for s in numbers]
     heads = [s for t in tables(figure) for text in (*t.columns, t.caption, *(c for r in t.rows for c in r)) for s in said(str(text))]  # fmt: skip
-    for one in said(_named(figure.title)):
+    title = figure.title
+    for row in (row for table in tables(figure) for row in table.rows):
+        title = title.replace(f"({row[0]})", "")  # the name of a row, no number
+    for one in said(_named(title)):
         if any(one.stands_for(other) for other in (*listed, *heads)) or derived(one, tables(figure)):
             continue
         lacking.append(f"{one.text!r} of the title {figure.title!r}")

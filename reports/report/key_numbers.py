@@ -1,0 +1,61 @@
+"""Which numbers stand at the head of a page, and of how many each is the best. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from reports.charts import _common as common
+from reports.checks._cells import Cell
+from reports.checks.audit import doubts
+from reports.page.model import KeyNumber
+from reports.results.grouping import group_by
+from reports.results.model import Results, texts_of
+from reports.text import format as fmt
+
+_MOST = 6
+
+
+def chosen(
+    candidates: Iterable[KeyNumber], results: Results, guilty: Mapping[Cell, str]
+) -> tuple[KeyNumber, ...]:
+    """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
+    with the checks (`guilty`: cell → their ids) that convict it."""
+    alike = group_by(
+        (replace(n, doubt=doubts(guilty, n.runs)) for n in candidates), lambda n: (n.name, n.program)
+    )
+    best = sorted((_of_others(_best(same), same, results) for same in alike.values()), key=lambda n: n.rank)
+    return tuple(map(_of_text, best[:_MOST]))
+
+
+def _best(same: list[KeyNumber]) -> KeyNumber:
+    """Return the number of the most merit; of those that look the same that which the fewest checks convict."""
+    most = max(same, key=lambda n: n.merit)
+    ties = [n for n in same if (n.value, n.unit) == (most.value, most.unit)]
+    return min(ties, key=lambda n: (len(n.doubt.split()), -n.merit))
+
+
+def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyNumber:
+    """Say of how many texts, or of hosts and texts, that give this number it is the best one's; of very many hosts that it is that of
+    their medians, and their range is no unsteadiness."""
+    hosts = len({run.host for number in same for run in number.runs if not run.captured})
+    if hosts > common.MOST_HOSTS:
+        return replace(best, context=f"{best.context}; median of {hosts} hosts", unsteady=False)
+    named = texts_of(results.runs)
+    texts = {frozenset((run.file, named[run]) for run in number.runs if run in named) for number in same} - {
+        frozenset()
+    }
+    if hosts + len(texts) < 2:
+        return best
+    noun = "text" if all(len(own) == 1 for own in texts) else "cell"  # repeats may be texts of their own
+    counted = [fmt.plural(n, word) for n, word in ((hosts, "host"), (len(texts), noun)) if n]
+    word = "best" if hosts else "lowest" if best.merit < 0 else "highest"
+    return replace(best, context=f"{best.context}; {word} of {fmt.words(counted)}")
+
+
+def _of_text(number: KeyNumber) -> KeyNumber:
+    """Say which text it is of, where several were taken in and the number does not say it yet."""
+    texts = {run.text for run in number.runs}
+    text = texts.pop() if len(texts) == 1 else ""
+    told = text in number.context or any(run.source and run.source in number.context for run in number.runs)
+    return number if told else replace(number, context=f"{number.context}; of {text}")
