@@ -91,7 +91,7 @@ def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.Data
     import pandas as pd
 
     runs = list(dict.fromkeys(found["run"]))
-    names = facet_names(runs, within=within)
+    names = panel_names(runs, within=within)
     sources = _texts(runs) if texts and "source" not in names else {}
     turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
     panels = [
@@ -129,6 +129,19 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
 
 
+_MOST_OPTIONS = 3
+
+
+def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
+    """Return the `facet_names`; of very many options, where the texts alone tell the panels apart, the first three."""
+    names = facet_names(runs, within=within)
+    options = [name for name in names if name not in ("host", "place", "program", "source")]
+    short = [name for name in names if name not in options[_MOST_OPTIONS:]]
+    told = {facet(run, [name for name in names if name not in options]) for run in runs}
+    alone = "source" in names and len(told) == len({facet(run, names) for run in runs})
+    return short if alone else names
+
+
 def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
     """Return those of some options that need no panels: what is drawn of a run (beside it) tells their value. Cells of two values
     that nothing tells apart would be pooled."""
@@ -148,7 +161,7 @@ def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
     """Return the names of cells (name, one of its runs): what several are called is told apart by the options, place or host in
     which these differ; at last by a number."""
     runs = {name: [run for _, run in same] for name, same in group_by(named, lambda n: n[0]).items()}
-    apart = {name: facet_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
+    apart = {name: panel_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
     found = [
         ", ".join(filter(None, (name, facet_title(facet(run, apart[name]), run.tool)))) for name, run in named
     ]

@@ -219,7 +219,7 @@ def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     has a panel of its own."""
     within = _WITHIN if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
     drawn = zip(found["run"], zip(found["series"], found["iodepth"].astype(str), strict=True), strict=True)
-    return common.facet_names(runs, within=common.told(drawn, within))
+    return common.panel_names(runs, within=common.told(drawn, within))
 
 
 def _latency(found: pd.DataFrame) -> tuple[str, str]:
@@ -811,6 +811,5 @@ def _access(same: pd.DataFrame, both: bool) -> str:
     words = (one["size"], _SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
     depth = "iodepth 1" if _known(one["iodepth"]) == 1 else "one in flight"
     way = _cache(list(same["run"]))
-    return ", ".join(
-        [" ".join(word for word in words if word), depth, *([way] if both and way or way == _CACHED else [])]
-    )
+    told = way if both or way == _CACHED else ""
+    return ", ".join(filter(None, [" ".join(word for word in words if word), depth, told]))

@@ -128,7 +128,7 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
     import pandas as pd
 
     drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
-    names = common.facet_names(runs, within=common.told(drawn, ("place", "benchmark")))
+    names = common.panel_names(runs, within=common.told(drawn, ("place", "benchmark")))
     rows = [row for run in runs for row in timings(run)]
     leads = [stands_for(row) for row in rows]
     times = [

@@ -109,7 +109,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         (y.median for lines in sound.values() for c in lines for _, y in c.points), default=0.0
     )
     scale = fmt.scale_to_largest([largest], "B/s")
-    names = common.facet_names(runs, within=_within(runs))
+    names = common.panel_names(runs, within=_within(runs))
     missing = group_by(lost, lambda r: common.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = axes.integers(counts, "Threads")

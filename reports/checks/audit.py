@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
-from reports.checks._cells import Cell, cell_key
+from reports.checks._cells import Cell, cell_key, is_captured
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -48,11 +48,16 @@ def audit(results: Results) -> tuple[Finding, ...]:
     (G4) those are seen that `load.load` keeps: the first and last CAPTURED ÷ 2 characters."""
     good = [run for tool in results.tools for run in results.good(tool)]
     repeats = Counter(map(cell_key, good))
-    told_apart = {sweep: _varying(runs) for sweep, runs in group_by(good, _sweep).items()}
+    groups = group_by(good, _sweep) | group_by(filter(is_captured, good), lambda r: (*_sweep(r), r.text))
+    told_apart = {of: _varying(runs) for of, runs in groups.items()}
+    texts = {cell: {run.text for run in runs} for cell, runs in group_by(good, cell_key).items()}
+    names = _Names(
+        told_apart=told_apart, texts={cell: own.pop() for cell, own in texts.items() if len(own) == 1}
+    )
     found = [
         finding
         for check in checks()
-        for finding in _findings(check, list(check.find(results)), repeats, told_apart)
+        for finding in _findings(check, list(check.find(results)), repeats, names)
     ]
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 
@@ -99,19 +104,57 @@ def coverage(results: Results) -> str:
     return "; ".join([said, *lacking])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """What cells are called by."""
+
+    told_apart: Mapping[Cell, frozenset[str]]  # sweep, or a text of it → the axes that tell its cells apart
+    texts: Mapping[
+        Cell, str
+    ]  # cell → the captured text that alone gave its numbers, where there are several; else ""
+
+    def cell(self, run: Run) -> str:
+        """Return "a.out, mode=loaded_latency W=6"."""
+        told = run.point.describe() if run.point.labels() or not run.text else ""
+        return ", ".join(filter(None, [self._beside(run), told])) or run.text
+
+    def words(self, run: Run) -> str:
+        """Return the cell for a sentence, by what tells it from the others: "a.out, PingPong, np 2"; of very many options, beside a text's
+        name, the first."""
+        labels = run.point.labels()
+        apart = self.told_apart.get(_sweep(run), frozenset())
+        named = {name: value for name, value in labels.items() if name in apart or name in _ALWAYS} or labels
+        if self.texts.get(cell_key(run)) and len(named) > _MOST_LABELS:
+            first = self._first(run)
+            named = {name: value for name, value in named.items() if name in first}
+        return ", ".join(
+            filter(None, [self._beside(run), *(_words(run.tool, *one) for one in named.items())])
+        )
+
+    def _beside(self, run: Run) -> str:
+        """The text of a cell, where its options do not name it."""
+        return "" if "source" in run.point.labels() else self.texts.get(cell_key(run), "")
+
+    def _first(self, run: Run) -> Sequence[str]:
+        """Return what tells the cells of its text apart, then what is named in any case, then others up to a few."""
+        own = self.told_apart.get((*_sweep(run), run.text), frozenset())
+        labels = sorted(run.point.labels(), key=lambda name: (name not in own, name not in _ALWAYS))
+        return labels[: max(_MOST_LABELS, len(own))]
+
+
+_MOST_LABELS = 4
+
+
 def _findings(
-    check: Check,
-    faults: Sequence[Fault],
-    repeats: Mapping[Cell, int],
-    told_apart: Mapping[Cell, frozenset[str]],
+    check: Check, faults: Sequence[Fault], repeats: Mapping[Cell, int], names: _Names
 ) -> Iterable[Finding]:
     alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
     for (level, _, where, sweep), members in alike.items():
         first = members[0]
-        varying = told_apart.get(_sweep(first.run), frozenset())
+        said = _filled(first.title or first.text, _alike(first, members))
         yield Finding(
-            id=check.id, level=level, title=_title(first, varying, _filled(first.title or first.text, _alike(first, members))), check=check.title,
-            sweep=sweep, where=where, cells=tuple(_cells(members, repeats)), todo=check.todo,
+            id=check.id, level=level, title=_title(first, names, said), check=check.title,
+            sweep=sweep, where=where, cells=tuple(_cells(members, repeats, names)), todo=check.todo,
             about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
         )  # fmt: skip
 
@@ -128,14 +171,12 @@ def _filled(text: str, faults: Sequence[Fault]) -> str:
     return text.format(*(fmt.span([v for v, _ in same], same[0][1]) for same in quoted)) if faults else text
 
 
-def _title(fault: Fault, told_apart: frozenset[str], text: str) -> str:
+def _title(fault: Fault, names: _Names, text: str) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
-    labels = fault.run.point.labels()
-    named = {name: value for name, value in labels.items() if name in told_apart or name in _ALWAYS} or labels
-    cell = fault.cell or ", ".join(_words(fault.run.tool, name, value) for name, value in named.items())
-    whose = cell or fault.run.text
+    whose = fault.cell or names.words(fault.run) or fault.run.text
     said = ": ".join(filter(None, (whose, text)))
-    of_text = bool(whose) and whose.startswith((fault.run.text or " ", str(labels.get("source", " "))))
+    source = str(fault.run.point.labels().get("source", " "))
+    of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))
     return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
 
 
@@ -153,12 +194,12 @@ def _words(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     return (str(value) if plain else naming.option_value(tool, name, value)).replace("_", " ")
 
 
-def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int]) -> Iterable[tuple[str, str]]:
+def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int], names: _Names) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
         run = members[0].run
-        cell = members[0].cell or (run.point.describe() if run.point.labels() or not run.text else run.text)
+        cell = members[0].cell or names.cell(run)
         of = repeats[cell_key(members[0].run)]
         for same in _told_alike(members):
             first = same[0]

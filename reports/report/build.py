@@ -314,21 +314,18 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             text="Options and output are those of the tools; the numbers are not to be quoted as their results.",
         )
     spoken_of = {flag for check in checks() if check.id in {f.id for f in findings} for flag in check.flags}
-    flags: Counter[tuple[str, str, str]] = Counter()
-    for tool in results.tools:
-        for run in results.good(tool):
-            flags.update(
-                {
-                    (naming.program_name(run), flag.id, flag.text)
-                    for flag in (run.parsed.flags if run.parsed else ())
-                }
-            )
-    for (program, flag_id, text), n in sorted(flags.items()):
+    flagged = (
+        (naming.program_name(run), flag.id, flag.text, run)
+        for tool in results.tools
+        for run in results.good(tool)
+        for flag in {flag.text: flag for flag in (run.parsed.flags if run.parsed else ())}.values()
+    )
+    for (program, flag_id, text), same in sorted(group_by(flagged, lambda f: f[:3]).items()):
         if flag_id != "stand_in" and flag_id not in spoken_of:
             yield Check(
                 level="warn" if flag_id in _INCOMPLETE else "info",
                 subject=_sentence_of(text),
-                text=f"{program}, {fmt.plural(n, 'run')}.",
+                text=f"{program}, {fmt.plural(len(same), 'run')}.{common.of_texts(run for *_, run in same)}",
             )
     if results.tools:
         yield Check(

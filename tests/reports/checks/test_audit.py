@@ -14,12 +14,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group, Place
 from parsers.text import decode
+from pinsweep.cli import cli
 from reports import checks as registry
 from reports import show
 from reports.checks import LEVELS, checks
@@ -170,10 +172,10 @@ def test_commands_that_cannot_have_been_typed(report_004: tuple[Finding, ...]) -
 
 
 def test_disturbed_rows_and_no_others(report_004: tuple[Finding, ...]) -> None:
-    rows = [(cell, re.findall(r"delay (\d+):", text)) for cell, text in found(report_004, "M1")]
+    rows = [(re.findall(r"delay (\d+):", text), cell) for cell, text in found(report_004, "M1")]
 
-    assert [delays for _, delays in sorted(rows)] == [["100", "300", "400", "500", "1000"], ["1300", "1700"]]
-    assert "W=8" in sorted(rows)[0][0]
+    assert [delays for delays, _ in sorted(rows)] == [["100", "300", "400", "500", "1000"], ["1300", "1700"]]
+    assert "W=8" in sorted(rows)[0][1]
 
 
 def test_the_stride_had_no_effect_on_writes(report_004: tuple[Finding, ...]) -> None:
@@ -940,6 +942,28 @@ def test_a_key_number_that_a_check_convicts_is_marked(make: Any, tmp_path: Path)
 
     assert set(marked["good"].values()) == {""}
     assert set(marked["bad"].values()) == {"M1"}
+
+
+def test_a_finding_of_one_text_of_several_names_it(make: Any, tmp_path: Path) -> None:
+    """Their options tell the texts apart, and no axis is called `source`."""
+    disturbed = [*GOOD[:3], (1000, 96.0, 3000.0), (5000, 99.0, 1500.0), (20000, 98.0, 1150.0)]
+    texts = {
+        "good.out": make.mlc_text(GOOD).replace("--loaded_latency", "--loaded_latency -W2"),
+        "bad.out": make.mlc_text(disturbed),
+        "void.out": failed(make, 30e3),
+        "sound.out": make.stream_text(20e3, 2),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "r.db"
+    done = CliRunner().invoke(cli, ["parse", *(str(tmp_path / name) for name in texts), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+
+    told = {f.id: f for f in module.audit(load([path]))}
+
+    for key, name in (("M1", "bad.out"), ("G10", "void.out")):
+        assert told[key].title.startswith(f"{name}, ")
+        assert {cell.partition(",")[0] for cell, _ in told[key].cells} == {name}
 
 
 def test_a_fault_of_one_repeat_says_of_how_many(make: Any, tmp_path: Path) -> None:

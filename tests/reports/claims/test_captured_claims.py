@@ -42,6 +42,10 @@ def streams(make: Any, tmp_path: Path) -> Path:
     return taken(tmp_path, {name: make.stream_text(rate, n) for name, (n, rate) in threads.items()})
 
 
+def figures(built: Any) -> list[Any]:
+    return [f for s in built.sections for b in s.blocks for f in b.figures]
+
+
 def test_no_line_joins_two_sources(streams: Path) -> None:
     (figure,) = [f for s in build.build(load([streams])).sections for b in s.blocks for f in b.figures]
 
@@ -104,6 +108,30 @@ def test_the_ends_of_the_overview_name_their_machines(make: Any, tmp_path: Path)
     assert (
         overview.title == "One access: 80.0 ns (Memory, idle, local, a.out) to 900 ns (MPI 0 B, all, b.out)"
     )
+
+
+def test_a_panel_of_a_text_of_many_options_is_named_by_the_first_and_the_text(
+    make: Any, tmp_path: Path
+) -> None:
+    """Two have the same options, so that their names tell them apart."""
+    texts = {}
+    for name, size, runtime, iops in (("a", "4k", 30, 1e4), ("b", "8k", 60, 2e4), ("c", "8k", 60, 3e4)):
+        told = json.loads(make.fio_text({"read": (iops, 9e5 / iops)}, bs=size, rw="randread", iodepth=1))
+        told["jobs"][0]["job options"] |= {
+            "filename": f"/dev/{size}",
+            "size": f"{runtime}M",
+            "runtime": str(runtime),
+            "sync": size,
+        }
+        texts[f"{name}.json"] = json.dumps(told)
+
+    built = build.build(load([taken(tmp_path, texts)]))
+
+    titles = [p.title for f in figures(built) for p in f.panels if p.title.endswith("IOPS")]
+    assert len(set(titles)) == 3
+    assert all(
+        re.fullmatch(r"[48] KiB blocks, [^,]+, [^,]+, source [abc].json, IOPS", title) for title in titles
+    ), titles
 
 
 def test_texts_of_one_machine_are_a_curve(make: Any, tmp_path: Path) -> None:
