@@ -71,6 +71,7 @@ class Sweep:
     include: tuple[Mapping[str, Any], ...] = ()
     exclude: tuple[Mapping[str, Any], ...] = ()
     repeats: int = 3
+    settle: bool = False  # `repeats: auto`: more rounds may follow, of cells that have not settled
     order: Order = "interleaved"
     timeout_s: float | None = None  # None: the tool's estimate decides
     requires: Mapping[str, Any] = field(default_factory=dict)
@@ -287,6 +288,8 @@ class Plan:
     points: tuple[Point, ...]  # the cells of the runs, in the files' order
     skipped: tuple[Skipped, ...]
     aliases: tuple[Alias, ...] = ()
+    more: Mapping[str, int] = field(default_factory=dict)
+    """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
     seed: int
 
 

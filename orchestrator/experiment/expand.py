@@ -1,4 +1,4 @@
-"""An experiment and a machine's numbers → its points, and the order in which they run. Pure.
+"""An experiment and a machine's numbers → its points. Pure.
 
 Cells come about as in GitHub Actions: the product of the `matrix` axes and the `zip` rows; `exclude` takes cells away;
 then each `include` adds its options to every cell of the product whose axes it does not contradict, or, if there is
@@ -7,7 +7,6 @@ none, becomes a cell of its own. `each …` places stay one point here: the plan
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import re
@@ -372,29 +371,3 @@ def _version(text: str) -> tuple[int, ...]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
-
-
-# --- order ---
-
-
-def rounds(points: Sequence[Point], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Point, int]]:
-    """Return (point, repeat) in the order in which they run: round by round, every cell once in each.
-
-    Within a round the cells are shuffled over all sweeps, so that drift of the machine does not look like an effect
-    of an option; a `listed` sweep stays together, in the order of its file. The permutation sorts by SHA-256 of seed,
-    round and cell: the same in every version of Python, which random.shuffle does not promise, and a cell that is
-    added later does not change the order of the others.
-    """
-    blocks: dict[str, list[Point]] = {}
-    for point in points:
-        listed = sweeps[point.sweep].order == "listed"
-        blocks.setdefault(f"sweep {point.sweep}" if listed else f"point {point.point_id}", []).append(point)
-    found: list[tuple[Point, int]] = []
-    for repeat in range(1, max((sweeps[p.sweep].repeats for p in points), default=0) + 1):
-
-        def rank(key: str, repeat: int = repeat) -> bytes:
-            return hashlib.sha256(f"{seed} {repeat} {key}".encode()).digest()
-
-        for key in sorted(blocks, key=rank):
-            found += [(point, repeat) for point in blocks[key] if repeat <= sweeps[point.sweep].repeats]
-    return found

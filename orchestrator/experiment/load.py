@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from orchestrator.experiment import expand, quantities
+from orchestrator.experiment import expand, quantities, repeats
 from orchestrator.experiment.load_options import OptionReader
 from orchestrator.experiment.quantities import QuantityError
 from orchestrator.experiment.yaml_nodes import (
@@ -46,7 +46,6 @@ FILE_KEYS: Final = ("schema", *HEAD_KEYS, *MATRIX_KEYS, "sweeps")
 SWEEP_KEYS: Final = ("name", *HEAD_KEYS, *MATRIX_KEYS)
 REQUIRES_KEYS: Final = (*quantities.SAMPLE, "smt", "root", "program")
 ORDERS: Final = ("interleaved", "listed")
-MOST_REPEATS: Final = 1_000
 
 
 def load_experiment(path: Path | str) -> Experiment:
@@ -99,7 +98,7 @@ class _Head:
     tool: str | None = None  # "": there is one, but it is wrong
     fixed: Entries = field(default_factory=dict)
     own_fixed: frozenset[str] = frozenset()  # those that stand in the sweep itself
-    settings: Mapping[str, Any] = field(default_factory=dict)  # repeats, order, timeout_s of a Sweep
+    settings: Mapping[str, Any] = field(default_factory=dict)  # repeats, settle, order, timeout_s of a Sweep
     requires: Mapping[str, Any] = field(default_factory=dict)
 
     def under(self, own: _Head) -> _Head:
@@ -175,11 +174,13 @@ class _FileReader(NodeReader):
                     found["fixed"] = self.filled(node, path)
                 case "requires":
                     found["requires"] = self._requires(node, path)
-                case "repeats" | "order" | "timeout":
-                    read: Callable[[Any], Any] = {"repeats": _repeats, "order": _order, "timeout": _timeout}[
-                        key
-                    ]
-                    settings["timeout_s" if key == "timeout" else key] = self._read(node, path, read)
+                case "repeats":
+                    read = self._read(node, path, repeats.settings)
+                    settings |= {} if read is BAD else read
+                case "order":
+                    settings["order"] = self._read(node, path, _order)
+                case "timeout":
+                    settings["timeout_s"] = self._read(node, path, _timeout)
         own_fixed = frozenset(found.get("fixed", ()))
         return _Head(
             **found, own_fixed=own_fixed, settings={k: v for k, v in settings.items() if v is not BAD}
@@ -298,12 +299,6 @@ def _misplaced(key: str) -> str:
     if key == "place" or any(key in get_tool(name).options() for name in tool_names()):
         return "options stand under `fixed`, or under `matrix` if they vary"
     return "`sweeps` holds several sweeps" if key == "name" else ""
-
-
-def _repeats(value: Any) -> int:  # noqa: ANN401
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_REPEATS:
-        raise QuantityError(f"{shown(value)} is not a whole number from 1 to {MOST_REPEATS}")
-    return value
 
 
 def _order(value: Any) -> str:  # noqa: ANN401

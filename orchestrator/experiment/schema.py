@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.experiment import expand, load, quantities
+from orchestrator.experiment import expand, load, quantities, repeats
 from orchestrator.experiment.load_options import PLACE_KEYS
 from orchestrator.placement.place import CPUS, MEMORY
 from orchestrator.tools import Option, get_tool, tool_names
@@ -28,7 +28,7 @@ TEXTS: Final[Mapping[str, str]] = {
     "zip": "axes that walk together: their first values, their second values, …",
     "include": "options added to the cells they fit, or else cells of their own",
     "exclude": "cells to leave out: all that agree with an entry; a list means any of its values",
-    "repeats": "how often every cell runs, each time as a new process",
+    "repeats": "how often every cell runs, each time as a new process; auto: until its median is known to 2.5 %, 6 to 15 times",
     "order": "interleaved: rounds, each in a random order of its own; listed: rounds in the order of the file",
     "timeout": "when a run is ended: seconds, or 90s, 2 min, 1 h; without it the estimate decides",
     "requires": "what the machine must have; where it has not, the cells are skipped with the reason",
@@ -102,7 +102,12 @@ def _key(key: str) -> Schema:
         "zip": {"type": "object", "minProperties": 1},
         "include": entries,
         "exclude": entries,
-        "repeats": {"type": "integer", "minimum": 1, "maximum": load.MOST_REPEATS},
+        "repeats": {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": repeats.MOST_REPEATS},
+                {"const": repeats.AUTO},
+            ]
+        },
         "order": {"enum": list(load.ORDERS)},
         "timeout": {
             "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": TIME}]

@@ -11,7 +11,8 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from orchestrator.experiment.expand import expand, is_open, rounds
+from orchestrator.experiment.expand import expand, is_open
+from orchestrator.experiment.repeats import CAP, rounds
 from orchestrator.model import (
     Alias,
     Experiment,
@@ -143,6 +144,11 @@ def make_plan(
         points=tuple(cell.point for cell in cells.values()),
         skipped=tuple(skipped),
         aliases=aliases,
+        more={
+            pid: CAP - sweeps[cell.point.sweep].repeats
+            for pid, cell in cells.items()
+            if sweeps[cell.point.sweep].settle
+        },
         seed=seed,
     )
 
@@ -246,6 +252,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
     """Return the plan as `plan --format json` prints it."""
     return {
         "seed": plan.seed,
+        "runs_at_most": len(plan.runs) + sum(plan.more.values()),
         "runs": [
             {
                 "sweep": run.sweep,

@@ -38,6 +38,10 @@ class Prepared:
     plan: Plan
     scratch: Path
 
+    @property
+    def sweeps(self) -> dict[str, Sweep]:
+        return {sweep.name: sweep for experiment in self.experiments for sweep in experiment.sweeps}
+
 
 def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepared:
     """Load, look around, plan. Raises UserError for every mistake before anything is started."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Protocol
@@ -53,7 +53,14 @@ class Ended:
     repeated: bool = False  # it was disturbed, and will be started again
 
 
-Event = Started | Ended
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """Some cells with `repeats: auto` have not settled: each gets another run."""
+
+    cells: int
+
+
+Event = Started | Ended | Unsettled
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +84,14 @@ class Summary:
         ]
         return sum(bad) + self.failed_before
 
+    def add(self, later: Summary) -> None:
+        """Add what a later round of the same call did."""
+        self.counts += later.counts
+        self.repeated += later.repeated
+        for cell, seconds in later.walls.items():
+            self.walls.setdefault(cell, []).extend(seconds)
+        self.stopped = later.stopped
+
 
 class Sink(Protocol):
     """Where runs are committed when they end: a ResultFile, or several of them."""
@@ -97,9 +112,12 @@ def execute(
     *,
     topology: Topology,
     rules: Rules = Rules(),  # noqa: B008 (frozen)
+    keep: Container[str] = (),
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
     """Start every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
+
+    `keep`: scratch files that are needed after this, too.
 
     Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
 
@@ -117,6 +135,7 @@ def execute(
             topology=topology,
             watch=Watch(counters, topology),
             rules=rules,
+            keep=keep,
             summary=summary,
             on_event=on_event,
             order=count(sum(tried.attempts for tried in attempts.values())),
@@ -147,6 +166,7 @@ class _Sweep:
     topology: Topology
     watch: Watch
     rules: Rules
+    keep: Container[str]
     summary: Summary
     on_event: Callable[[Event], None]
     order: Iterator[int]
@@ -170,7 +190,8 @@ class _Sweep:
             done = self._run(slot)
             if done is None:
                 return []
-            self.scratch.remove(tuple(file for file in run.scratch if needed_until[file.path] == number))
+            last_of = (file for file in run.scratch if needed_until[file.path] == number)
+            self.scratch.remove(tuple(file for file in last_of if file.path not in self.keep))
             record, parsed, unended = done
             tried = _added(slot.tried, record.status)
             repeated = record.status == "disturbed" and is_pending(tried, self.rules)

@@ -148,7 +148,8 @@ def _in_cells(plan: Plan, cells: Mapping[str, Point]) -> Plan:
         dataclasses.replace(run, point=cells.get(run.point.point_id, run.point)) for run in plan.runs
     )
     points = tuple(cells.get(point.point_id, point) for point in plan.points)
-    return dataclasses.replace(plan, runs=runs, points=points)
+    more = {cells[key].point_id if key in cells else key: number for key, number in plan.more.items()}
+    return dataclasses.replace(plan, runs=runs, points=points, more=more)
 
 
 def _refusal(path: str, said: Sequence[str]) -> UserError:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.experiment.repeats import CAP
 from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment
@@ -24,6 +25,7 @@ from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
+from orchestrator.run.settle import Leading, unknown, with_begun
 from orchestrator.tools import Program
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def run_experiments(
     seed: int | None = None,
     rules: Rules = Rules(),  # noqa: B008 (frozen)
     share_machine: bool = False,
+    leading: Leading = unknown,
     on_wait: OnWait = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
     on_event: Callable[[Event], None] = lambda _: None,
@@ -57,13 +60,15 @@ def run_experiments(
     """Run experiment files into one result file, new or continued.
 
     The order's seed is the one given, else the file's own, else a new one; it is recorded. Unless `share_machine`, other sweeps on
-    the same cores are waited for; `on_wait` is told whose. Raises UserError for every mistake before anything is started or written.
+    the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles.
+    Raises UserError for every mistake before anything is started or written.
     """
     import secrets
 
     from orchestrator.run.exclusive import reserved, wanted_pus
-    from orchestrator.run.execute import Summary, execute
+    from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
+    from orchestrator.run.rounds import execute_rounds, further
     from orchestrator.run.scratch import Stopped, open_scratch
     from orchestrator.store.result_file import create_result
 
@@ -79,6 +84,8 @@ def run_experiments(
         prepared = _continued(prepared, result, options.as_new, rules)
         topology = prepared.machine.site.topology
         todo, _, _ = pending(prepared.plan, result.attempts(), rules)
+        sweeps = prepared.sweeps
+        todo += further(prepared.plan, result, sweeps, rules, leading).runs
         try:
             cpus = () if share_machine else wanted_pus(todo, topology)
             kept = stack.enter_context(reserved(cpus, path, stop, on_wait))
@@ -88,7 +95,7 @@ def run_experiments(
         with open_scratch(prepared.scratch, keep=kept) as scratch:
             on_begin(path, prepared)
             session = begin(result, prepared, version=version, argv=argv, seed=seed)
-            summary = execute(
+            summary = execute_rounds(
                 prepared.plan,
                 result,
                 session,
@@ -96,6 +103,8 @@ def run_experiments(
                 stop,
                 topology=topology,
                 rules=rules,
+                sweeps=sweeps,
+                leading=leading,
                 on_event=on_event,
             )
         result.end_session(session, now_utc())
@@ -140,7 +149,8 @@ def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
 
 
 def _continued(prepared: Prepared, result: ResultFile, as_new: bool, rules: Rules) -> Prepared:
-    """Return what is prepared with its runs in the cells of a result file that they belong to. Raises UserError as `continued`."""
+    """Return what is prepared with its runs in the cells of a result file that they belong to, and those that were begun of more
+    than it plans. Raises UserError as `continued`."""
     from orchestrator.run import resume
 
     sessions = result.sessions()
@@ -164,11 +174,11 @@ def _continued(prepared: Prepared, result: ResultFile, as_new: bool, rules: Rule
         is_pending=lambda run: is_pending(attempts.get(run.key, NEVER), rules),
         as_new=as_new,
     )
-    return dataclasses.replace(prepared, plan=plan)
+    return dataclasses.replace(prepared, plan=with_begun(plan, attempts))
 
 
 def plan_experiments(
-    paths: Sequence[Path], options: PlanOptions, *, seed: int | None = None
+    paths: Sequence[Path], options: PlanOptions, *, seed: int | None = None, leading: Leading = unknown
 ) -> tuple[Prepared, int]:
     """Return what `run_experiments` would do, and how many runs the result file holds already, which are left out.
 
@@ -184,10 +194,14 @@ def plan_experiments(
         if options.topology is None:
             prepared = _continued(prepared, known, options.as_new, Rules())
         todo, done, failed = pending(prepared.plan, known.attempts(), Rules())
-    left = {run.point.point_id for run in todo}
-    plan = dataclasses.replace(
-        prepared.plan, runs=tuple(todo), points=tuple(p for p in prepared.plan.points if p.point_id in left)
-    )
+        from orchestrator.run.rounds import further
+
+        later = further(prepared.plan, known, prepared.sweeps, Rules(), leading)
+    left = dict.fromkeys(run.point.point_id for run in todo)
+    more = {cell: number for cell, number in prepared.plan.more.items() if cell in left}
+    plan = dataclasses.replace(prepared.plan, runs=(*todo, *later.runs), more={**more, **later.more})
+    left |= dict.fromkeys(run.point.point_id for run in later.runs)
+    plan = dataclasses.replace(plan, points=tuple(p for p in plan.points if p.point_id in left))
     return dataclasses.replace(prepared, plan=plan), done + failed
 
 
@@ -232,6 +246,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
                     sweep_title=sweeps[point.sweep].title,
                     repeats=sweeps[point.sweep].repeats,
                     experiment=digest,
+                    most_repeats=CAP if point.point_id in prepared.plan.more else 0,
                 )
                 for point in points
             ],

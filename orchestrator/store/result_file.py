@@ -37,7 +37,7 @@ from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
 MAGIC = b"SQLite format 3\0"
 """What every SQLite database begins with."""
@@ -62,8 +62,9 @@ CREATE TABLE experiment (
 CREATE TABLE point (
     point_id TEXT PRIMARY KEY, sweep TEXT NOT NULL, sweep_title TEXT NOT NULL, tool TEXT NOT NULL,
     options TEXT NOT NULL, place TEXT, axes TEXT NOT NULL,          -- JSON
-    repeats INTEGER NOT NULL,
-    experiment TEXT NOT NULL REFERENCES experiment
+    repeats INTEGER NOT NULL,                          -- asked for; 0: known, and not asked for
+    experiment TEXT NOT NULL REFERENCES experiment,
+    most_repeats INTEGER NOT NULL DEFAULT 0            -- with `repeats: auto`: how many there may be; else 0
 ) STRICT;
 CREATE TABLE run (
     run_id INTEGER PRIMARY KEY,
@@ -78,6 +79,7 @@ CREATE TABLE run (
     exit_code INTEGER, signal INTEGER,
     usage TEXT NOT NULL,                                            -- JSON: rusage of the process and its children
     counters TEXT NOT NULL,                                         -- JSON: what the machine counted meanwhile, and what of it disturbed
+    warm_up INTEGER NOT NULL DEFAULT 0,                -- 1: kept, and left out of all numbers; its repeat is 0
     UNIQUE (point_id, repeat, attempt)
 ) STRICT;
 CREATE TABLE output (
@@ -94,6 +96,9 @@ CREATE TABLE parsed (
 CREATE INDEX run_by_point ON run (point_id, repeat);
 """
 
+
+_SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
+"""Table → the column that files of schema 1 lack; in all their rows it would be 0."""
 
 _ALIAS = (
     "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
@@ -140,8 +145,9 @@ class StoredPoint:
 
     point: Point
     sweep_title: str
-    repeats: int
+    repeats: int  # asked for; 0: known, and not asked for
     experiment: str  # sha256 of the experiment's text
+    most_repeats: int = 0  # with `repeats: auto`: how many there may be; else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,13 +304,14 @@ class ResultFile:
                 point = stored.point
                 row = point.canonical()
                 db.execute(
-                    "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment) VALUES (?,?,?,?,?,?,?,?,?)"
+                    "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats)"
+                    " VALUES (?,?,?,?,?,?,?,?,?,?)"
                     " ON CONFLICT (point_id) DO UPDATE SET repeats = excluded.repeats, sweep_title = excluded.sweep_title,"
-                    " axes = excluded.axes, experiment = excluded.experiment",
+                    " axes = excluded.axes, experiment = excluded.experiment, most_repeats = excluded.most_repeats",
                     (
                         point.point_id, point.sweep, stored.sweep_title, point.tool, _options(row["options"]),
                         None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),
-                        stored.repeats, stored.experiment,
+                        stored.repeats, stored.experiment, stored.most_repeats,
                     ),
                 )  # fmt: skip
             sweeps = {(item.sweep,) for item in skipped} | {(stored.point.sweep,) for stored in points}
@@ -359,6 +366,11 @@ class ResultFile:
         except sqlite3.DatabaseError as error:
             raise _damaged(self.path, error) from error
 
+    def _since_2(self, table: str) -> str:
+        """Return what to select of a table for its column of schema 2: files of schema 1 are read as they are."""
+        (version,) = self._first("PRAGMA user_version")
+        return _SINCE_2[table] if version >= 2 else "0"
+
     def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 (a row, or None)
         return next(iter(self._rows(query, *values)), None)
 
@@ -387,7 +399,8 @@ class ResultFile:
     def points(self) -> tuple[StoredPoint, ...]:
         """Return all cells, in the order in which they were first planned."""
         rows = self._rows(
-            "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment FROM point ORDER BY rowid"
+            "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment,"
+            f" {self._since_2('point')} FROM point ORDER BY rowid"
         )
         return tuple(
             StoredPoint(
@@ -401,6 +414,7 @@ class ResultFile:
                 sweep_title=row[1],
                 repeats=row[6],
                 experiment=row[7],
+                most_repeats=row[8],
             )
             for row in rows
         )
@@ -622,6 +636,7 @@ def create_result(path: Path) -> ResultFile:
                 f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
         _check(path, database)
+        _bring_up(database)
         database.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
         database.execute("PRAGMA foreign_keys = ON")  # of a file that was overwritten, its cells are not ours
     except BaseException as error:
@@ -738,6 +753,14 @@ def _check(path: Path, database: sqlite3.Connection) -> None:
 _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 """Made once: json.dumps makes one a call, and a run is ten calls."""
+
+
+def _bring_up(database: sqlite3.Connection) -> None:
+    """Give a file of schema 1 that is continued the columns of this one, all of them or none."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version < 2:
+        columns = [f"ALTER TABLE {t} ADD COLUMN {c} INTEGER NOT NULL DEFAULT 0;" for t, c in _SINCE_2.items()]
+        database.executescript(f"BEGIN; {' '.join(columns)} PRAGMA user_version = 2; COMMIT;")
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from orchestrator.model import Plan
+    from parsers.measurement import Parsed
 
 
 class _Name(click.Path):
@@ -70,6 +71,13 @@ as_new: Decorator = click.option(
 only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )
+
+
+def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
+    """Return the number that stands for each repeat of a cell: by it a cell with `repeats: auto` settles."""
+    from reports import numbers
+
+    return numbers.standing(tool, repeats)
 
 
 def left_out(plan: Plan) -> None:

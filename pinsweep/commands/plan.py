@@ -69,7 +69,7 @@ def command(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
         as_new=as_new,
     )  # fmt: skip
-    prepared, done = plan_experiments(experiments, options, seed=seed)
+    prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
     if form == "json":
         import json
 
@@ -94,7 +94,9 @@ def _table(plan: Plan, topology: Topology) -> None:
         runs = repeats[point.point_id]
         run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
-        click.secho(f"{run.sweep}  {run.point.describe()}  × {len(runs)}", bold=True)
+        most = len(runs) + plan.more.get(point.point_id, 0)
+        times = f"{len(runs)} to {most}" if most > len(runs) else f"{most}"
+        click.secho(f"{run.sweep}  {run.point.describe()}  × {times}", bold=True)
         if run.placement is not None:
             click.echo(f"  {draw(run.placement, topology)}")
         click.echo(f"  {env}{shlex.join(run.argv)}")
@@ -104,10 +106,7 @@ def _table(plan: Plan, topology: Topology) -> None:
 
 def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
-    import datetime
-
     from parsers.units import size_text
-    from reports.text.format import duration
 
     _options.left_out(plan)
     writes = {write.path: write for run in plan.runs for write in run.writes}
@@ -119,16 +118,40 @@ def _summary(plan: Plan, done: int) -> None:
                 f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
                 err=True,
             )
-    total = sum(run.estimate_s for run in plan.runs)
-    by_sweep: dict[str, float] = {}
+    costs = {run.point.point_id: run.estimate_s for run in plan.runs}
+    least, most = dict[str, float](), dict[str, float]()  # sweep → seconds
     for run in plan.runs:
-        by_sweep[run.sweep] = by_sweep.get(run.sweep, 0.0) + run.estimate_s
-    ends = datetime.datetime.now() + datetime.timedelta(seconds=total)  # noqa: DTZ005 (the user's own clock)
-    clock = "at %H:%M" if total < 12 * 3600 else "on %a %d %b at %H:%M"
+        least[run.sweep] = most[run.sweep] = least.get(run.sweep, 0.0) + run.estimate_s
+    for point in plan.points:
+        most[point.sweep] += costs[point.point_id] * plan.more.get(point.point_id, 0)
+    total = sum(least.values()), sum(most.values())
     before = f"; {done} runs are in the result file already" if done else ""
+    runs, further = len(plan.runs), sum(plan.more.values())
+    counted = f"{runs} to {runs + further}" if further else f"{runs}"
     click.echo(
-        f"{len(plan.points)} points, {len(plan.runs)} runs, seed {plan.seed}; about {duration(total)}, would end {ends:{clock}}{before}",
+        f"{len(plan.points)} points, {counted} runs, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
-    for sweep, seconds in sorted(by_sweep.items(), key=lambda item: -item[1])[:5]:
-        click.echo(f"  {duration(seconds):>14}  {sweep}", err=True)
+    for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:
+        click.echo(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)
+
+
+def _between(least: float, most: float) -> str:
+    """Return "12 s", or "12 s to 30 s" where it is not known before how much there is to do."""
+    from reports.text.format import duration
+
+    texts = dict.fromkeys((duration(least), duration(most)))
+    return " to ".join(texts)
+
+
+def _clock(least: float, most: float) -> str:
+    """Return "at 17:03", or "between 17:03 and 17:20", by the user's own clock."""
+    import datetime
+
+    ends = (datetime.datetime.now() + datetime.timedelta(seconds=s) for s in (least, most))  # noqa: DTZ005
+    texts = list(
+        dict.fromkeys(f"{end:{'%H:%M' if most < 12 * 3600 else '%a %d %b at %H:%M'}}" for end in ends)
+    )
+    if len(texts) > 1:
+        return f"between {texts[0]} and {texts[1]}"
+    return f"at {texts[0]}" if most < 12 * 3600 else f"on {texts[0]}"

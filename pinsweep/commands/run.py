@@ -82,6 +82,7 @@ def command(
         ),
         share_machine=share_machine,
         on_wait=_waiting,
+        leading=_options.standing,
         on_begin=_begin,
         on_event=Progress(),
     )
@@ -127,10 +128,13 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def __call__(self, event: Event) -> None:
-        from orchestrator.run.execute import Started
+        from orchestrator.run.execute import Started, Unsettled
         from reports.numbers import headline
-        from reports.text.format import duration
+        from reports.text.format import duration, plural
 
+        if isinstance(event, Unsettled):
+            click.echo(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
+            return
         width = len(str(event.total))
         head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
         if isinstance(event, Started):

@@ -12,7 +12,7 @@ A check of any tool (G…) asks the tools' own modules for their part, a functio
 or `left_out` in a command.
 
 A module's checks have ids of one letter. It may say FAMILY: where they stand among the others, and their heading, (0, "Storage
-(fio)"); else it is its own name, after pinsweep's tools (0 to 3) and before what holds for any tool (90).
+(fio)"), or ANY_TOOL, whose checks are of all runs; else it is its own name, after pinsweep's tools (0 to 3).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from typing import Any, Literal
 from reports.results.model import Results, Run
 
 Level = Literal["error", "warn", "info"]
+ANY_TOOL = (90, "Any tool")
 LEVELS: tuple[Level, ...] = ("error", "warn", "info")
 """error: at least one number cannot be what it says. warn: it says something else than it seems to. info: read it so."""
 
@@ -80,8 +81,7 @@ class Check:
     @property
     def tool(self) -> str:
         """Whose numbers it judges; "" of any tool's."""
-        name = self.find.__module__.rpartition(".")[2]
-        return "" if name == "general" else name
+        return "" if self.family == ANY_TOOL else self.find.__module__.rpartition(".")[2]
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from orchestrator.capture import cut
 from orchestrator.machine.facts import changed, short
 from orchestrator.placement.place import where
 from parsers.measurement import Measurement, whole
-from reports.checks import Fault, Level, check, has_part, part, parts
+from reports.checks import ANY_TOOL, Fault, Level, check, has_part, part, parts
 from reports.checks._cells import (
     braced,
     by_cell,
@@ -29,7 +29,7 @@ from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
-FAMILY = (90, "Any tool")
+FAMILY = ANY_TOOL
 
 
 @check("G1", "warn")

@@ -166,6 +166,12 @@ def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     return [one for parsed in known if (one := module.leading(parsed))]
 
 
+def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
+    """Return the number that stands for each repeat of a cell, in its base unit; none of what its own program calls wrong."""
+    sound = [parsed for parsed in repeats if not parsed.has("validation_failed")]
+    return [value for _, value in leaders(tool, *sound)]
+
+
 def ranked(run: Run) -> bool:
     """May a run be the best of its sweep?"""
     module = _module(run.tool)
@@ -192,5 +198,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked", "standing",
 ]  # fmt: skip

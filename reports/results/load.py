@@ -146,7 +146,7 @@ def _run(
     )
     return Run(
         file=file, session=session, point=stored.point, where=session.host, sweep_title=stored.sweep_title, record=record,
-        parsed=parsed, unreadable=unreadable, stdout=stdout, stderr=stderr,
+        parsed=parsed, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,
     )  # fmt: skip
 
 

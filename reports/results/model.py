@@ -77,6 +77,7 @@ class Run:
     build: str = ""  # which program, where runs of the file come from several of one name and version
     stdout: str = ""  # an excerpt, if asked for
     stderr: str = ""
+    most_repeats: int = 0  # of a cell with `repeats: auto`: how many there may be; else 0
 
     @property
     def slot(self) -> tuple[str, str, int]:

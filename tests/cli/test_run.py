@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -88,6 +89,62 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
     assert again.returncode == 0
     assert "nothing to do; 12 were done before" in again.stderr
     assert len(statuses(tmp_path / "echo.db")) == 12
+
+
+SETTLING = """\
+schema: 1
+title: Settling
+tool: command
+fixed:
+  command: sh -c 'echo x >> count-{first}; if [ $(wc -l < count-{first}) = 1 ]; then echo {first}; else echo 100; fi'
+  metrics:
+    reply: {regex: "([0-9]+)", unit: ms, better: lower}
+matrix:
+  first: [100, 120]
+repeats: auto
+"""
+
+
+def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli, tmp_path: Path) -> None:
+    """One value of six far off is in the interval of their median; of nine it no longer is."""
+    (tmp_path / "settling.yaml").write_text(SETTLING)
+
+    assert "2 points, 12 to 30 runs" in pinsweep("plan", "settling.yaml").stderr
+    done = pinsweep("run", "settling.yaml", "-o", "r.db")
+    plan, again = (
+        pinsweep("plan", "settling.yaml", "-o", "r.db"),
+        pinsweep("run", "settling.yaml", "-o", "r.db"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    ran = Counter(row[0] for row in statuses(tmp_path / "r.db"))
+    assert sorted(ran.values()) == [6, 9]
+    assert done.stderr.count("1 cell not settled yet: one more run of each") == 3
+    assert "[15/15]" in done.stderr
+    assert "did not settle" not in done.stderr
+    assert "0 points, 0 runs" in plan.stderr
+    assert "nothing to do; 15 were done before" in again.stderr
+
+
+def test_a_sweep_with_repeats_auto_that_was_cut_goes_on_and_what_does_not_settle_is_named(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    """The file decides: what 13 repeats of before say is all that the second call knows."""
+    (tmp_path / "echo.yaml").write_text(
+        SETTLING.replace(
+            "echo {first}; else echo 100", "echo 1; else echo $((100 + $(wc -l < count-{first}) * 9))"
+        ).replace("[100, 120]", "[0]")
+    )
+    text = (tmp_path / "echo.yaml").read_text()
+    (tmp_path / "echo.yaml").write_text(text.replace("repeats: auto", "repeats: 13"))
+    pinsweep("run", "echo.yaml", "-o", "r.db")
+    (tmp_path / "echo.yaml").write_text(text)
+
+    plan, done = pinsweep("plan", "echo.yaml", "-o", "r.db"), pinsweep("run", "echo.yaml", "-o", "r.db")
+
+    assert "1 points, 1 to 2 runs" in plan.stderr
+    assert len(statuses(tmp_path / "r.db")) == 15
+    assert re.search(r"warn +G13 .*did not settle: ±\d+ % after 15 repeats", done.stderr)
 
 
 def test_plan_leaves_out_what_the_result_file_holds(pinsweep: Cli, tmp_path: Path) -> None:

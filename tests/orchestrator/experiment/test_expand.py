@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.experiment.expand import MOST_CELLS, expand, rounds, unmet
+from orchestrator.experiment.expand import MOST_CELLS, expand, unmet
 from orchestrator.experiment.load import ExperimentError, parse_experiment
 from orchestrator.experiment.quantities import SAMPLE
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Experiment, Place, Point, Skipped, Sweep
+from orchestrator.model import Experiment, Place, Point, Skipped
 
 DUAL = topology_from_text(
     "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"
@@ -405,71 +404,3 @@ def test_cells_are_the_product_without_the_excluded_and_with_the_included(
     else:
         assert labels(text) == kept
         assert len({p.point_id for p in points(text)}) == len(kept)
-
-
-# --- order ---
-
-
-def sweep(name: str, repeats: int = 3, order: Any = "interleaved") -> Sweep:
-    return Sweep(name=name, title=name, tool="fio", repeats=repeats, order=order)
-
-
-def point(name: str, number: int) -> Point:
-    return Point(sweep=name, tool="fio", options={"iodepth": number}, axes=("iodepth",))
-
-
-def test_every_cell_runs_once_a_round_and_as_often_as_its_sweep_says() -> None:
-    sweeps = {"a": sweep("a", 3), "b": sweep("b", 1)}
-    cells = [point("a", n) for n in range(20)] + [point("b", n) for n in range(5)]
-    order = rounds(cells, sweeps, seed=7)
-
-    assert [repeat for _, repeat in order] == [1] * 25 + [2] * 20 + [3] * 20
-    assert Counter((c.point_id, r) for c, r in order) == Counter(
-        (c.point_id, r) for c in cells for r in range(1, sweeps[c.sweep].repeats + 1)
-    )
-    first = [c for c, r in order if r == 1]
-    assert first != cells
-    assert [c for c, r in order if r == 2] != [c for c, r in order if r == 3]
-    assert len({c.sweep for c in first[:12]}) == 2  # the sweeps are shuffled into each other
-
-
-def test_order_depends_on_the_seed_and_on_nothing_else() -> None:
-    cells = [point("a", n) for n in range(6)]
-    order = rounds(cells, {"a": sweep("a")}, seed=1)
-
-    assert order == rounds(cells, {"a": sweep("a")}, seed=1) == rounds(cells[::-1], {"a": sweep("a")}, seed=1)
-    assert order != rounds(cells, {"a": sweep("a")}, seed=2)
-    # computed by sha256sum and sort, so that a stored seed means the same order with every later Python
-    assert [c.options["iodepth"] for c, _ in order][:12] == [1, 2, 3, 4, 0, 5, 2, 5, 1, 0, 3, 4]
-
-
-def test_a_new_cell_leaves_the_order_of_the_others() -> None:
-    cells = [point("a", n) for n in range(10)]
-    sweeps = {"a": sweep("a")}
-
-    assert [x for x in rounds([*cells, point("a", 99)], sweeps, 3) if x[0] in cells] == rounds(
-        cells, sweeps, 3
-    )
-
-
-def test_a_listed_sweep_stays_together_and_in_its_order() -> None:
-    sweeps = {"a": sweep("a"), "b": sweep("b", order="listed")}
-    listed = [point("b", n) for n in (5, 1, 9)]
-    order = rounds([*(point("a", n) for n in range(8)), *listed], sweeps, seed=4)
-
-    for repeat in (1, 2, 3):
-        cells = [c for c, r in order if r == repeat]
-        at = cells.index(listed[0])
-        assert cells[at : at + 3] == listed
-
-
-def test_first_place_is_given_out_evenly() -> None:
-    """Over many seeds every cell comes first about equally often: 5 sigma of a binomial around 400 of 2000."""
-    cells = [point("a", n) for n in range(5)]
-    first = Counter(rounds(cells, {"a": sweep("a", 1)}, seed)[0][0].point_id for seed in range(2000))
-
-    assert all(abs(count - 400) < 5 * (2000 * 0.2 * 0.8) ** 0.5 for count in first.values())
-
-
-def test_nothing_to_run_is_an_empty_order() -> None:
-    assert rounds([], {}, 1) == []

@@ -126,6 +126,12 @@ def test_an_option_at_the_head_is_checked_against_the_tool_of_each_sweep() -> No
     assert found.startswith("9:3: fixed.ntimes: fio has no option 'ntimes'")
 
 
+def test_repeats_auto_begins_with_six_rounds_and_a_sweep_may_say_otherwise() -> None:
+    text = "schema: 1\ntool: stream\nrepeats: auto\nsweeps: [{name: a}, {name: b, repeats: 3}]"
+
+    assert [(sweep.repeats, sweep.settle) for sweep in load(text).sweeps] == [(6, True), (3, False)]
+
+
 def test_a_short_file_has_defaults() -> None:
     (sweep,) = load("schema: 1\ntool: stream").sweeps
 
@@ -235,7 +241,7 @@ order: listd
         "8:3: matrix.iodpeth: fio has no option 'iodpeth' | did you mean 'iodepth'?",
         "9:3: matrix.bs: is also in `fixed` | an option is fixed or an axis, not both",
         "10:12: matrix.numjobs: '8..4' is empty | a range goes from the small to the large value",
-        "11:10: repeats: 0 is not a whole number from 1 to 1000",
+        "11:10: repeats: 0 is not a whole number from 1 to 1000 | `auto` goes on until the cells have settled, 6 to 15 rounds",
         "12:8: order: 'listd' is not an order | did you mean 'listed'?",
     ]
 
@@ -261,8 +267,8 @@ order: listd
         (fio("title: true"), "3:8: title: true where a text belongs | put it in quotes"),
         (fio("? [a]\n: 1"), "3:3: a key that is not a word"),
         # settings
-        (fio("repeats: 2.5"), "3:10: repeats: 2.5 is not a whole number from 1 to 1000"),
-        (fio("repeats: many"), "3:10: repeats: 'many' is not a whole number from 1 to 1000"),
+        (fio("repeats: 2.5"), "3:10: repeats: 2.5 is not a whole number from 1 to 1000 | `auto` goes on until the cells have settled, 6 to 15 rounds"),
+        (fio("repeats: many"), "3:10: repeats: 'many' is not a whole number from 1 to 1000 | `auto` goes on until the cells have settled, 6 to 15 rounds"),
         (fio("timeout: soon"), "3:10: timeout: 'soon' is not a time | 90, 90s, 2 min, 1.5 h"),
         (fio("timeout: 0"), "3:10: timeout: is 0: every run would fail | leave it out, and the estimate of the run decides"),
         (fio("requires: {packages: two}"), ("3:22: requires.packages: 'two' is neither a number nor one of the machine's | "

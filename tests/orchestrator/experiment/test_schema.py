@@ -30,7 +30,7 @@ def whole(text: str) -> str:
 
 EXAMPLES = {f"docs {n}": whole(text) for n, (kind, text) in enumerate(BLOCKS, 1) if kind == "yaml"}
 SHIPPED = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "experiments").glob("*.yaml"))}
-FILES = {**EXAMPLES, **SHIPPED}
+FILES = {**EXAMPLES, **SHIPPED, "auto": "schema: 1\ntool: stream\nrepeats: auto"}
 
 
 @pytest.fixture(scope="module")

@@ -474,6 +474,26 @@ def test_a_file_of_a_newer_pinsweep_is_refused(tmp_path: Path) -> None:
         open_result(tmp_path / "r.db")
 
 
+def test_a_file_of_schema_1_is_read_as_it_is_and_brought_up_where_it_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "r.db"
+    with create_result(path) as result:
+        add(result, begin(result), b"")
+    with sqlite3.connect(path) as db:
+        db.execute("ALTER TABLE point DROP COLUMN most_repeats")
+        db.execute("ALTER TABLE run DROP COLUMN warm_up")
+        db.execute("PRAGMA user_version = 1")
+
+    with open_result(path) as old:
+        assert [stored.most_repeats for stored in old.points()] == [0]
+        before = old.runs()
+    with create_result(path) as result:
+        add(result, begin(result), b"", repeat=2)
+        assert result.runs()[:1] == before
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("SELECT warm_up FROM run").fetchall() == [(0,), (0,)]
+
+
 @pytest.mark.parametrize("version", [0, -1])
 def test_a_schema_that_never_was_is_not_read_as_the_first(tmp_path: Path, version: int) -> None:
     with create_result(tmp_path / "r.db") as result:

@@ -1,0 +1,81 @@
+"""Run a plan, and then round after round of the cells with `repeats: auto` that have not settled. I/O.
+
+Between the rounds the file is asked, not this call's memory: what a sweep did before it was stopped counts as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from orchestrator.machine.topology import Topology
+from orchestrator.model import Plan, Sweep
+from orchestrator.run.execute import Event, Summary, Unsettled, execute
+from orchestrator.run.outcome import Rules
+from orchestrator.run.process import Stop
+from orchestrator.run.scratch import Scratch
+from orchestrator.run.settle import Leading, next_round
+from orchestrator.store.result_file import ResultFile
+from parsers.errors import ParseError
+from parsers.measurement import Parsed
+
+
+def further(
+    plan: Plan, result: ResultFile, sweeps: Mapping[str, Sweep], rules: Rules, leading: Leading
+) -> Plan:
+    """Return one more run of each cell that may go on and has not settled by what the file holds."""
+    if not plan.more:
+        return dataclasses.replace(plan, runs=())
+    points = {run.point.point_id: run.point for run in plan.runs if run.point.point_id in plan.more}
+    good: dict[str, list[Parsed]] = {}
+    for record in result.runs():
+        if record.status == "ok" and record.point_id in points:
+            with contextlib.suppress(ParseError):
+                good.setdefault(record.point_id, []).append(result.parsed(record, points[record.point_id]))
+    values = {cell: leading(points[cell].tool, own) for cell, own in good.items()}
+    return next_round(plan, result.attempts(), values, sweeps, rules)
+
+
+def execute_rounds(
+    plan: Plan,
+    result: ResultFile,
+    session: int,
+    scratch: Scratch,
+    stop: Stop,
+    *,
+    topology: Topology,
+    sweeps: Mapping[str, Sweep],
+    leading: Leading,
+    rules: Rules,
+    on_event: Callable[[Event], None],
+) -> Summary:
+    """Do what `execute` does, then one more run of each unsettled cell, until all have settled or ran as often as they may."""
+    scratch_of_more = frozenset(
+        file.path for run in plan.runs if run.point.point_id in plan.more for file in run.scratch
+    )
+    start = partial(
+        execute, result=result, session=session, scratch=scratch, stop=stop, topology=topology,
+        rules=rules, keep=scratch_of_more,
+    )  # fmt: skip
+    summary = start(plan, on_event=on_event)
+    while not summary.stopped:
+        later = further(plan, result, sweeps, rules, leading)
+        if not later.runs:
+            break
+        on_event(Unsettled(cells=len(later.runs)))
+        before = summary.counts.total() + summary.repeated
+        summary.add(start(later, on_event=_counted_on(on_event, before)))
+    return summary
+
+
+def _counted_on(on_event: Callable[[Event], None], before: int) -> Callable[[Event], None]:
+    """Return `on_event` with the numbers of a later round counted on from the runs `before` it."""
+
+    def tell(event: Event) -> None:
+        if not isinstance(event, Unsettled):
+            event = dataclasses.replace(event, number=event.number + before, total=event.total + before)
+        on_event(event)
+
+    return tell
