@@ -25,59 +25,9 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         return None
     step = max(1.0, (len(known) - 1) / (_MOST_ROWS - 1))
     shown = [known[round(i * step)] for i in range(min(len(known), _MOST_ROWS))]
-    values = [v for t in shown for v in (t.median, t.p999) if v]
-    left = round(max(label_placement.text_width(t.name) for t in shown) + 16)
-
     told = list(dict.fromkeys(t.statistic for t in shown))
     head = "Median" if told == ["median"] else "Time"
-
-    def build(width: int) -> Spec:
-        x = axes.decades(
-            values, "Time for one access (log)", unit="ns", margin=1.6, most=5 if width > 400 else 3
-        )
-        y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-        columns = [(head, [_median(t) for t in shown])]
-        if any(t.p999 for t in shown) and width > 400:
-            columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
-        widths = [
-            max(label_placement.text_width(text) for text in (head, *texts)) + 14 for head, texts in columns
-        ]
-        frame = Frame(
-            width=width,
-            height=30 + 27 * len(shown) + 44,
-            left=min(left, round(width * 0.5)),
-            right=round(sum(widths)) + 2,
-            top=30,
-        )
-        names = common.cut_apart((t.name for t in shown), lambda name: _fitting(name, frame.left - 14))
-        ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
-        data: dict[str, Rows] = {
-            "rows": [
-                {
-                    "series": t.group, "x": t.median, "y": i + 0.5, "start": x.low, "name": names[t.name], "tip": _tip(t),
-                }
-                for i, t in enumerate(shown)
-            ],
-            "tails": [
-                {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}
-                for i, t in enumerate(shown)
-                if t.p999
-            ],
-            "medians": [{"y": i + 0.5, "text": text, "x_px": ends[0]} for i, text in enumerate(columns[0][1])],
-            "quantiles": [
-                {"y": i + 0.5, "text": text, "x_px": ends[1]}
-                for _, texts in columns[1:]
-                for i, text in enumerate(texts)
-                if text
-            ],
-            "heads": [{"text": head, "x_px": end} for (head, _), end in zip(columns, ends, strict=True)],
-        }  # fmt: skip
-        groups = list(dict.fromkeys(t.group for t in shown))
-        series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
-        return vega.fill("overview", frame=frame, x=x, y=y, series=series, data=data)
-
     described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns')}" for t in shown)
-    tails = any(t.p999 for t in shown)
     return Figure(
         id="overview",
         title=titles.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound]),
@@ -85,26 +35,85 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
-        + (" Line to the tick: 99.9 % are faster." if tails else ""),
-        panels=(panel("", f"Access times on a log axis. {described}.", build),),
-        numbers=(
-            Table(
-                columns=("Access", "Time", "Statistic", "Lowest to highest repeat", "99.9 %", "Measured by"),
-                rows=tuple(
-                    (
-                        t.name,
-                        f"{'≤ ' if t.bound else ''}{fmt.quantity(t.median, 'ns')}",
-                        t.statistic,
-                        _repeats(t),
-                        fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
-                        t.source,
-                    )
-                    for t in known
-                ),
-                numeric=frozenset((1, 3, 4)),
-            ),
-        ),
+        + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else ""),
+        panels=(panel("", f"Access times on a log axis. {described}.", lambda width: _picture(shown, head, width)),),
+        numbers=(_table(known),),
         half=True,
+    )  # fmt: skip
+
+
+def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
+    """Draw a row for each time. `head`: over the column of the times."""
+    columns = [(head, [_median(t) for t in shown])]
+    if any(t.p999 for t in shown) and width > 400:
+        columns.append(("99.9 %", [fmt.quantity(t.p999, "ns") if t.p999 else "" for t in shown]))
+    widths = [
+        max(label_placement.text_width(text) for text in (title, *texts)) + 14 for title, texts in columns
+    ]
+    left = round(max(label_placement.text_width(t.name) for t in shown) + 16)
+    frame = Frame(
+        width=width,
+        height=30 + 27 * len(shown) + 44,
+        left=min(left, round(width * 0.5)),
+        right=round(sum(widths)) + 2,
+        top=30,
+    )
+    values = [v for t in shown for v in (t.median, t.p999) if v]
+    most = 5 if width > 400 else 3
+    x = axes.decades(values, "Time for one access (log)", unit="ns", margin=1.6, most=most)
+    y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
+    ends = [round(frame.plot_width + sum(widths[: i + 1]), 1) for i in range(len(widths))]
+    data = _marks(shown, x.low, frame.left - 14) | _columns(columns, ends)
+    groups = list(dict.fromkeys(t.group for t in shown))
+    series = [vega.Series(name=g, colour=_COLOURS.get(g, vega.GREY)) for g in groups]
+    return vega.fill("overview", frame=frame, x=x, y=y, series=series, data=data)
+
+
+def _marks(shown: Sequence[AccessTime], start: float, room: float) -> dict[str, Rows]:
+    """Return the data sets `rows` (dots, with a line from `start`, ns, and names cut to `room`, px) and `tails`."""
+    names = common.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
+    return {
+        "rows": [
+            {"series": t.group, "x": t.median, "y": i + 0.5, "start": start, "name": names[t.name], "tip": _tip(t)}
+            for i, t in enumerate(shown)
+        ],
+        "tails": [
+            {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}
+            for i, t in enumerate(shown)
+            if t.p999
+        ],
+    }  # fmt: skip
+
+
+def _columns(columns: Sequence[tuple[str, Sequence[str]]], ends: Sequence[float]) -> dict[str, Rows]:
+    """Return the data sets `medians`, `quantiles` and `heads`: the columns beside the plot, each right-aligned at its end, px."""
+    return {
+        "medians": [{"y": i + 0.5, "text": text, "x_px": ends[0]} for i, text in enumerate(columns[0][1])],
+        "quantiles": [
+            {"y": i + 0.5, "text": text, "x_px": ends[1]}
+            for _, texts in columns[1:]
+            for i, text in enumerate(texts)
+            if text
+        ],
+        "heads": [{"text": title, "x_px": end} for (title, _), end in zip(columns, ends, strict=True)],
+    }
+
+
+def _table(known: Sequence[AccessTime]) -> Table:
+    return Table(
+        columns=("Access", "Time", "Statistic", "Lowest to highest repeat", "99.9 %", "Measured by"),
+        rows=tuple(
+            (
+                t.name,
+                f"{'≤ ' if t.bound else ''}{fmt.quantity(t.median, 'ns')}",
+                t.statistic,
+                _repeats(t),
+                fmt.quantity(t.p999, "ns") if t.p999 else fmt.NOTHING,
+                t.source,
+            )
+            for t in known
+        ),
+        numeric=frozenset((1, 3, 4)),
     )
 
 
