@@ -168,53 +168,7 @@ def tail_panel(
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
-        plot = common.Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {
-            "points": [],
-            "normal": _normal_rows(subject, plot),
-            "references": [],
-            "notes": [],
-            "names": [],
-            "leads": [],
-        }
-        taken: list[label_placement.Box] = []
-        if timer and x.low <= timer <= x.high:
-            data["references"].append({"x": timer, "x2": timer, "y": y.low, "y2": y.high})
-            text = f"timer {fmt.quantity(timer, 'ns')}"
-            px, py = plot.at(timer, y.low)
-            taken.append(label_placement.box_of(px + 5, py - 6, text, 11.5))
-            data["notes"].append({"x": timer, "y": y.low, "text": text, "dx": 5, "dy": -6, "align": "left"})
-        named: list[tuple[list[label_placement.Point], str]] = []
-        for d in found:
-            points = _thinned(lines[d.name], plot)
-            data["points"] += _tail_rows(d.name, points, plot)
-            corners = [plot.at(*points[0])]
-            for (a, _), (b, pb) in itertools.pairwise(
-                points
-            ):  # down at a, then on to b: as the line is drawn
-                corners += [plot.at(a, pb), plot.at(b, pb)]
-            named.append((corners, d.name))
-        if data["normal"]:
-            named.append(
-                (
-                    [plot.at(r["x"], r["y"]) for r in data["normal"]],
-                    "normal, same mean and SD" if width > 400 else "normal",
-                )
-            )
-        bounds = (2.0, 0.0, frame.plot_width + 10, frame.plot_height - 2)
-        for place, (corners, text) in zip(
-            label_placement.along(named, taken, bounds, prefer=frame.plot_height * 0.45), named, strict=True
-        ):
-            of = next((d for d in found if d.name == text), None)
-            start = lines[of.name][0] if of else (data["normal"][0]["x"], data["normal"][0]["y"])
-            at = {"x": start[0], "y": start[1]} | ({"series": of.name} if of else {})
-            dx, dy = place.x - corners[0][0], place.y - corners[0][1]
-            data["names" if of else "notes"].append(
-                {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
-            )
-            if of and place.lead:
-                (x1, y1), (x2, y2) = place.lead
-                data["leads"].append({"series": of.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+        data = _tail_data(lines, subject, timer, common.Plot(frame=frame, x=x, y=y))
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
@@ -228,6 +182,64 @@ def tail_panel(
         for d in found
     )
     return panel("Tail (1 − CDF)", f"Share that takes longer, on log axes. {described}", build)
+
+
+def _tail_data(
+    lines: Mapping[str, list[tuple[float, float]]], subject: Distribution, timer: float | None, plot: common.Plot
+) -> dict[str, Rows]:  # fmt: skip
+    """Return the data sets of a picture. `lines`: name → (time in ns, share that takes longer)."""
+    drawn = {name: _thinned(points, plot) for name, points in lines.items()}
+    normal = _normal_rows(subject, plot)
+    references: Rows = []
+    notes: Rows = []
+    if timer and plot.x.low <= timer <= plot.x.high:
+        references = [{"x": timer, "x2": timer, "y": plot.y.low, "y2": plot.y.high}]
+        text = f"timer {fmt.quantity(timer, 'ns')}"
+        notes = [{"x": timer, "y": plot.y.low, "text": text, "dx": 5, "dy": -6, "align": "left"}]
+    taken = [_box(note, plot) for note in notes]
+    beside = _tail_names(drawn, normal, taken, plot)
+    return {
+        "points": [row for name, points in drawn.items() for row in _tail_rows(name, points, plot)],
+        "normal": normal,
+        "references": references,
+        **beside,
+        "notes": [*notes, *beside["notes"]],
+    }
+
+
+def _tail_names(
+    drawn: Mapping[str, list[tuple[float, float]]],
+    normal: Rows,
+    taken: Sequence[label_placement.Box],
+    plot: common.Plot,
+) -> dict[str, Rows]:
+    """Put names along the lines, past what is `taken`: the data sets `names` and `leads`, and the normal distribution's in `notes`."""
+    named: list[
+        tuple[list[label_placement.Point], str, dict[str, Any]]
+    ] = []  # line in px, name, where it begins
+    for name, points in drawn.items():
+        corners = [plot.at(*points[0])]
+        for (a, _), (b, pb) in itertools.pairwise(points):  # down at a, then on to b: as the line is drawn
+            corners += [plot.at(a, pb), plot.at(b, pb)]
+        named.append((corners, name, {"x": points[0][0], "y": points[0][1], "series": name}))
+    if normal:
+        text = "normal, same mean and SD" if plot.frame.width > 400 else "normal"
+        start = {"x": normal[0]["x"], "y": normal[0]["y"]}
+        named.append(([plot.at(r["x"], r["y"]) for r in normal], text, start))
+    bounds = (2.0, 0.0, plot.frame.plot_width + 10, plot.frame.plot_height - 2)
+    places = label_placement.along(
+        [(corners, text) for corners, text, _ in named], taken, bounds, prefer=plot.frame.plot_height * 0.45
+    )
+    out: dict[str, Rows] = {"names": [], "leads": [], "notes": []}
+    for place, (corners, text, at) in zip(places, named, strict=True):
+        dx, dy = place.x - corners[0][0], place.y - corners[0][1]
+        out["names" if "series" in at else "notes"].append(
+            {**at, "text": text, "dx": round(dx, 1), "dy": round(dy, 1), "align": "left"}
+        )
+        if "series" in at and place.lead:
+            (x1, y1), (x2, y2) = place.lead
+            out["leads"].append({"series": text, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+    return out
 
 
 def _thinned(points: list[tuple[float, float]], plot: common.Plot) -> list[tuple[float, float]]:
@@ -287,71 +299,27 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
     colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.SERIES[0]
     buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
-    many = _many(noun)
-    many = many[:1].upper() + many[1:]
-    x = _time_axis([d], f"{noun[:1].upper() + noun[1:]} time (log buckets, 24 a decade)")
-    floor = 0.7
-    room = 4 if modes else 1.3
-    y = axes.decades(
-        [floor * 1.5, max(b.n for b in buckets) * room], f"{many} per bucket (log scale)", margin=1.0
-    )
-    y = axes.Axis(
-        kind="log", low=floor, high=y.high,
-        ticks=tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= y.high), title=y.title,
-    )  # fmt: skip
-    median, p999 = d.at("p50"), d.at("p99.9")
+    many = _begun(_many(noun))
+    x = _time_axis([d], f"{_begun(noun)} time (log buckets, 24 a decade)")
+    y = _count_axis(max(b.n for b in buckets) * (4 if modes else 1.3), f"{many} per bucket (log scale)")
+    bars: Rows = [
+        {
+            "series": d.name, "x": max(b.low, x.low), "x2": min(b.high, x.high), "y": b.n, "base": y.low,
+            "tip": _bucket_tip(b, noun),
+        }
+        for b in buckets
+        if b.high > x.low
+    ]  # fmt: skip
+    marks = [(d.at(of), f"{word} {fmt.quantity(d.at(of), 'ns')}") for of, word in (("p50", "median"), ("p99.9", "p99.9"))]  # fmt: skip
+    known = [(value, text) for value, text in marks if value is not None and x.low <= value <= x.high]
+    references: Rows = [{"x": value, "x2": value, "y": y.low, "y2": y.high} for value, _ in known]
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
         plot = common.Plot(frame=frame, x=x, y=y)
-        marks = [
-            (median, f"median {fmt.quantity(median, 'ns')}"),
-            (p999, f"p99.9 {fmt.quantity(p999, 'ns')}"),
-        ]
-        known = [(value, text) for value, text in marks if value is not None and x.low <= value <= x.high]
-        notes: Rows = []
-        for row, (value, text) in enumerate(known):
-            px = plot.at(value, 1)[0]
-            right = px + label_placement.text_width(text, 11.5) + 8 < frame.plot_width + frame.right
-            if row == 0 and px - label_placement.text_width(text, 11.5) > 0 and len(known) > 1:
-                right = False
-            mark: dict[str, Any] = {
-                "x": value, "y": y.high, "text": text, "dx": 5 if right else -5,
-                "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
-            }  # fmt: skip
-            if any(label_placement.touch(_box(mark, plot), _box(other, plot)) for other in notes):
-                mark["dy"] = 22
-            notes.append(mark)
-        peaks = [_peak(mode, buckets) for mode in modes]
-        taken = [_box(note, plot) for note in notes]
-        bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > x.low]
-        across = [plot.at(*at)[0] for at in peaks]
-        for i, mode in sorted(enumerate(modes), key=lambda m: -m[1].share):
-            near = (
-                i > 0 and across[i] - across[i - 1] < 80,
-                i + 1 < len(across) and across[i + 1] - across[i] < 80,
-            )
-            if note := _above(
-                *peaks[i], mode_text(mode), plot, taken, bars, _SIDES.get(near, _SIDES[False, False])
-            ):
-                notes.append(note)
-                taken.append(_box(note, plot))
-        data: dict[str, Rows] = {
-            "bars": [
-                {
-                    "series": d.name,
-                    "x": max(b.low, x.low),
-                    "x2": min(b.high, x.high),
-                    "y": b.n,
-                    "base": floor,
-                    "tip": _bucket_tip(b, noun),
-                }
-                for b in buckets
-                if b.high > x.low
-            ],
-            "references": [{"x": v, "x2": v, "y": floor, "y2": y.high} for v, _ in known],
-            "notes": notes,
-        }
+        notes = _quantile_notes(known, plot)
+        notes += _mode_notes(modes, buckets, notes, plot)
+        data = {"bars": bars, "references": references, "notes": notes}
         series = [vega.Series(name=d.name, colour=colour)]
         return vega.fill("histogram", frame=frame, x=x, y=y, series=series, data=data)
 
@@ -361,6 +329,58 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
         + (f" Modes: {fmt.words(mode_text(mode) for mode in modes)}." if modes else ""),
         build,
     )
+
+
+def _begun(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+_BELOW_ONE = 0.7
+"""Where an axis of counts begins: a bucket of one sample has a bar."""
+
+
+def _count_axis(high: float, title: str) -> axes.Axis:
+    """Return a log axis of counts, with a tick a decade from 1."""
+    high = axes.decades([_BELOW_ONE * 1.5, high], title, margin=1.0).high
+    ticks = tuple((10.0**p, fmt.number(10.0**p, 1)) for p in range(12) if 10.0**p <= high)
+    return axes.Axis(kind="log", low=_BELOW_ONE, high=high, ticks=ticks, title=title)
+
+
+def _quantile_notes(known: Sequence[tuple[float, str]], plot: common.Plot) -> Rows:
+    """Name the vertical lines at their top: the first of two to the left of its line, where there is room."""
+    notes: Rows = []
+    for row, (value, text) in enumerate(known):
+        px = plot.at(value, 1)[0]
+        right = px + label_placement.text_width(text, 11.5) + 8 < plot.frame.plot_width + plot.frame.right
+        if row == 0 and px - label_placement.text_width(text, 11.5) > 0 and len(known) > 1:
+            right = False
+        mark: dict[str, Any] = {
+            "x": value, "y": plot.y.high, "text": text, "dx": 5 if right else -5,
+            "dy": 8 + (14 * row if right else 0), "align": "left" if right else "right",
+        }  # fmt: skip
+        if any(label_placement.touch(_box(mark, plot), _box(other, plot)) for other in notes):
+            mark["dy"] = 22
+        notes.append(mark)
+    return notes
+
+
+def _mode_notes(modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, plot: common.Plot) -> Rows:
+    """Name the modes above their peaks, the largest first, where there is room beside the `others`."""
+    peaks = [_peak(mode, buckets) for mode in modes]
+    taken = [_box(note, plot) for note in others]
+    bars = [(plot.at(b.low, b.n), plot.at(b.high, b.n)[0]) for b in buckets if b.high > plot.x.low]
+    across = [plot.at(*at)[0] for at in peaks]
+    notes: Rows = []
+    for i, mode in sorted(enumerate(modes), key=lambda m: -m[1].share):
+        near = (
+            i > 0 and across[i] - across[i - 1] < 80,
+            i + 1 < len(across) and across[i + 1] - across[i] < 80,
+        )
+        sides = _SIDES.get(near, _SIDES[False, False])
+        if note := _above(*peaks[i], mode_text(mode), plot, taken, bars, sides):
+            notes.append(note)
+            taken.append(_box(note, plot))
+    return notes
 
 
 def _peak(mode: Mode, buckets: Sequence[Bucket]) -> tuple[float, float]:
