@@ -38,7 +38,10 @@ def build(report: Report, *, title: str) -> Page:
         sections=(Section(title="Changes", anchor="changes", blocks=(block,)),) if figures else (),
         methods=(_method(report),),
         version=max((s.pinsweep_version for s in sessions), default=""),
-        several_files=True,
+        several_files=len(
+            {run.file for own in report.moments.values() for moment in own for run in moment.runs}
+        )
+        > 1,
     )
 
 

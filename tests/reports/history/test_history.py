@@ -221,6 +221,16 @@ def test_few_sessions_are_said_to_be_few(nightly: Nightly) -> None:
     assert "Too few sessions" in history_page.sentence(report)
 
 
+def test_the_page_says_one_file_of_one(make: Any, nightly: Nightly, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "one.db")
+    maker.add("scaling", "stream", {"threads": 4}, make.stream_text(20e3, 4))
+    one = history.build(load([maker.write()]))
+
+    assert "in the result file." in html.html(history_page.build(one, title="t"))
+    several = nightly.add([20e3] * 3, [OLD] * 3).report()
+    assert "in the result files." in html.html(history_page.build(several, title="t"))
+
+
 def test_a_page_without_a_change_does_not_say_that_there_are_no_numbers(nightly: Nightly) -> None:
     page = history_page.build(nightly.add([20e3] * 3, [OLD] * 3).report(), title="t")
     assert [n.value for n in page.key_numbers if n.name == "Numbers"] == ["4"]
