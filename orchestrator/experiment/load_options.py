@@ -18,7 +18,7 @@ from orchestrator.experiment.quantities import QuantityError, Unresolved
 from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, nearest, seen, shown
 from orchestrator.model import Mark, Place, Sweep
 from orchestrator.placement.place import problems as place_problems
-from orchestrator.tools import Option, ToolModule
+from orchestrator.tools import Option, Problem, ToolModule
 from parsers.errors import UserError
 
 PLACE_KEYS: Final = ("name", "cpus", "memory", "spread")
@@ -207,7 +207,7 @@ class OptionReader:
             self.wrong(key, "is not a valid placeholder name", "letters, digits and _")
             return False
         value = node.value if isinstance(node, ScalarNode) else ""
-        reasons = [what for option, what in self.tool.problems({name: value}) if option == name]
+        reasons = [what for option, what, *_ in self.tool.problems({name: value}) if option == name]
         if reasons:  # the tool knows it, and knows why not
             self.wrong(key, "is not for experiments to set", reasons[0])
         else:
@@ -364,9 +364,9 @@ class OptionReader:
         if not cells:
             self.reader.wrong(node, self.shown_key("exclude"), "takes away every cell of the sweep")
         depends = self._machine_dependent(sweep)
-        complaints: dict[tuple[str, str], list[str]] = {}
+        complaints: dict[Problem, list[str]] = {}
         for point, _ in cells[:MOST_CHECKED]:
-            found = [
+            found: list[Problem] = [
                 (name, "is missing: the tool needs it")
                 for name, option in self.options.items()
                 if option.required and name not in point.options
@@ -374,12 +374,13 @@ class OptionReader:
             found = found or [pair for pair in self.tool.problems(point.options) if pair[0] not in depends]
             for pair in found:
                 complaints.setdefault(pair, []).append(point.describe())
-        for (name, what), seen_in in complaints.items():
+        for (name, what, *instead), seen_in in complaints.items():
             at = [k for k in self.marks if k.partition(".")[2] == name and not k.startswith("exclude")]
             key = next(iter(at), "")
             more = f" and {len(seen_in) - 1} more" if len(seen_in) > 1 else ""
             cell = "" if len(seen_in) == len(cells) else f" (in the cell {seen_in[0]}{more})"
-            hint = f"{name}: {self.options[name].help}" if name in self.options else ""
+            known = f"{name}: {self.options[name].help}" if name in self.options else ""
+            hint = instead[0] if instead else known
             if not key:
                 self.reader.wrong(node, self.shown_key(f"fixed.{name}"), what + cell, hint)
             else:

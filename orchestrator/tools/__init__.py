@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast
 
@@ -160,9 +160,13 @@ class Refused(Exception):
     """This machine or this user cannot run the cell: it is skipped with the reason, or an error under --strict."""
 
 
+Problem = tuple[str, str] | tuple[str, str, str]
+"""An option, what is wrong with it, and what to write instead."""
+
+
 class ToolModule(Protocol):
-    """What every module of this package provides. STARTER, MEMORY_BOUND, `computing`, `probe`, `told`, `defaults`, `chosen` and
-    `meant` may be left out."""
+    """What every module of this package provides. STARTER, MEMORY_BOUND, `computing`, `probe`, `told`, `defaults`, `chosen`,
+    `meant` and `command_meant` may be left out."""
 
     PROGRAMS: tuple[str, ...]
     """Names to look for on PATH, the preferred first."""
@@ -209,12 +213,16 @@ class ToolModule(Protocol):
         """Return what options ask for, the same however it is written (4k and 4096); for comparing only. Without what nothing hangs on."""
         ...
 
+    def command_meant(self, words: Sequence[str]) -> Sequence[str]:
+        """Return what a command line asks for, the same in whatever order its options stand; for comparing only."""
+        ...
+
     def options(self) -> Mapping[str, Option]:
         """Return every option an experiment may set."""
         ...
 
-    def problems(self, options: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """Return (option, what is wrong) for mistakes that only the options together show. Each alone is checked by its Option."""
+    def problems(self, options: Mapping[str, Any]) -> Sequence[Problem]:
+        """Return (option, what is wrong), and what to write instead where that is known, for mistakes that only the options together show. Each alone is checked by its Option."""
         ...
 
     def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
@@ -269,3 +277,9 @@ def computing(tool: str, options: Mapping[str, Any]) -> int:
     """Return how many threads of a tool compute all the time (`ToolModule.computing`)."""
     module = get_tool(tool)
     return module.computing(options) if hasattr(module, "computing") else 0
+
+
+def command_meant(tool: str, words: Sequence[str]) -> Sequence[str]:
+    """Return what a command line asks for (`ToolModule.command_meant`); of a tool that does not say so, its words."""
+    module = get_tool(tool) if tool in tool_names() else None
+    return module.command_meant(words) if module and hasattr(module, "command_meant") else words

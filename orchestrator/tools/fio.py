@@ -15,13 +15,14 @@ import functools
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from pathlib import PurePath
 from typing import Any, Final
 
 from orchestrator.model import Place, Placement, Point, ScratchFile, Write
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Ask, Command, Option, Probed, Program, Refused, Site
+from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Refused, Site
 from parsers.errors import UserError
 from parsers.measurement import Cell, Parsed, whole
 from parsers.units import number_value, size_bytes, size_value
@@ -168,9 +169,9 @@ def options() -> Mapping[str, Option]:
     return found
 
 
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+def problems(options: Mapping[str, Any]) -> list[Problem]:
     """Check numbers, times and what only the options together show. `options` are those of one cell."""
-    found = []
+    found: list[Problem] = []
     for name, value in options.items():
         if _canonical(name) not in PASSED:
             if _canonical(name) not in _catalogue():
@@ -198,8 +199,8 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
             and not limits[0] <= int(text) <= limits[1]
         ):
             found.append((name, f"{text!r} is not in {limits[0]}..{limits[1]:g}"))
-        elif kind == "seconds" and re.search(r"\.\d+(?:us|ms|s)?$", text):
-            found.append((name, f"{text!r} has a fraction, which fio cuts: write whole numbers (700ms)"))
+        elif kind == "seconds" and re.search(r"\.\d+(?:us|ms|s|m|h|d)?$", text):
+            found.append((name, f"{text!r} has a fraction, which fio cuts", _without_fraction(text)))
         elif kind == "seconds" and seconds(text) is None:
             found.append((name, f"{text!r} is not a time that fio reads (10, 10s, 2m, 500ms)"))
         elif any(sign in text for sign in "\n\0$`;#") and name != "filename":
@@ -239,9 +240,40 @@ def seconds(text: str) -> float | None:
     return float(match[1]) * _TIME_UNITS[match[2] or "s"] if match else None
 
 
+def _without_fraction(text: str) -> str:
+    """Say how a time is written for fio, which takes whole numbers of a unit: 0.5 as 500ms; "write whole numbers (500ms)" of what is
+    no time."""
+    value = seconds(text)
+    if not value:
+        return "write whole numbers (500ms)"
+    units = ((unit, value / of) for unit, of in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)))
+    unit, count = next(((u, n) for u, n in units if abs(n - round(n)) < 1e-6 * n), ("us", value * 1e6))
+    return f"write {round(count)}{unit}" if round(count) else "the shortest time is 1us"
+
+
 def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options under fio's first name of each, times in seconds, sizes in bytes: 4k, 4K and 4096 are one."""
     return {_canonical(name): _meant(_canonical(name), value) for name, value in options.items()}
+
+
+def command_meant(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command line with the options of each section (`--name` begins one) sorted by their names, of those
+    that are repeated the last. Of a single section those before its name hold for it, too."""
+    program = next((i for i, word in enumerate(words) if PurePath(word).name == "fio"), len(words))
+    options = [word for word in words[program + 1 :] if re.match(r"--\w[\w-]*(?:=|$)", word)]
+    if len(options) < len(words[program + 1 :]):  # a job file, or an option whose value is a word of its own
+        return words
+    sections: list[dict[str, str]] = [{}]
+    several = sum(word.startswith("--name=") for word in options) > 1
+    for word in options:
+        if several and word.startswith("--name="):
+            sections.append({})
+        name, given, value = word.removeprefix("--").partition("=")
+        sections[-1][_canonical(name.replace("-", "_"))] = value if given else "1"
+    return (
+        *words[: program + 1],
+        *(f"--{name}={value}" for own in sections for name, value in sorted(own.items())),
+    )
 
 
 def _meant(name: str, value: Any) -> Any:  # noqa: ANN401

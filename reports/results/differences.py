@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
+from orchestrator.tools import command_meant
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.hardware import layout
@@ -73,27 +74,32 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
         for name, runs, others in cells
         if all(run.captured for run in (*runs, *others)) or len({run.placed for run in (*runs, *others)}) == 1
     ]
-    differ = [row for row in every if row[2] and row[3] and row[2] != row[3]]
+    differ = [row for row in every if row[2] and row[3] and row[2].keys() != row[3].keys()]
     table = {}
-    for (tool, *sides), own in group_by(differ, lambda row: (row[0], row[2], row[3])).items():
+    for own in group_by(differ, lambda row: (row[0], *map(frozenset, row[2:]))).values():
+        tool, _, *sides = own[0]
         names = [name for _, name, *_ in own if name]
         alone = len(own) == sum(row[0] == tool for row in every)
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         what = f"{naming.tool_name(tool)} command" + (f", {names[0]}{more}" if names and not alone else "")
-        table[what] = _listed(sides[0]), _listed(sides[1])
+        table[what] = _listed(sides[0].values()), _listed(sides[1].values())
     return table
 
 
-def _commands(runs: Iterable[Run]) -> frozenset[str]:
-    return frozenset(filter(None, map(_command, runs)))
+def _commands(runs: Iterable[Run]) -> dict[tuple[str, ...], str]:
+    """Return what the commands of some runs ask for → how the first that does is written."""
+    told = {
+        tuple(command_meant(run.tool, words)): " ".join(words) for run in runs if (words := _command(run))
+    }
+    return dict(reversed(told.items()))
 
 
 _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
 """What names an output: a redirection, and options of fio's."""
 
 
-def _command(run: Run) -> str:
-    """Return what was typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
+def _command(run: Run) -> list[str]:
+    """Return the words that were typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
     its scratch folder is another every time."""
     words = []
     programs = {
@@ -110,7 +116,7 @@ def _command(run: Run) -> str:
             continue
         name = PurePath(word).name
         words.append(name if name in programs else word)
-    return " ".join(words)
+    return words
 
 
 _EXPECTED: Final = frozenset(fact.words for fact in FACTS if fact.expected)

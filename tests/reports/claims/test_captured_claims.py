@@ -367,6 +367,30 @@ def test_compare_tells_command_lines_that_differ_where_options_do_not(make: Any,
         assert all(command in said("a", "other", "--format", form) for command in commands)
 
 
+@pytest.mark.parametrize(
+    ("command", "differs"),
+    [
+        ("fio --bs=4k --name=a --rw=randread --iodepth=4", False),
+        ("fio --name=a --iodepth=1 --rw=randread --bs=4k --iodepth=4", False),  # the last one wins
+        ("fio --name=a --rw=randread --bs=4k --iodepth=4 --thinktime=5", True),
+        ("fio --name=a --iodepth=4 --rw=randread --bs=4k --iodepth=1", True),
+        ("fio --name=a --rw=randread --bs=4k --name=b --iodepth=4", True),  # of another section
+    ],
+)
+def test_the_order_of_options_is_no_difference(
+    make: Any, tmp_path: Path, command: str, differs: bool
+) -> None:
+    text = make.fio_text({"read": (1e4, 100.0)}, bs="4k", rw="randread", iodepth=4)
+    for name, typed in (("a", "fio --name=a --rw=randread --bs=4k --iodepth=4"), ("b", command)):
+        (tmp_path / f"{name}.out").write_text(text)
+        args = ["parse", tmp_path / f"{name}.out", "--command", typed, "-o", tmp_path / f"{name}.db"]
+        assert CliRunner().invoke(cli, list(map(str, args))).exit_code == 0
+
+    said = CliRunner().invoke(cli, ["compare", str(tmp_path / "a.db"), str(tmp_path / "b.db")]).output
+
+    assert ("fio command" in said) == differs, said
+
+
 def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> None:
     """A file's name keeps its letters; a cell that nothing else tells apart is called by its text."""
     pins = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): 0       1       n1         0\n[0] MPI startup(): 1       2       n1         0\n"
