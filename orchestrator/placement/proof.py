@@ -200,9 +200,23 @@ def look(root: int, proc: str = "/proc") -> tuple[Process, ...]:
     return tuple(found)
 
 
+def last_look(pid: int, proc: str = "/proc") -> Process | None:
+    """Return a process that has ended and is still to be waited for: its main thread, and no memory policy any more."""
+    values = _status(pid, proc)
+    thread = _thread(pid, pid, proc, with_last_cpu=False)
+    if thread is None or "Name" not in values:
+        return None
+    mems = parse_cpulist(values.get("Mems_allowed_list", ""))
+    return Process(pid=pid, name=values["Name"], threads=(thread,), mems_allowed=mems)
+
+
+def _status(pid: int, proc: str) -> dict[str, str]:
+    text = _read(f"{proc}/{pid}/status").decode(errors="replace")
+    return dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+
+
 def _process(pid: int, tids: Sequence[int], proc: str) -> Process | None:
-    status = _read(f"{proc}/{pid}/status").decode(errors="replace")
-    values = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    values = _status(pid, proc)
     threads = [thread for i, tid in enumerate(tids) if (thread := _thread(pid, tid, proc, i < LAST_CPUS))]
     if not threads or values.get("State", "Z")[0] in "ZX":
         return None

@@ -17,16 +17,14 @@ from typing import Any, Protocol
 
 from orchestrator.machine import write_guard
 from orchestrator.machine.counters import Counters
-from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
-from orchestrator.placement import proof
 from orchestrator.placement.housekeeping import housekeeping_cpus
+from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.outcome import NEVER, Rules, counts_as_done, is_pending, judge, last_use, pending
-from orchestrator.run.process import LOOKS, Stop, run_process
+from orchestrator.run.process import Stop, run_process
 from orchestrator.run.scratch import Scratch, Stopped
 from orchestrator.run.watch import Watch
-from orchestrator.tools import get_tool
 from parsers.errors import PinsweepError
 from parsers.measurement import Parsed
 
@@ -219,7 +217,7 @@ class _Sweep:
     def _run(self, slot: _Slot) -> tuple[RunRecord, Parsed | None, tuple[str, ...]] | None:
         """Start one run and commit it when it has ended; None if a stop came before it began."""
         run = slot.run
-        monitor = _PlacementMonitor(run)
+        monitor = PlacementMonitor(run)
         started = datetime.datetime.now(datetime.UTC)
         try:
             outcome = self._process(run, monitor)
@@ -242,7 +240,7 @@ class _Sweep:
             argv=run.argv,
             env=run.env,
             placement=run.placement,
-            seen=monitor.seen(),
+            seen=monitor.seen(outcome.wall_s),
             program=run.program,
             order_index=next(self.order),
             started_utc=started.isoformat(timespec="milliseconds"),
@@ -257,7 +255,7 @@ class _Sweep:
         self.result.add_run(run, record, outputs, record.counters)
         return record, parsed, outcome.unended
 
-    def _process(self, run: PlannedRun, monitor: _PlacementMonitor) -> Outcome:
+    def _process(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
         """Make what a run needs, and start it."""
         self.scratch.prepare(run.scratch, self.stop)
         waiting_on = frozenset[int]()
@@ -269,7 +267,7 @@ class _Sweep:
         self.watch.begin(run, self.scratch.watchdog.pid)
         return run_process(
             run.argv, run.env, watchdog=self.scratch.watchdog, timeout_s=run.timeout_s, stop=self.stop, cwd=run.cwd,
-            look=monitor.look if run.placement else None, housekeeping=waiting_on,
+            looks=monitor if run.placement else None, housekeeping=waiting_on,
         )  # fmt: skip
 
     def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
@@ -285,52 +283,3 @@ class _Sweep:
 def _added(tried: Tried, status: str) -> Tried:
     """Return what was tried with one attempt more."""
     return Tried(tried.attempts + 1, status, tried.disturbed + (status == "disturbed"))
-
-
-class _PlacementMonitor:
-    """Samples where the processes of a run really are.
-
-    A mismatch counts if samples in a row hold it: a process that is just starting or ending shows what no one asked for.
-    """
-
-    def __init__(self, run: PlannedRun) -> None:
-        self._asked = run.placement
-        self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
-        self._processes: tuple[proof.Process, ...] = ()
-        self._own_cpus: frozenset[int] = frozenset()
-        self._samples: list[list[proof.Mismatch]] = []
-
-    def look(self, pid: int) -> bool:
-        """Look once; True if there is nothing more to wait for."""
-        assert self._asked is not None
-        processes = proof.look(pid)
-        if not proof.tool_processes(processes):
-            return False
-        self._processes = processes
-        self._own_cpus = frozenset(os.sched_getaffinity(0))
-        settled = proof.settled(self._asked, processes, self._threads)
-        found = proof.mismatches(self._asked, processes)
-        done = settled and not found
-        if len(self._samples) + 2 < LOOKS:  # what may still come right
-            if not settled:  # ranks that have not started yet
-                found = []
-            # Intel MPI lifts the policy for some 0.3 s of MPI_Init
-            found = [mismatch for mismatch in found if mismatch.of != "policy"]
-        self._samples.append(found)
-        return done
-
-    def mismatches(self) -> list[str]:
-        """Return what the last samples agree was not as asked; [] too where a run was too short for them.
-
-        Two, of ranks three: inside MPI_Init Open MPI (its psm, timing the clock) is on PU 0 for 0.2 s on purpose.
-        """
-        needed = 2 if self._asked is None or len(self._asked.groups) == 1 else 3
-        last = self._samples[-needed:]
-        if len(last) < needed:
-            return []
-        return [mismatch.text for mismatch in last[-1] if all(mismatch in sample for sample in last)]
-
-    def seen(self) -> dict[str, Any] | None:
-        if not self._processes:
-            return None
-        return {**proof.as_json(self._processes), "orchestrator": format_cpulist(self._own_cpus)}

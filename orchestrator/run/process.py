@@ -11,18 +11,22 @@ import os
 import selectors
 import signal
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
-from typing import IO, Literal, Self
+from typing import IO, Any, Literal, Protocol, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
 from orchestrator.placement.housekeeping import moved_to
 from orchestrator.run.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
 
+EARLY_GAPS_S = (0.004, 0.008, 0.016, 0.032, 0.064)
+"""When a tool is looked at first, from look to look, until it is there: for the proof of runs that do not live for the later
+looks. numactl takes 1 to 2 ms to become the tool."""
+
 LOOK_EVERY_S = 0.12
 LOOKS = 12
-"""When a tool is looked at: tools are still starting then, and what is seen is settled within a second or two."""
+"""When it is looked at later: tools are still starting then, and what is seen is settled within a second or two."""
 
 OUTPUT_LIMIT_BYTES = 256 << 20
 """What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
@@ -71,6 +75,34 @@ class Stop:
         return self._read
 
 
+class Looks(Protocol):
+    """Who looks where a tool is: `orchestrator.run.monitor`."""
+
+    def look(self, pid: int, *, early: bool) -> bool: ...
+
+    def last_look(self, seen: Mapping[str, Any]) -> None: ...
+
+
+class _Gaps:
+    """When the next look is due, from the end of the one before: a slow host is not looked at without a pause."""
+
+    def __init__(self, looks: Looks | None) -> None:
+        self._looks = looks
+        self._early = list(EARLY_GAPS_S) if looks else []
+        self._late = [LOOK_EVERY_S] * LOOKS if looks else []
+
+    def next_s(self, otherwise: float) -> float:
+        return next(iter(self._early or self._late), otherwise)
+
+    def look(self, pid: int) -> None:
+        """Look, if there is a look left to take; seen enough, the others of its kind are left out."""
+        kind = self._early or self._late
+        if self._looks and kind:
+            kind.pop(0)
+            if self._looks.look(pid, early=kind is self._early):
+                kind.clear()
+
+
 def run_process(
     argv: Sequence[str],
     env: Mapping[str, str],
@@ -79,15 +111,15 @@ def run_process(
     timeout_s: float,
     stop: Stop,
     cwd: str = "",
-    look: Callable[[int], bool] | None = None,
+    looks: Looks | None = None,
     housekeeping: Iterable[int] = (),
 ) -> Outcome:
     """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
 
-    `look` is called with the process id every LOOK_EVERY_S from the start, until it returns True or has been called
-    LOOKS times. For all the rest this process sleeps, as the watchdog does, on the CPUs `housekeeping` if there are any:
-    the tool itself gets the mask that this process has when it is called. Output goes to files in memory, never to a
-    device that may be under test.
+    `looks` sees the tool EARLY_GAPS_S after its start, and then every LOOK_EVERY_S, LOOKS times; of both, no more once it has
+    said True; and once more when it has ended. For all the rest this process sleeps, as the watchdog does, on the CPUs
+    `housekeeping` if there are any: the tool itself gets the mask that this process has when it is called. Output goes to
+    files in memory, never to a device that may be under test.
     """
     cpus = os.sched_getaffinity(0)
     with in_memory() as stdout, in_memory() as stderr, moved_to(housekeeping):
@@ -96,8 +128,9 @@ def run_process(
             watchdog.start(
                 argv, {**os.environ, "LC_ALL": "C", **env},
                 cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, housekeeping=housekeeping,
+                last_look=looks is not None,
             )  # fmt: skip
-            ending, answer = _wait(watchdog, stop, begun + timeout_s, look, (stdout, stderr))
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, _Gaps(looks), (stdout, stderr))
         except BaseException:  # whatever went wrong here, the tool is not left behind
             watchdog.end()
             raise
@@ -105,6 +138,8 @@ def run_process(
             isinstance(answer, Ended) and answer.by_itself
         ):  # time or patience ran out over what it left behind
             ending = "by itself"
+        if looks and isinstance(answer, Ended) and answer.last:
+            looks.last_look(answer.last)
         flooded = any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
         outcome = Outcome(
             wall_s=time.monotonic() - begun,
@@ -151,12 +186,11 @@ def _wait(
     watchdog: Watchdog,
     stop: Stop,
     deadline: float,
-    look: Callable[[int], bool] | None,
+    gaps: _Gaps,
     spools: Sequence[IO[bytes]],
 ) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
     """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
     pid = 0
-    looks = LOOKS if look else 0
     with selectors.DefaultSelector() as selector:
         selector.register(watchdog, selectors.EVENT_READ)
         selector.register(stop, selectors.EVENT_READ)
@@ -166,14 +200,14 @@ def _wait(
             left = deadline - time.monotonic()
             if left <= 0:
                 return "timed out", watchdog.end()
-            ready = selector.select(min(left, LOOK_EVERY_S if looks else OUTPUT_CHECK_S))
+            ready = selector.select(min(left, gaps.next_s(OUTPUT_CHECK_S)))
             if any(key.fileobj is watchdog for key, _ in ready):
                 answer = watchdog.receive()
                 if not isinstance(answer, Started):
                     return "by itself", answer
                 pid = answer.pid
-            if look and looks and pid and not ready:
-                looks = 0 if look(pid) else looks - 1
+            if pid and not ready:
+                gaps.look(pid)
             if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
                 return "flooded", watchdog.end()
 

@@ -42,6 +42,7 @@ from orchestrator.machine.process_tree import (
     ends_within,
     reap,
 )
+from orchestrator.placement import proof
 from parsers.errors import PinsweepError
 
 NAME = "sweep-watchdog"
@@ -75,6 +76,8 @@ class Ended:
     wall_s: float
     by_itself: bool  # it had ended when it was asked to: only what it left behind was still there
     unended: tuple[str, ...] = ()
+    last: Mapping[str, Any] | None = None
+    """Where its main thread was when it ended, if that was asked for: pid, name, cpus, mems_allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +153,17 @@ class Watchdog:
         outputs: tuple[int, int],
         cpus: Iterable[int],
         housekeeping: Iterable[int] = (),
+        last_look: bool = False,
     ) -> None:
         """Ask for a tool to be started; the answer is `Started` or `Refused`, and `Ended` later.
 
         It gets the environment `env` and nothing else, descriptors `outputs` as stdout and stderr, and the mask
-        `cpus`. The watchdog itself waits on the CPUs `housekeeping`; none: on the same ones.
+        `cpus`. The watchdog itself waits on the CPUs `housekeeping`; none: on the same ones. With `last_look` the end is told
+        with where the tool then was.
         """
         request = {
             "argv": list(argv), "env": dict(env), "cwd": cwd, "cpus": sorted(cpus), "housekeeping": sorted(housekeeping),
+            "last_look": last_look,
         }  # fmt: skip
         self.busy = True
         try:
@@ -305,6 +311,8 @@ class _Tool:
     ended: float = 0.0
     status: int | None = None
     usage: dict[str, float] = field(default_factory=dict)
+    last_look: bool = False  # where it was when it ended is asked for
+    last: dict[str, Any] | None = None
 
 
 class _Server:
@@ -344,6 +352,8 @@ class _Server:
     def _look_who_ended(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._wake, 4096)
+        if self._tool and self._tool.last_look:
+            self._tool.last = _last_look(self._tool.process.pid)
         alive = reap(on_exit=self._exited)
         if self._tool and self._tool.status is not None:
             self._tell_end(end_descendants(on_exit=self._exited) if alive else (), by_itself=True)
@@ -357,6 +367,7 @@ class _Server:
         cwd: str,
         cpus: Sequence[int],
         housekeeping: Sequence[int],
+        last_look: bool,
     ) -> None:
         begun = time.monotonic()
         try:
@@ -373,7 +384,7 @@ class _Server:
             self._tell(Refused(reason=f"{argv[0]}: {error}"))
         else:
             self._tripwire.aim(process.pid)
-            self._tool = _Tool(process=process, begun=begun)
+            self._tool = _Tool(process=process, begun=begun, last_look=last_look)
             self._tell(Started(pid=process.pid))
         finally:
             _keep_to(housekeeping or cpus)
@@ -392,12 +403,34 @@ class _Server:
         tool.process.returncode = tool.status or 0  # Popen would wait for it otherwise
         wall_s = (tool.ended or time.monotonic()) - tool.begun
         self._tell(
-            Ended(status=tool.status, usage=tool.usage, wall_s=wall_s, by_itself=by_itself, unended=unended)
+            Ended(
+                status=tool.status,
+                usage=tool.usage,
+                wall_s=wall_s,
+                by_itself=by_itself,
+                unended=unended,
+                last=tool.last,
+            )
         )
 
     def _tell(self, answer: Answer) -> None:
         with contextlib.suppress(OSError):  # pinsweep is gone: the next look at the channel shows it
             _send(self._channel, type(answer).__name__, dataclasses.asdict(answer))
+
+
+def _last_look(pid: int) -> dict[str, Any] | None:
+    """Return where a child was that has ended and is not waited for yet; None if it has not ended."""
+    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        return None
+    process = proof.last_look(pid)
+    if process is None:
+        return None
+    return {
+        "pid": pid,
+        "name": process.name,
+        "cpus": sorted(process.cpus),
+        "mems_allowed": sorted(process.mems_allowed),
+    }
 
 
 def _keep_to(cpus: Iterable[int]) -> None:

@@ -483,19 +483,22 @@ def placement_text(placement: Placement | None) -> str:
     return " | ".join(texts)
 
 
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
 def seen_text(record: RunRecord) -> str:
     """Return what was read from /proc, or where a captured text came from, in one line: keys and values as recorded."""
     seen = asdict(record.capture) if record.capture else record.seen
     if not seen:
         return "not recorded"
-    return "; ".join(
-        f"{key} {_short(value)}" for key, value in seen.items() if value not in (None, "", [], {})
-    )
+    note = [str(seen["note"])] if "note" in seen else []  # a run too short to be seen
+    told = {key: value for key, value in seen.items() if key != "note" and value not in _NOTHING}
+    return "; ".join([*note, *(f"{key} {_short(value)}" for key, value in told.items())])
 
 
 def _short(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, Mapping):
-        return ", ".join(f"{k} {_short(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_short(v)}" for k, v in value.items() if v not in _NOTHING)
     if isinstance(value, list | tuple):
         numbers = all(isinstance(v, int) for v in value)
         return format_cpulist(tuple(value)) if numbers and value else ", ".join(_short(v) for v in value)

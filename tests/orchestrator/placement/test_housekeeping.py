@@ -134,17 +134,20 @@ def test_the_tool_has_the_whole_mask_while_pinsweep_waits_elsewhere(watchdog: Wa
     mask = os.sched_getaffinity(0)
     ours: list[frozenset[int]] = []
 
-    def look(pid: int) -> bool:
-        ours.append(affinity("self"))
-        return True
+    class Looks:
+        def look(self, _pid: int, *, early: bool) -> bool:
+            ours.append(affinity("self"))
+            return True
+
+        def last_look(self, seen: object) -> None: ...
 
     with Stop() as stop:
         outcome = run_process(
             ["sh", "-c", "sleep 0.3; grep Cpus_allowed_list /proc/self/status"],
-            {}, watchdog=watchdog, timeout_s=10, stop=stop, look=look, housekeeping={max(mask)},
+            {}, watchdog=watchdog, timeout_s=10, stop=stop, looks=Looks(), housekeeping={max(mask)},
         )  # fmt: skip
 
-    assert ours == [{max(mask)}]
+    assert ours == [{max(mask)}] * 2  # early and late
     assert parse_cpulist(outcome.stdout.decode().split()[1]) == mask
     assert os.sched_getaffinity(0) == mask
 

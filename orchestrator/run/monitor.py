@@ -1,0 +1,119 @@
+"""What the looks at a run's processes say of its placement: which of them count, and what is kept of them.
+
+`orchestrator.placement.proof` sees and compares; `orchestrator.run.process` looks, early (EARLY_GAPS_S) and late (LOOKS times,
+once it has settled down), and the watchdog looks once more, at the tool's main thread when it has ended. A run is judged by its
+late looks where it lived long enough for them, else by the early ones, and always by the last one.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.machine.cpulist import format_cpulist
+from orchestrator.model import PlannedRun
+from orchestrator.placement import proof
+from orchestrator.run.process import LOOKS
+from orchestrator.tools import get_tool
+
+
+class PlacementMonitor:
+    """Takes the looks at one run, and says what they show.
+
+    A mismatch counts if late looks in a row hold it: a process that is just starting or ending shows what no one asked for.
+    """
+
+    def __init__(self, run: PlannedRun) -> None:
+        self._asked = run.placement
+        self._threads = get_tool(run.tool).shape(run.point.options)[0] or 1
+        self._processes: tuple[proof.Process, ...] = ()
+        self._own_cpus: frozenset[int] = frozenset()
+        self._early: list[list[proof.Mismatch]] = []
+        self._late: list[list[proof.Mismatch]] = []
+        self._last: proof.Process | None = None
+
+    def look(self, pid: int, *, early: bool) -> bool:
+        """Look once; True if all is there and as asked."""
+        assert self._asked is not None
+        processes = proof.look(pid)
+        if not proof.tool_processes(processes):
+            return False
+        self._processes = processes
+        self._own_cpus = frozenset(os.sched_getaffinity(0))
+        settled = proof.settled(self._asked, processes, self._threads)
+        found = proof.mismatches(self._asked, processes)
+        if early:
+            self._early.append(found if settled else self._lasting(found))
+        else:
+            self._late.append(self._not_coming_right(found, settled=settled))
+        return settled and not found
+
+    def last_look(self, seen: Mapping[str, Any]) -> None:
+        """Take what the watchdog saw of the tool's main thread when it had ended (`watchdog.Ended.last`)."""
+        self._own_cpus = frozenset(os.sched_getaffinity(0))
+        thread = proof.Thread(tid=seen["pid"], cpus=frozenset(seen["cpus"]), last_cpu=None)
+        process = proof.Process(
+            pid=seen["pid"],
+            name=seen["name"],
+            threads=(thread,),
+            mems_allowed=frozenset(seen["mems_allowed"]),
+        )
+        if proof.tool_processes(
+            [process]
+        ):  # a launcher is nowhere on purpose; numactl could not start the tool
+            self._last = process
+
+    def mismatches(self) -> list[str]:
+        """Return what was not as asked.
+
+        Of late looks two have to agree, of ranks three: inside MPI_Init Open MPI (its psm, timing the clock) is on PU 0 for
+        0.2 s on purpose. A run that ended before has to agree in all looks that there were, of ranks in two at least. The last
+        look counts alone: nothing comes right any more.
+        """
+        ranks = self._asked is not None and len(self._asked.groups) > 1
+        needed = 3 if ranks else 2
+        looks: Sequence[list[proof.Mismatch]] = self._late[-needed:]
+        if len(looks) < needed:
+            looks = [*self._early, *self._late]
+            needed = 2 if ranks else 1
+        agreed = (
+            [m.text for m in looks[-1] if all(m in look for look in looks)] if len(looks) >= needed else []
+        )
+        return agreed or [f"{mismatch.text} (seen at its end)" for mismatch in self._at_end()]
+
+    def seen(self, wall_s: float) -> dict[str, Any] | None:
+        """Return what is kept of the looks, with a note where the run of `wall_s` seconds was too short for them."""
+        if self._asked is None:
+            return None
+        within = f"ended within {max(1, math.ceil(wall_s * 1e3))} ms"
+        own = {"orchestrator": format_cpulist(self._own_cpus)}
+        if self._processes:
+            at_end = {} if self._last is None else {"at_end": {"cpus": format_cpulist(self._last.cpus)}}
+            return {**proof.as_json(self._processes), **at_end, **own}
+        if self._last is None:
+            return {"note": f"placement not seen ({within})", "processes": []}
+        policy = any(group.membind or group.interleave for group in self._asked.groups)
+        unseen = ", its memory policy not at all" if policy else ""
+        return {"note": f"at its end only ({within}){unseen}", **proof.as_json([self._last]), **own}
+
+    def _lasting(self, found: Sequence[proof.Mismatch]) -> list[proof.Mismatch]:
+        """Return what more threads do not put right; nothing of ranks that have not all started."""
+        assert self._asked is not None
+        return [m for m in found if m.of in ("PUs", "cpuset")] if len(self._asked.groups) == 1 else []
+
+    def _not_coming_right(self, found: list[proof.Mismatch], *, settled: bool) -> list[proof.Mismatch]:
+        """Return what a late look has found, without what may still come right: all of it in the last looks."""
+        if len(self._late) + 2 >= LOOKS:
+            return found
+        if not settled:  # ranks that have not started yet
+            return []
+        # Intel MPI lifts the policy for some 0.3 s of MPI_Init
+        return [mismatch for mismatch in found if mismatch.of != "policy"]
+
+    def _at_end(self) -> list[proof.Mismatch]:
+        """Return what the last look shows. Of a main thread alone: its PUs and its cpuset."""
+        if self._asked is None or self._last is None or len(self._asked.groups) != 1:
+            return []
+        return [m for m in proof.mismatches(self._asked, [self._last]) if m.of in ("PUs", "cpuset")]

@@ -1,0 +1,131 @@
+"""Short runs, runs that move at their end, and what is said of those that nobody saw: real processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.model import Group, Placement, PlannedRun, Point
+from orchestrator.placement.place import numactl
+from orchestrator.run.monitor import PlacementMonitor
+from orchestrator.run.process import Stop, run_process
+from orchestrator.run.watchdog import Watchdog
+
+CPUS = sorted(os.sched_getaffinity(0))
+NUMACTL = shutil.which("numactl") or ""
+pytestmark = pytest.mark.skipif(not NUMACTL or len(CPUS) < 2, reason="no numactl, or one CPU")
+
+HERE = Group(cpus=(CPUS[0],), membind=(0,))
+ELSEWHERE = f"taskset -c {CPUS[-1]}"
+MOVES = f"sleep 0.3; taskset -cp {CPUS[-1]} $$"
+
+
+def planned(*argv: str, groups: tuple[Group, ...] = (HERE,)) -> PlannedRun:
+    return PlannedRun(
+        sweep="s", tool="command", point=Point(sweep="s", tool="command", options={}), repeat=1,
+        argv=(*numactl(groups[0], NUMACTL), *argv), env={}, placement=Placement(name="here", groups=groups),
+        timeout_s=20, nominal_s=1, estimate_s=1, program="x",
+    )  # fmt: skip
+
+
+def watched(watchdog: Watchdog, run: PlannedRun) -> tuple[list[str], dict[str, Any]]:
+    """Return what was wrong with the placement of a run, and what is kept of the looks."""
+    monitor = PlacementMonitor(run)
+    with Stop() as stop:
+        outcome = run_process(run.argv, {}, watchdog=watchdog, timeout_s=20, stop=stop, looks=monitor)
+    assert outcome.exit_code == 0, outcome.stderr
+    seen = monitor.seen(outcome.wall_s)
+    assert seen is not None
+    return monitor.mismatches(), seen
+
+
+def test_a_run_of_a_few_milliseconds_is_seen_at_its_end(watchdog: Watchdog) -> None:
+    found, seen = watched(watchdog, planned("true"))
+
+    assert found == []
+    assert {process["cpus"] for process in seen["processes"]} == {str(CPUS[0])}
+
+
+class EndsOnceSeen(PlacementMonitor):
+    """Lets a tool that waits for the file `seen` end after the first look that has seen it, however slow this machine is."""
+
+    def __init__(self, run: PlannedRun) -> None:
+        super().__init__(run)
+        self.argv = run.argv
+
+    def look(self, pid: int, *, early: bool) -> bool:
+        enough = super().look(pid, early=early)
+        if self._processes:
+            Path("seen").touch()
+        return enough
+
+
+def test_one_look_is_enough_for_a_short_run(
+    watchdog: Watchdog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    waits = "while [ ! -e seen ]; do sleep 0.005; done"
+    right = EndsOnceSeen(planned("sh", "-c", waits))
+    wrong = EndsOnceSeen(planned(*ELSEWHERE.split(), "sh", "-c", waits))
+
+    with Stop() as stop:
+        for monitor in (right, wrong):
+            Path("seen").unlink(missing_ok=True)
+            run_process(
+                monitor.argv, {}, watchdog=watchdog, timeout_s=20, stop=stop, looks=monitor, cwd=str(tmp_path)
+            )  # fmt: skip
+
+    assert right.mismatches() == []
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in wrong.mismatches()[0]
+    seen = right.seen(0.05)
+    assert seen is not None
+    assert "note" not in seen
+    assert seen["processes"][0]["cpus"] == str(CPUS[0])
+    assert seen["processes"][0]["policy"] in ("bind:0", "")  # "": a kernel that knows no NUMA
+    assert seen["at_end"] == {"cpus": str(CPUS[0])}
+
+
+@pytest.mark.parametrize("seconds", ["0", "0.02", "0.05"])
+def test_a_short_run_that_was_elsewhere_is_caught(watchdog: Watchdog, seconds: str) -> None:
+    found, _ = watched(watchdog, planned(*ELSEWHERE.split(), "sleep", seconds))
+
+    (text,) = found
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in text
+
+
+def test_a_run_that_moves_when_all_was_as_asked_is_caught_by_where_it_ends(watchdog: Watchdog) -> None:
+    """As where a cgroup takes its CPUs away, on a host so slow that each look takes longer than the tool lives."""
+    found, seen = watched(watchdog, planned("sh", "-c", MOVES))
+
+    (text,) = found
+    assert text.startswith("sh (")
+    assert text.endswith(f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]} (seen at its end)")
+    assert seen["at_end"] == {"cpus": str(CPUS[-1])}
+
+
+def test_what_is_not_seen_is_said() -> None:
+    one = PlacementMonitor(planned("true"))
+    ranks = PlacementMonitor(planned("true", groups=(HERE, HERE)))
+    unseen = one.seen(0.0075)
+    assert unseen is not None
+    assert (unseen["note"], unseen["processes"]) == ("placement not seen (ended within 8 ms)", [])
+    assert ranks.mismatches() == []
+
+    one.last_look({"pid": 7, "name": "true", "cpus": [CPUS[0]], "mems_allowed": [0]})
+    seen = one.seen(0.0075)
+    assert seen is not None
+    assert seen["note"] == "at its end only (ended within 8 ms), its memory policy not at all"
+    assert [process["cpus"] for process in seen["processes"]] == [str(CPUS[0])]
+    assert one.mismatches() == []
+
+
+def test_a_launcher_s_own_place_is_nobody_s() -> None:
+    monitor = PlacementMonitor(planned("true"))
+
+    monitor.last_look({"pid": 7, "name": "mpiexec.hydra", "cpus": CPUS, "mems_allowed": [0]})
+
+    assert monitor.mismatches() == []
