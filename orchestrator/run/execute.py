@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from orchestrator.placement.housekeeping import housekeeping_cpus
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.outcome import NEVER, Rules, counts_as_done, is_pending, judge, last_use, pending
 from orchestrator.run.process import Stop, run_process
+from orchestrator.run.remaining import Remaining
 from orchestrator.run.scratch import Scratch, Stopped
 from orchestrator.run.watch import Watch
 from parsers.errors import PinsweepError
@@ -171,12 +173,14 @@ class _Sweep:
     mask: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     started: int = 0
     total: int = 0
-    left_s: float = 0.0
+    remaining: Remaining = field(default_factory=Remaining)
+    begun: float = 0.0  # when the last run had what it needs
 
     def round(self, slots: Sequence[_Slot]) -> list[_Slot]:
         """Start each run once; return those that are to be started again, since something disturbed them."""
         self.total += len(slots)
-        self.left_s += sum(slot.run.estimate_s for slot in slots)
+        for slot in slots:
+            self.remaining.add(slot.run)
         needed_until = last_use([slot.run for slot in slots])
         again: list[_Slot] = []
         for number, slot in enumerate(slots, 1):
@@ -184,7 +188,8 @@ class _Sweep:
             if self.stop.requested is not None:
                 return []
             self.started += 1
-            self.on_event(Started(number=self.started, total=self.total, run=run, left_s=self.left_s))
+            left_s = self.remaining.seconds()
+            self.on_event(Started(number=self.started, total=self.total, run=run, left_s=left_s))
             done = self._run(slot)
             if done is None:
                 return []
@@ -257,7 +262,9 @@ class _Sweep:
 
     def _process(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
         """Make what a run needs, and start it."""
+        self.begun = time.monotonic()
         self.scratch.prepare(run.scratch, self.stop)
+        self.begun = time.monotonic()
         waiting_on = frozenset[int]()
         if run.placement:
             waiting_on = housekeeping_cpus(self.topology, run.placement, self.mask)
@@ -271,7 +278,7 @@ class _Sweep:
         )  # fmt: skip
 
     def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
-        self.left_s -= slot.run.estimate_s
+        self.remaining.ended(slot.run, time.monotonic() - self.begun)
         if repeated:
             self.summary.repeated += 1
         else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pinsweep import progress
 from pinsweep.commands import _options
 
 
@@ -26,7 +27,7 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
     from reports.checks import audit
     from reports.results.load import load
 
-    loaded = load(results)
+    loaded = load(results, watched=progress.files)
     findings = audit.audit(loaded)
     if form == "json":
         click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)

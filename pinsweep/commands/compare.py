@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from parsers.errors import UserError
-from pinsweep import __version__
+from pinsweep import __version__, progress
 from pinsweep.commands import _options
+from pinsweep.progress import SweepProgress
 
 if TYPE_CHECKING:
     from reports.compare.comparison import Comparison, Side
@@ -131,13 +132,12 @@ def command(
     first = found = compare(a, b, ask, by=axis)
     if again:
         from orchestrator.run.outcome import Rules
-        from pinsweep.commands.run import Progress
         from reports.compare.confirm import confirm
 
         found = confirm(
             found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
             rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],
-            say=functools.partial(click.echo, err=True), on_event=Progress(),
+            say=functools.partial(click.echo, err=True), on_event=SweepProgress(),
         )  # fmt: skip
     if form == "table":
         text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
@@ -188,7 +188,7 @@ def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Pa
         from reports.report.render import render_report
 
         click.echo(text, nl=False)
-        render_report(files, output, static=static, comparison=delta(found))
+        render_report(files, output, static=static, comparison=delta(found), watched=progress.files)
         click.echo(f"report  {output}", err=True)
     else:
         write_whole(output, text)
@@ -214,7 +214,7 @@ def _sides(
             )
         axis, wanted = _axis(by)
         listed = files(sides)
-        results = load(listed)
+        results = load(listed, watched=progress.files)
         comparison.refuse_sweeps(only, results)
         return *comparison.levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
@@ -226,7 +226,7 @@ def _sides(
             "is on both sides",
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
-    results_a, results_b = load(paths_a), load(paths_b)
+    results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
     comparison.refuse_twice(results_a, results_b)
     comparison.refuse_sweeps(only, results_a, results_b)
     a_side = comparison.side("A", _title(words_a), results_a, only)

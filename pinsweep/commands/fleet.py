@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pinsweep import progress
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def command(
     if output is not None:
         refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
-    past = load(good) if good else None
-    loaded = load(sorted(paths))
+    past = load(good, watched=progress.files) if good else None
+    loaded = load(sorted(paths), watched=progress.files)
     report = outliers.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
         click.echo(fleet_text.as_json(report), nl=False)

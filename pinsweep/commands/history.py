@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pinsweep import progress
 from pinsweep.commands import _options
 
 
@@ -57,7 +58,7 @@ def command(
     paths = result_files(results)
     if output is not None:
         refuse_output(output, paths)
-    loaded = load(sorted(paths))
+    loaded = load(sorted(paths), watched=progress.files)
     report = changes.build(loaded, threshold=threshold)
     click.echo(
         text.as_json(report) if form == "json" else text.as_text(report, everything=everything),

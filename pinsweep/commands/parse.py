@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinsweep import __version__
+from pinsweep import __version__, progress
 from pinsweep.commands import _options
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
 
     texts: list[Captured] = []
     left: list[Left] = []
-    for item in read(files, asked):
+    for item in progress.texts(read(files, asked)):
         if isinstance(item, Left):
             left.append(item)
             continue
@@ -119,7 +119,7 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
 
     def readable() -> Iterator[Captured]:
         nonlocal count
-        for item in read(files, asked):
+        for item in progress.texts(read(files, asked)):
             if isinstance(item, Left):
                 left.append(item)
             else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pinsweep import progress
 from pinsweep.commands import _options
 
 
@@ -45,7 +46,7 @@ def command(
     if output or not lab:
         page = output or paths[0].with_suffix(".html")
         refuse_output(page, paths)
-        path = render_report(paths, page, static=static, template=template)
+        path = render_report(paths, page, static=static, template=template, watched=progress.files)
         click.echo(f"report  {path}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary

@@ -10,11 +10,11 @@ import click
 
 from pinsweep import __version__
 from pinsweep.commands import _options
+from pinsweep.progress import SweepProgress
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
     from orchestrator.run.exclusive import Holder
-    from orchestrator.run.execute import Event
     from orchestrator.run.session import Finished
 
 
@@ -84,7 +84,7 @@ def command(
         on_wait=_waiting,
         leading=_options.standing,
         on_begin=_begin,
-        on_event=Progress(),
+        on_event=SweepProgress(),
     )
     return _end(finished, experiments)
 
@@ -119,40 +119,6 @@ def _warn_of_noise(prepared: Prepared) -> None:
     for found in preflight.glance(prepared.plan.runs, prepared.machine.site.topology, prepared.scratch):
         fix = f"; fix: {found.fix}" if found.fix else ""
         click.secho(printable(f"warn  {found.what}: {found.why}{fix}"), fg="yellow", err=True)
-
-
-class Progress:
-    """One line per run. On a terminal the line stands while the tool runs and is completed when it ends."""
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-
-    def __call__(self, event: Event) -> None:
-        from orchestrator.run.execute import Started, Unsettled
-        from reports.numbers import headline
-        from reports.text.format import duration, plural
-
-        if isinstance(event, Unsettled):
-            click.echo(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
-            return
-        width = len(str(event.total))
-        head = f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
-        if isinstance(event, Started):
-            if self._live:
-                click.echo(f"{head}  … {duration(event.left_s)} left", err=True, nl=False)
-            return
-        record = event.record
-        if self._live:
-            click.echo("\r\x1b[K", err=True, nl=False)
-        if event.repeated:
-            click.secho(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
-        elif record.status == "ok":
-            click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
-            for flag in event.parsed.flags if event.parsed else ():
-                if flag.id.startswith("missing:"):
-                    click.secho(f"  {flag.text}", fg="yellow", err=True)
-        else:
-            click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
 
 
 def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,10 @@ CAPTURED = 200_000
 tables is checked against them."""
 
 
+Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
+"""Hands on the files (and their short names) that are read, one after the other: as a caller does that shows how far it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
     """What one result file holds."""
@@ -45,7 +49,12 @@ class _File:
     sweeps: list[str]  # in the order in which they were first planned
 
 
-def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
+def load(
+    paths: Iterable[Path],
+    *,
+    excerpts: int = 0,
+    watched: Watched = iter,
+) -> Results:
     """Read result files. Raises UserError for a file that is none, or if there is not a single file.
 
     `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end. Of captured texts it is
@@ -55,7 +64,7 @@ def load(paths: Iterable[Path], *, excerpts: int = 0) -> Results:
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
     names = short_names(listed)
-    files = [_read(path, name, excerpts) for path, name in zip(listed, names, strict=True)]
+    files = [_read(path, name, excerpts) for path, name in watched(list(zip(listed, names, strict=True)))]
     machines = [machine for file in files for machine in file.machines]
     experiments = {digest: one for file in files for digest, one in file.experiments.items()}
     of_host = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})

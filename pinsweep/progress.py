@@ -1,0 +1,120 @@
+"""What a person sees while something long goes on: a line for each run, and on a terminal a bar below them.
+
+A bar is drawn when a run begins and when it ends, never between: drawing takes CPU time from what is measured.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from orchestrator.run.execute import Ended, Event, Started
+
+T = TypeVar("T")
+
+_FEW = 3
+"""Files that are read before anybody asks how far it is."""
+
+
+class SweepProgress:
+    """Prints the runs of a sweep as they end. On a terminal it also says which one is going on, how many of all have ended, since
+    when, and how long the rest will take."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._bar = _Bar() if sys.stderr.isatty() else None
+
+    def __call__(self, event: Event) -> None:
+        from orchestrator.run.execute import Started, Unsettled
+        from reports.text.format import plural
+
+        if isinstance(event, Unsettled):
+            click.echo(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
+            return
+        if isinstance(event, Started):
+            if self._bar:
+                self._bar.draw(event.number - 1, event.total, _left(event, time.monotonic() - self._begun))
+            return
+        if self._bar:
+            self._bar.clear()
+        self._print(event)
+
+    def _print(self, event: Ended) -> None:
+        from reports.numbers import headline
+
+        record = event.record
+        head = _head(event)
+        if event.repeated:
+            click.secho(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
+        elif record.status == "ok":
+            click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
+            for flag in event.parsed.flags if event.parsed else ():
+                if flag.id.startswith("missing:"):
+                    click.secho(f"  {flag.text}", fg="yellow", err=True)
+        else:
+            click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
+
+
+def _head(event: Ended) -> str:
+    width = len(str(event.total))
+    return f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
+
+
+def _left(event: Started, elapsed_s: float) -> str:
+    """Return "12 min, about 48 min left · stream  threads=4 place=local"; what is cut in a narrow terminal stands last."""
+    from reports.text.format import duration
+
+    left = f"{duration(round(elapsed_s))}, about {duration(max(1, round(event.left_s)))} left"
+    return f"{left} · {event.run.sweep}  {event.run.point.describe()}"
+
+
+class _Bar:
+    """One line at the end of what was printed, in what `rich` makes of the terminal's width and colours."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
+
+        self._console = Console(stderr=True)
+        text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, ratio=1, overflow="ellipsis"))  # fmt: skip
+        self._progress = Progress(BarColumn(bar_width=20), MofNCompleteColumn(), text, console=self._console, expand=True)  # fmt: skip
+        self._task = self._progress.add_task("")  # never started: no thread, no refresh of its own
+
+    def draw(self, done: int, total: int, text: str) -> None:
+        self._progress.update(self._task, completed=done, total=total, description=text)
+        with self._console.capture() as captured:
+            self._console.print(self._progress.get_renderable(), end="")
+        click.echo(f"\r\x1b[K{captured.get().rstrip()}", err=True, nl=False)
+
+    def clear(self) -> None:
+        click.echo("\r\x1b[K", err=True, nl=False)
+
+
+def files(listed: Sequence[T]) -> Iterator[T]:
+    """Yield what is to be read, with a bar on a terminal that is gone at the end; nothing of few files, nor in a pipe."""
+    if len(listed) <= _FEW or not sys.stderr.isatty():
+        yield from listed
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(listed, "reading", console=Console(stderr=True), transient=True)
+
+
+def texts(items: Iterable[T]) -> Iterator[T]:
+    """Yield texts, of which nobody knows how many there are, and count them on a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("reading  {task.completed} texts"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        yield from progress.track(items)
