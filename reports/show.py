@@ -6,6 +6,7 @@ Returns texts; prints nothing.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from reports.results.grouping import group_by
 from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
-from reports.text.columns import WIDTH, cut, wrapped
+from reports.text.columns import WIDTH, cut, cut_apart, wrapped
 
 _MOST_LINES = 40
 
@@ -195,6 +196,10 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         alike = "".join(f", {axes[i]}={rows[1][i]}" for i in same)
         rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
         axes = [axis for i, axis in enumerate(axes) if i not in same]
+    fitted = _width(rows) > WIDTH and len(cells) > 1
+    if fitted:
+        rows, axes, left_out = _fitted(rows, axes, [members[0].text for members in cells[:_MOST_LINES]])
+        alike += f"; not shown: {', '.join(left_out)}" if left_out else ""
     if bars and axes and len(cells) > 1:
         typical = _typical(cells[:_MOST_LINES])
         most = max((v for v in typical if v is not None), default=0.0)
@@ -206,10 +211,62 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         dict.fromkeys(numbers.leader(own[0])[0] for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
-    lines = _columns(rows if axes else rows[1:])
+    lines = _columns(rows if axes else rows[1:], fitted=fitted)
     seen = any("±" in line for line in lines)
     range_ = f"; ±: half the range of {ranged} over the runs" if ranged and seen else ""
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    "), *lines]
+
+
+_LEAST_NUMBER = 36
+_LEAST_NAME = 20
+
+
+def _fitted(
+    rows: Sequence[tuple[str, ...]], axes: Sequence[str], texts: Sequence[str]
+) -> tuple[list[tuple[str, ...]], list[str], list[str]]:
+    """Return the rows of a table, its axes and those of them that are left out, so that every row has its number and is told from the
+    others. Cells that are a text each are called by it; of what does not tell the cells apart the last axes give way, then names are
+    cut where they are alike."""
+    table = [list(row) for row in rows]
+    kept = list(axes)
+    if len({*texts}) == len(texts) > 1:
+        if "source" in kept:
+            table = [[cell for i, cell in enumerate(row) if i != kept.index("source")] for row in table]
+            kept.remove("source")
+        table = [[name, *row] for name, row in zip(("text", *texts), table, strict=True)]
+        kept = ["text", *kept]
+    number = len(kept)
+    rest = sum(max(len(row[i]) for row in table) + 2 for i in range(number + 1, len(table[0])))
+    least = min(_LEAST_NUMBER, max(len(row[number]) for row in table))
+
+    def room(columns: int) -> int:
+        return WIDTH - 2 - least - rest - 2 * columns
+
+    def told(columns: Sequence[int]) -> int:
+        return len({tuple(row[i] for i in columns) for row in table[1:]})
+
+    shown = list(range(number))
+    widths = [max(len(row[i]) for row in table) for i in range(number)]
+    for i in reversed(range(number)):
+        fits = sum(min(widths[c], _LEAST_NAME) for c in shown) <= room(len(shown))
+        others = [c for c in shown if c != i]
+        if not fits and told(others) == told(range(number)):
+            shown = others
+    while (over := sum(widths[c] for c in shown) - room(len(shown))) > 0:
+        widest = max(shown, key=lambda c: widths[c])
+        if widths[widest] <= 6:
+            break
+        widths[widest] = max(6, widths[widest] - max(1, over // len(shown)))
+    for c in shown:
+        names = cut_apart((row[c] for row in table[1:]), widths[c])
+        for row in table[1:]:
+            row[c] = names[row[c]]
+    left_out = [axis for c, axis in enumerate(kept) if c not in shown]
+    return (
+        [tuple(row[i] for i in (*shown, *range(number, len(row)))) for row in table],
+        [kept[c] for c in shown],
+        left_out,
+    )
 
 
 def _cell(runs: Sequence[Run]) -> str:
@@ -311,19 +368,27 @@ def show_run(path: Path, number: int) -> str:
 # --- text --------------------------------------------------------------------------------------------------
 
 
-def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2) -> list[str]:
-    """Align in columns, lines cut at 80 characters; the widest column gives way first."""
+def _columns(rows: Sequence[tuple[str, ...]], indent: int = 2, *, fitted: bool = False) -> list[str]:
+    """Align in columns, lines cut at 80 characters; the widest column gives way first, if they are not `fitted` yet."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
     if widths:
         over = indent + sum(widths) + 2 * (len(widths) - 1) - WIDTH
-        if over > 0 and indent:
+        if over > 0 and indent and not fitted:
             longest = max(range(len(widths) - 1), key=lambda i: widths[i]) if len(widths) > 1 else 0
             widths[longest] = max(12, widths[longest] - over)
     out = []
     for row in rows:
         cells = [cut(cell, width).ljust(width) for cell, width in zip(row[:-1], widths[:-1], strict=True)]
-        out.append(cut(" " * indent + "  ".join([*cells, row[-1]])).rstrip())
+        head = " " * indent + "".join(f"{cell}  " for cell in cells)
+        out.append((head + _whole(row[-1], WIDTH - len(head)) if fitted else cut(head + row[-1])).rstrip())
     return out
+
+
+def _whole(text: str, width: int) -> str:
+    """Return a line's numbers as far as they fit, none of them in part or without its unit."""
+    ends = [found.end() for found in re.finditer(r"\d\S* [^\d\s,]+", text)] if len(text) > width else []
+    fitting = [end for end in ends if end <= width - 2]
+    return f"{text[: fitting[-1]]} …" if fitting else cut(text, width)
 
 
 def _width(rows: Sequence[tuple[str, ...]]) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 WIDTH: Final = 80
@@ -34,6 +35,43 @@ def cut(text: str, width: int = WIDTH) -> str:
     """Return a text as one line of no more than `width` characters, "…" in the place of what is left out."""
     text = printable(text.replace("\n", " "))
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def cut_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Return name → its form of no more than `width` characters: cut in its middle, without what it shares with names that would look
+    the same; at last with a number."""
+    distinct = list(dict.fromkeys(names))
+    found = {name: _middle(name, width) for name in distinct}
+    for same in _alike(found):
+        long = [name for name in same if len(name) > width]
+        head, tail = (_shared(ends) for ends in (long, [name[::-1] for name in long]))
+        for name in long:
+            rest = name[head : max(len(name) - tail, head + 1)]
+            found[name] = _middle(f"…{rest}{'…' if len(name) - tail > head else ''}", width)
+    for name in (name for same in _alike(found) for name in same if len(name) > width):
+        forms = (f"{found[name][: width - len(str(n)) - 1]}~{n}" for n in itertools.count(1))
+        found[name] = next(form for form in forms if form not in found.values())
+    return found
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return with how many letters all names begin."""
+    return sum(1 for _ in itertools.takewhile(lambda at: len(set(at)) == 1, zip(*names, strict=False)))
+
+
+def _alike(found: Mapping[str, str]) -> list[list[str]]:
+    """Return the names that look the same."""
+    by_form: dict[str, list[str]] = {}
+    for name, form in found.items():
+        by_form.setdefault(form, []).append(name)
+    return [same for same in by_form.values() if len(same) > 1]
+
+
+def _middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    end = (width - 1) // 2
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
 
 
 def columns(

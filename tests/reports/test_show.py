@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,33 @@ def test_what_all_cells_share_stands_above_a_table_that_is_too_wide(make: Any, t
 
     assert "a_long_name_of_an_axis=a long value of this axis, too" in " ".join(said.split())
     assert "  1  zeta 11.0 ms  ±9.1 %" in said
+
+
+def test_every_line_of_a_wide_table_has_its_number_and_what_tells_it_apart(make: Any, tmp_path: Path) -> None:
+    """Texts of many options and long names: rows were alike, and had no numbers."""
+    maker = make.Maker(tmp_path / "r.db")
+    for n in range(6):
+        options = {
+            name: f"{name}-of-{n % 2}" for name in ("filename", "random_generator", "clocksource", "size")
+        }
+        options |= {"source": f"a_long_name_of_a_published_text_{n}_of_a_machine_fio3.36.json"}
+        text = make.fio_text({"read": (1e4 * (n + 1), 90.0)}, bs="4k", rw="randread", iodepth=1)
+        maker.add("s", "fio", {"rw": "randread", **options}, text, axes=tuple(options))
+
+    shown = show.show_result(maker.write())
+    rows = [line for line in shown.splitlines() if "kIOPS" in line]
+
+    assert sorted(float(re.findall(r"read ([\d.]+) kIOPS", row)[0]) for row in rows) == [
+        10,
+        20,
+        30,
+        40,
+        50,
+        60,
+    ]
+    assert len({row.split("  read")[0] for row in rows}) == 6
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "not shown: " in shown
 
 
 def test_attempts_are_told_apart_from_runs(make: Any, tmp_path: Path) -> None:
