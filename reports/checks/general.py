@@ -24,7 +24,7 @@ from reports.checks._cells import (
     typed_options,
     wide,
 )
-from reports.numbers import formulas, leaders, numbers
+from reports.numbers import numbers
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -329,25 +329,6 @@ def denied(results: Results) -> Iterator[Fault]:
             if flag.id == "validation_failed":
                 yield Fault(level="error", run=run, text=flag.text)
     yield from parts("denied", results)
-
-
-@check("G11", "info")
-def far_apart(results: Results) -> Iterator[Fault]:
-    """repeats far apart
-
-    The repeats of a cell, by the number that stands for it, lie more than 25 % of their median apart. A
-    machine that is always as busy does not show so. (Key numbers and `show` give the range beside the number.)
-
-    Do: measure again on a quiet machine (`pinsweep doctor`), with more repeats; quote no such number alone.
-    """
-    for tool in results.tools:
-        for runs in by_cell(results.good(tool)).values():
-            told = [one for one in leaders(tool, *(run.parsed for run in runs)) if one[1] > 0]
-            values = [value for _, value in told]
-            if len(values) > 1 and (apart := formulas.spread(values)).relative > 0.25:
-                low, high = fmt.quantity(apart.low, told[0][0]), fmt.quantity(apart.high, told[0][0])
-                text = f"{fmt.plural(len(values), 'repeat')} from {low} to {high}"
-                yield Fault(level="info", run=runs[0], text=text)
 
 
 @check("G12", "warn")

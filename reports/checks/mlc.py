@@ -247,3 +247,8 @@ def _changes(a: Curve, b: Curve) -> list[float]:
 def busy(_run: Run) -> Iterator[int]:
     """G12: how many CPUs it keeps busy: at least the thread that times."""
     yield 1
+
+
+def noise() -> Iterator[float]:
+    """G11: the standard deviation over repeats that is usual: of memory bandwidth little."""
+    yield 0.03

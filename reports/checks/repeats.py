@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from orchestrator.experiment.repeats import BASE, WITHIN, is_settled, uncertainty
-from reports.checks import ANY_TOOL, Fault, check
+from reports.checks import ANY_TOOL, Fault, check, part
 from reports.checks._cells import by_cell
-from reports.numbers import standing
+from reports.numbers import formulas, leader, leaders, scatter, standing
+from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -20,9 +23,59 @@ def _cells(results: Results) -> Iterator[list[Run]]:
         yield from by_cell(results.good(tool)).values()
 
 
-def _standing(runs: list[Run]) -> list[float]:
+def _standing(runs: Sequence[Run]) -> list[float]:
     """Return the number that stands for each repeat of a cell."""
     return standing(runs[0].tool, [run.parsed for run in runs if run.parsed])
+
+
+NOISE = 0.075
+"""Standard deviation over the repeats, as a share of their median, that is nothing to remark on; a tool's `noise` may say another."""
+
+
+@check("G11", "warn", "info")
+def far_apart(results: Results) -> Iterator[Fault]:
+    """repeats far apart
+
+    The repeats of a cell, by the number that stands for it, scatter by more than is usual: 3 % for STREAM and MLC, 7.5 % for others, as a
+    standard deviation. Of fewer than six repeats the range tells: 10 % of the median for three of STREAM, 25 % for three of others
+    (cells that scatter just as usual exceed it in 5 of 100 cases); of six and more the median distance from the median. Of eight and
+    more also two groups with nothing between them: their median is of a value that hardly occurs. A few repeats far from the others,
+    more than 25 % of the median, are a note. A machine that is always as busy does not show so.
+
+    Do: measure more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`); of two groups look for what has two states: where
+    memory or threads land, clocks, a cache. Quote no such number without its range.
+    """
+    for runs in _cells(results):
+        values = [value for value in _standing(runs) if value > 0]
+        noise = next(part(runs[0].tool, "noise")(), NOISE)
+        if len(values) < 2:
+            continue
+        unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
+        if parted := scatter.groups(values, noise):
+            texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
+            yield Fault(level="warn", run=runs[0], text=f"two groups: {fmt.words(texts)}")
+        elif scatter.scatters(values, noise):
+            yield Fault(level="warn", run=runs[0], text=_apart(values, unit))
+        elif formulas.spread(values).unsteady:
+            yield Fault(level="info", run=runs[0], text=_apart(values, unit))
+
+
+def _apart(values: Sequence[float], unit: str) -> str:
+    """Return "5.50 GB/s, 6.40 GB/s and 22.5 GB/s: the highest is 4.1 × the lowest"; of many their range."""
+    low, high = min(values), max(values)
+    said = (
+        fmt.words(fmt.quantity(value, unit) for value in sorted(values))
+        if len(values) <= _MOST_QUOTED
+        else f"{fmt.plural(len(values), 'repeat')} from {_range(values, unit)}"
+    )
+    return f"{said}: the highest is {fmt.number(high / low, 2 if high < 10 * low else 3)} × the lowest"
+
+
+_MOST_QUOTED = 3
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    return f"{fmt.quantity(min(values), unit)} to {fmt.quantity(max(values), unit)}"
 
 
 @check("G13", "warn")
@@ -46,8 +99,92 @@ def not_settled(results: Results) -> Iterator[Fault]:
             )
 
 
-def _unsettled(values: list[float], last: int, most: int) -> str:
+def _unsettled(values: Sequence[float], last: int, most: int) -> str:
     if len(values) < BASE:
         return f"did not settle: {fmt.plural(len(values), 'repeat')} with numbers, {BASE} tell whether a median is known to ±{fmt.percent(WITHIN)}"
     of = f" of at most {most}" if last < most else ""
     return f"did not settle: ±{fmt.percent(uncertainty(values))} after {len(values)}{of} repeats"
+
+
+LEAST_CHANGE = 0.03
+"""A change of the numbers that counts, as in `compare`."""
+LONG_ENOUGH = 0.25
+"""Hours of a session of which a change per hour can be said."""
+
+
+@check("G14", "warn", "info")
+def drifts(results: Results) -> Iterator[Fault]:
+    """numbers that move with time
+
+    Over the runs of a sweep in one session, 20 or more, each number through the median of its cell moves with the order of the runs, by
+    Spearman's correlation with p < 0.01 (the runs of a cell are what may be exchanged: without a drift, 1 sweep in 100 is named). How
+    much is the median over all pairs of runs of one cell (Theil-Sen). 3 % or more from the first run to the last: warn. Rounds in random
+    order keep a drift from looking like an effect of an option; it widens the repeats, and where cells ran one after the other
+    (`order: listed`) it is in their differences.
+
+    Do: look for what changes with time (heat, clocks, a disk that fills, other work on the machine); let the machine warm up, and compare
+    with sessions of about the same length only.
+    """
+    own = (run for tool in results.tools for run in results.good(tool) if not run.captured and not run.void)
+    for sessions in group_by(
+        own, lambda run: (run.file, run.session.session, run.point.sweep, run.tool)
+    ).values():
+        cells = [list(same) for same in by_cell(sessions).values()]
+        found = scatter.drift([timed for same in cells if (timed := _timed(same))])
+        if found is None or found.p >= 0.01:
+            continue
+        change = math.expm1(found.per_hour * found.hours)
+        yield Fault(
+            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], runs=tuple(same[0] for same in cells),
+            cell=f"{fmt.plural(len(sessions), 'run')} of {fmt.plural(len(cells), 'cell')}", text=_drift(found, change),
+        )  # fmt: skip
+
+
+def _drift(found: scatter.Drift, change: float) -> str:
+    """Return "drift over the session: 2.1 % worse within 40 min, 3.1 % an hour (p = 0.002)"."""
+    word = "worse" if change < 0 else "better"
+    hourly = f", {fmt.percent(abs(math.expm1(found.per_hour)))} an hour" if found.hours >= LONG_ENOUGH else ""
+    p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    return f"drift over the session: {fmt.percent(abs(change))} {word} within {fmt.seconds(found.hours * 3600)}{hourly} ({p})"
+
+
+def _timed(runs: Sequence[Run]) -> list[scatter.Timed]:
+    """Return when each repeat of a cell ran, and what it found, higher being better; [] where that cannot be said."""
+    values = _turned(runs)
+    try:
+        at = [datetime.fromisoformat(run.record.started_utc).timestamp() / 3600 for run in runs]
+    except ValueError:
+        return []
+    return [
+        scatter.Timed(run.record.order_index, hours, math.log(value))
+        for run, hours, value in zip(runs, at, values, strict=False)
+    ]
+
+
+def _turned(runs: Sequence[Run]) -> list[float]:
+    """Return the number that stands for each of some repeats, a time as its inverse: higher is better. [] where not all have one."""
+    values = _standing(runs)
+    if len(values) != len(runs) or min(values, default=0.0) <= 0:
+        return []
+    return [1 / value for value in values] if leader(runs[0])[1] == "lower" else values
+
+
+@check("G15", "info")
+def slow_first(results: Results) -> Iterator[Fault]:
+    """a first repeat slower than all others
+
+    Of five repeats or more of a cell in one session the first one is worse than every other by more than 3 %, and than their median by 4
+    of their standard deviations: caches, clocks or memory were cold. (Of cells without such an effect: 1 in 5000 at 1 % of noise, 1 in
+    80 at 3 % and more.) The median hardly moves by it; a mean, a lowest or a highest value does.
+
+    Do: quote the median; make the runs longer, or let something warm the machine before the first of them.
+    """
+    for cell in _cells(results):
+        own = [run for run in cell if not run.captured and not run.void]
+        for runs in group_by(own, lambda run: run.session.session).values():
+            runs.sort(key=lambda run: run.record.order_index)
+            if scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
+                unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
+                first, *others = _standing(runs)
+                text = f"first {fmt.quantity(first, unit)}, the other {len(others)} {_range(others, unit)}"
+                yield Fault(level="info", run=runs[0], text=text)

@@ -279,3 +279,8 @@ def _step(rows: Iterable[Mapping[str, float]]) -> float:
 def busy(run: Run) -> Iterator[int]:
     """G12: how many CPUs it keeps busy: its threads."""
     yield int(_facts(run, "threads")[0] or run.options.get("threads") or 1)
+
+
+def noise() -> Iterator[float]:
+    """G11: the standard deviation over repeats that is usual: of memory bandwidth little."""
+    yield 0.03

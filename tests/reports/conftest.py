@@ -72,6 +72,7 @@ class Maker:
         attempt: int = 1,
         usage: Mapping[str, float] | None = None,
         wall_s: float = 1.5,
+        started: str = "2026-11-21T09:15:03+00:00",
     ) -> Maker:
         """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
         point = Point(
@@ -85,7 +86,7 @@ class Maker:
         self._runs.append(
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s,
+                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -135,7 +136,7 @@ class Maker:
                 record = RunRecord(
                     run_id=0, point_id=point.point_id, repeat=run["repeat"], attempt=run["attempt"], status=run["status"], reason=run["reason"],
                     argv=argv, env={"OMP_NUM_THREADS": "4"}, placement=run["placement"], seen=None, program=run["program"],
-                    order_index=index, started_utc="2026-11-21T09:15:03+00:00", wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
+                    order_index=index, started_utc=run["started"], wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
                     session=session,
                 )  # fmt: skip
                 outputs = {

@@ -445,7 +445,7 @@ def test_a_superlinear_speedup(make: Any, tmp_path: Path) -> None:
     [
         (1.0, 0.01, 3, {"G1"}),
         (1.1, 0.01, 3, set()),  # it had one
-        (1.0, 0.2, 3, set()),  # too noisy to tell
+        (1.0, 0.2, 3, {"G11"}),  # too noisy to tell
         (1.0, 0.01, 2, set()),  # nobody knows the noise
     ],
 )
@@ -465,7 +465,7 @@ def test_an_axis_that_nothing_shows(
     report = findings(maker.write())
 
     assert {f.id for f in report if f.level != "info"} == ids
-    if ids:
+    if "G1" in ids:
         assert found(report, "G1") == [
             ("2 cells", "off_cache=0 and 1: no figure differs by more than its noise")
         ]
@@ -981,22 +981,6 @@ def test_a_fault_of_one_repeat_says_of_how_many(make: Any, tmp_path: Path) -> No
 
 
 # --- noise, and what was not looked at ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("rates", "said"),
-    [
-        ((5.53e3, 6.38e3, 22.5e3), ["3 repeats from 5.53 GB/s to 22.5 GB/s"]),
-        ((20e3, 21e3, 24e3), []),
-        ((20e3,), []),
-    ],
-)
-def test_repeats_far_apart(make: Any, tmp_path: Path, rates: Sequence[float], said: list[str]) -> None:
-    maker = make.Maker(tmp_path / "a.db")
-    for rate in rates:
-        maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2))
-
-    assert [text for _, text in found(findings(maker.write()), "G11", "info")] == said
 
 
 @pytest.mark.parametrize(

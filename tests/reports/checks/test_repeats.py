@@ -1,0 +1,119 @@
+"""What the repeats of a cell say together: scatter, groups, drift, a slow first one, cells that did not settle."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from reports import show
+from reports.checks.audit import audit
+from reports.report import build
+from reports.results.load import load
+
+
+def stream(make: Any, path: Path, *cells: Sequence[float], seconds: float = 60) -> Path:
+    """A file of STREAM, in rounds: the triad rates (MB/s) of each cell's repeats."""
+    maker = make.Maker(path)
+    at = 0
+    for repeat in range(max(map(len, cells))):
+        for n, rates in enumerate(cells, 1):
+            if repeat < len(rates):
+                started = (
+                    f"2026-11-21T{int(9 + at // 3600):02}:{int(at // 60 % 60):02}:{int(at % 60):02}+00:00"
+                )
+                text = make.stream_text(rates[repeat], n)
+                maker.add("s", "stream", {"threads": n}, text, axes=("threads",), started=started)
+                at += seconds
+    return maker.write()
+
+
+def found(path: Path, key: str) -> list[tuple[str, str, str]]:
+    return [(f.level, *cell) for f in audit(load([path])) if f.id == key for cell in f.cells]
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((5.53e3, 22.5e3, 6.38e3), [("warn", "5.53 GB/s, 6.38 GB/s and 22.5 GB/s: the highest is 4.1 × the lowest")]),
+        ((20e3, 21e3, 24e3), [("warn", "20.0 GB/s, 21.0 GB/s and 24.0 GB/s: the highest is 1.2 × the lowest")]),
+        ((20e3, 20.5e3, 21e3), []),
+        ((20e3,), []),
+        ((20e3, 20.1e3, 20.2e3, 20.1e3, 19.9e3, 20e3, 9e3), [("info", "7 repeats from 9.00 GB/s to 20.2 GB/s: the highest is 2.2 × the lowest")]),
+        (
+            (22.1e3, 5.5e3, 22.3e3, 5.4e3, 5.6e3, 22.4e3, 5.5e3, 22.2e3),
+            [("warn", "two groups: 4 repeats of 5.40 GB/s to 5.60 GB/s and 4 repeats of 22.1 GB/s to 22.4 GB/s")],
+        ),
+    ],
+)  # fmt: skip
+def test_repeats_that_scatter(make: Any, tmp_path: Path, rates: Sequence[float], said: list[Any]) -> None:
+    path = stream(make, tmp_path / "a.db", rates)
+
+    assert [(level, text) for level, _, text in found(path, "G11")] == said
+
+
+def test_a_number_that_scatters_has_its_range_and_a_mark_on_the_page_and_in_show(
+    make: Any, tmp_path: Path
+) -> None:
+    path = stream(make, tmp_path / "a.db", (5.53e3, 22.5e3, 6.38e3))
+
+    page = build.build(load([path]))
+
+    assert all(n.repeats and "G11" in n.doubt for n in page.key_numbers if "triad" in n.name.lower())
+    assert any(check.id == "G11" and check.level == "warn" for check in page.checks)
+    assert "⚠ G11" in show.show_result(path)
+
+
+def test_a_drift_is_told_with_its_slope(make: Any, tmp_path: Path) -> None:
+    """20 cells, 3 rounds of 20 min each: 6 % less at the end."""
+    random = Random(1)
+    cells = [
+        [20e3 * (1 - 0.06 * (r * 20 + n) / 60) * random.gauss(1, 0.004) for r in range(3)] for n in range(20)
+    ]
+
+    ((level, cell, text),) = found(stream(make, tmp_path / "a.db", *cells), "G14")
+
+    assert (level, cell) == ("warn", "60 runs of 20 cells")
+    assert text.startswith("drift over the session: ")
+    percent = float(text.split()[4])
+    assert 5 < percent < 7
+    assert " worse within 59 min" in text
+    assert text.endswith(" % an hour (p < 0.001)")
+
+
+def test_without_a_drift_nothing_is_told(make: Any, tmp_path: Path) -> None:
+    random = Random(2)
+    cells = [[20e3 * random.gauss(1, 0.01) for _ in range(5)] for _ in range(8)]
+
+    path = stream(make, tmp_path / "a.db", *cells)
+
+    assert found(path, "G14") == found(path, "G15") == []
+
+
+def test_a_first_repeat_that_was_cold_is_named(make: Any, tmp_path: Path) -> None:
+    cells = [[15e3, 20e3, 20.1e3, 19.9e3, 20.05e3], [20e3, 20.1e3, 19.9e3, 20.05e3, 20e3]]
+
+    assert found(stream(make, tmp_path / "a.db", *cells), "G15") == [
+        ("info", "threads=1", "first 15.0 GB/s, the other 4 19.9 GB/s to 20.1 GB/s")
+    ]
+
+
+def test_what_did_not_settle_says_how_far_it_is_known(make: Any, tmp_path: Path) -> None:
+    wide = [20e3, 25e3] * 7 + [20e3]
+    path = stream(make, tmp_path / "a.db", [20e3] * 6, wide, [25e3, 20e3] * 4, [20e3] * 3)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE point SET most_repeats = 15")
+
+    assert found(path, "G13") == [
+        ("warn", "threads=2", "did not settle: ±25 % after 15 repeats"),
+        ("warn", "threads=3", "did not settle: ±11 % after 8 of at most 15 repeats"),
+        (
+            "warn",
+            "threads=4",
+            "did not settle: 3 repeats with numbers, 6 tell whether a median is known to ±2.5 %",
+        ),
+    ]
