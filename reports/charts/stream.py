@@ -287,9 +287,7 @@ def _key_numbers(
             words = [_counted(at) if at else "", line.name if line.name != "all" else ""]
             context = ", ".join(filter(None, [*words, common.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
-            if beside and not (
-                beside.low <= top.high and top.low <= beside.high
-            ):  # repeats that overlap tell no ratio
+            if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
             yield common.key_number(name, top, "B/s", context, 12, cell)
 

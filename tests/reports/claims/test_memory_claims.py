@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -540,3 +541,33 @@ def test_what_only_some_repeats_double_is_a_bound_and_called_one(make: Any, tmp_
         "in one repeat or more no load reached that latency" in m
         for m in build.build(load.load([path])).methods
     )
+
+
+@pytest.mark.parametrize(
+    ("local", "remote", "said"),
+    [
+        ((20.0,), (19.0,), ""),  # one run a side: under 10 % nothing
+        ((20.0,), (16.0,), "20.0 %"),
+        ((20.0, 20.1, 19.9), (16.0, 16.1, 15.9), "20.0 %"),
+        ((20.0, 20.1, 19.9), (19.0, 19.02, 18.98), "5.00 %"),
+        ((20.0, 20.1, 19.9), (19.8, 19.9, 20.0), ""),  # they overlap
+        ((20.0, 22.0, 18.5), (15.5, 16.0, 15.0), "22.5 %"),
+        ((20.0, 24.0, 18.0), (15.0, 17.0, 14.0), ""),  # by less than the repeats are apart
+    ],
+)
+def test_title_and_key_number_claim_remote_memory_by_one_rule(
+    make: Any, tmp_path: Path, local: tuple[float, ...], remote: tuple[float, ...], said: str
+) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for place, rates in (("local", local), ("remote", remote)):
+        for rate in rates:
+            text = make.stream_text(rate * 1e3, 4)
+            maker.add("s", "stream", {"threads": 4}, text, axes=("place",), place=place, relation=place)
+
+    built = build.build(load.load([maker.write()]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    (key,) = built.key_numbers
+    assert ("costs" in figure.title) == bool(said)
+    assert said in figure.title
+    assert ("; remote" in key.context) == bool(said)
