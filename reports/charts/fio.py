@@ -266,86 +266,120 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
     missing = group_by(lost, lambda r: common.facet(r, names))
-    depths = sorted(
-        {*map(int, found["iodepth"]), *(d for own in missing.values() for r in own if (d := _depth(r)))}
-    )
+    crosses = {of: [float(depth) for run in own if (depth := _depth(run))] for of, own in missing.items()}
+    depths = sorted({*map(int, found["iodepth"]), *(int(d) for own in crosses.values() for d in own)})
     panels = {of: own for (of,), own in groups(found, ["panel"])}
     shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
-    word = f"{'median' if middle == 'p50' else 'mean'} {latency}"
     once = max(len(same) for same in group_by(runs, common.cell).values()) == 1 and not common.pooled(runs)
     drawn = {
         of: {what: _lines(own, known, what, samples=once) for what in ("iops", middle, "p99")} for of, own in shown.items()
     }  # fmt: skip
-    ends = [
-        y for by in drawn.values() for what in (middle, "p99") for line in by[what] for _, y in line.points
-    ]
-    times = [v for y in ends for v in (y.low, y.high)]
-    scale = fmt.scale_for(times, "ns")
-    shared = axes.decades(  # one axis for all panels: what waits longer is seen to
-        [v / scale.factor for v in times], f"{_begun(word)}, {scale.unit} (log scale)", margin=1.3
-    )
-    medians = [y.median for by in drawn.values() for line in by[middle] for _, y in line.points]
-    waits = axes.decades([v / scale.factor for v in medians], shared.title, margin=1.5)
-    rows: dict[str, list[Panel]] = {"iops": [], "latency": [], "p99": [], "tradeoff": []}
-    apart = len(shown) == 1  # one panel each for the median and p99; of several, thin lines in one
-    for of, lines in drawn.items():
-        where = common.facet_title(of, "fio")
-        iops, delays, tails = lines["iops"], lines[middle], lines["p99"]
-        values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
-        values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
-        rate = fmt.scale_to_largest(values, "IOPS")
-        axis = axes.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
-        crosses = [float(depth) for run in missing.get(of, ()) if (depth := _depth(run))]
-
-        def titled(text: str, where: str = where) -> str:
-            return f"{where}, {text}" if where else _begun(text)
-
-        def draw(
-            title: str, lines: list[Curve], y: axes.Axis, unit: str, thin: Sequence[Curve] = (),
-            factor: float = scale.factor, crosses: Sequence[float] = crosses,
-        ) -> Panel:  # fmt: skip
-            return _panel(title, lines, colours, depths, y, factor, unit, crosses, thin)
-
-        rows["iops"].append(draw(titled("IOPS"), iops, axis, "IOPS", factor=rate.factor))
-        if delays:
-            rows["latency"].append(draw(titled(latency), delays, shared, "ns", () if apart else tails))
-            if any(len(line.points) > 1 for line in delays):
-                over = titled(f"{latency} over IOPS")
-                drawn_over = _tradeoff(over, iops, delays, colours, axis, rate.factor, waits, scale.factor)
-                rows["tradeoff"].append(drawn_over)
-        if apart and tails:
-            y99 = shared.titled(f"p99 {latency}, {scale.unit} (log scale)")
-            rows["p99"].append(draw(titled(f"{latency}, p99"), tails, y99, "ns"))
+    shared = _shared([*drawn.values()], latency, middle, colours, depths)
+    rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
     titles = {_finding(own, known, middle) for own in panels.values()}
-    every = [line for by in drawn.values() for of_kind in by.values() for line in of_kind]
-    marks = list(_bars(runs, every))
-    if any(common.saturates(line) for by in drawn.values() for line in by["iops"]):
-        marks.append("Ring: 95 % of that curve’s maximum.")
-    if rows["latency"]:
-        thin = "; thin line: p99" if not apart and any(by["p99"] for by in drawn.values()) else ""
-        kind = "clat" if latency == WORDS["clat"] else "lat"
-        marks.append(
-            f"{_begun(latency)} ({kind}): the {'median' if middle == 'p50' else 'mean'} of a run{thin}."
-        )
-    if rows["tradeoff"]:
-        marks.append(
-            f"{_begun(latency)} over IOPS: one point per iodepth; a curve that goes straight up only waits."
-        )
-    if mixed := [line.name.removesuffix(" (clat)").rpartition(", ")[2] for line in every if line.dashed]:
-        marks.append(f"Dashed: a mix, split into its {fmt.words(dict.fromkeys(mixed))}.")
+    marks = _marks(runs, [*drawn.values()], rows, shared)
     if missing:
         marks.append("Cross on the axis: a cell that failed.")
-    if len({p.wide["encoding"]["y"]["title"] for p in rows["iops"]}) > 1:
+    if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
         marks.append("The IOPS axes differ.")
     marks.append(common.not_drawn(len(panels), len(shown)).strip())
     return _Picture(
         title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
         drawn=found[found["panel"].isin([*shown])],
-        panels=tuple(p for of_row in rows.values() for p in of_row),
+        panels=tuple(row[what] for what in ("iops", "latency", "p99", "tradeoff") for row in rows if what in row),
         key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
+
+
+_Lines = Mapping[str, list[Curve]]
+"""The curves of a panel's runs: IOPS, the middle latency, p99."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What all panels of a figure have in common."""
+
+    latency: str  # which, in words
+    middle: str  # "p50", or "mean" where a run has no median
+    word: str  # "median" or "mean"
+    colours: dict[str, str]
+    depths: list[int]
+    scale: fmt.Scale  # of times
+    times: axes.Axis  # one for all panels: what waits longer is seen to
+    waits: axes.Axis  # of the middle latency alone
+    apart: bool  # one panel each for the middle and p99; else thin lines in one
+
+
+def _shared(
+    drawn: Sequence[_Lines], latency: str, middle: str, colours: dict[str, str], depths: list[int]
+) -> _Shared:
+    ends = [y for by in drawn for what in (middle, "p99") for line in by[what] for _, y in line.points]
+    times = [v for y in ends for v in (y.low, y.high)]
+    scale = fmt.scale_for(times, "ns")
+    word = "median" if middle == "p50" else "mean"
+    axis = axes.decades(
+        [v / scale.factor for v in times], f"{_begun(word)} {latency}, {scale.unit} (log scale)", margin=1.3
+    )
+    medians = [y.median for by in drawn for line in by[middle] for _, y in line.points]
+    waits = axes.decades([v / scale.factor for v in medians], axis.title, margin=1.5)
+    return _Shared(
+        latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits,
+        apart=len(drawn) == 1,
+    )  # fmt: skip
+
+
+def _row(lines: _Lines, of: common.Facet, crosses: Sequence[float], shared: _Shared) -> dict[str, Panel]:
+    """Draw some runs: "iops" and, where there are such numbers, "latency", "p99" and "tradeoff"."""
+    where, latency, scale = common.facet_title(of, "fio"), shared.latency, shared.scale
+    iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
+    values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
+    values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
+    rate = fmt.scale_to_largest(values, "IOPS")
+    axis = axes.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
+
+    def titled(text: str) -> str:
+        return f"{where}, {text}" if where else _begun(text)
+
+    def draw(
+        title: str, drawn: list[Curve], y: axes.Axis, factor: float, unit: str, thin: Sequence[Curve] = ()
+    ) -> Panel:
+        return _panel(title, drawn, shared.colours, shared.depths, y, factor, unit, crosses, thin)
+
+    row = {"iops": draw(titled("IOPS"), iops, axis, rate.factor, "IOPS")}
+    if delays:
+        thin = () if shared.apart else tails
+        row["latency"] = draw(titled(latency), delays, shared.times, scale.factor, "ns", thin)
+        if any(len(line.points) > 1 for line in delays):
+            over = titled(f"{latency} over IOPS")
+            row["tradeoff"] = _tradeoff(
+                over, iops, delays, shared.colours, axis, rate.factor, shared.waits, scale.factor
+            )
+    if shared.apart and tails:
+        y99 = shared.times.titled(f"p99 {latency}, {scale.unit} (log scale)")
+        row["p99"] = draw(titled(f"{latency}, p99"), tails, y99, scale.factor, "ns")
+    return row
+
+
+def _marks(
+    runs: Sequence[Run], drawn: Sequence[_Lines], rows: Sequence[Mapping[str, Panel]], shared: _Shared
+) -> list[str]:
+    """Say what bars, rings, thin and dashed lines are, of those that are drawn."""
+    every = [line for by in drawn for of_kind in by.values() for line in of_kind]
+    marks = list(_bars(runs, every))
+    if any(common.saturates(line) for by in drawn for line in by["iops"]):
+        marks.append("Ring: 95 % of that curve’s maximum.")
+    latency = _begun(shared.latency)
+    if any("latency" in row for row in rows):
+        thin = "; thin line: p99" if not shared.apart and any(by["p99"] for by in drawn) else ""
+        kind = "clat" if shared.latency == WORDS["clat"] else "lat"
+        marks.append(f"{latency} ({kind}): the {shared.word} of a run{thin}.")
+    if any("tradeoff" in row for row in rows):
+        marks.append(f"{latency} over IOPS: one point per iodepth; a curve that goes straight up only waits.")
+    if mixed := [line.name.removesuffix(" (clat)").rpartition(", ")[2] for line in every if line.dashed]:
+        marks.append(f"Dashed: a mix, split into its {fmt.words(dict.fromkeys(mixed))}.")
+    return marks
 
 
 def _is_mix(series: str) -> bool:
