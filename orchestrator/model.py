@@ -12,7 +12,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 Value = Any
@@ -110,7 +110,7 @@ class Point:
 
     def canonical(self) -> dict[str, Any]:
         """Return what makes this cell this cell, ready for JSON: the same on every machine and in every session."""
-        place = asdict(self.place) if self.place else None
+        place = {f.name: getattr(self.place, f.name) for f in fields(self.place)} if self.place else None
         return {"sweep": self.sweep, "tool": self.tool, "options": dict(self.options), "place": place}
 
     @functools.cached_property

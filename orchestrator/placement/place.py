@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import itertools
 import re
 from collections import Counter
@@ -92,9 +93,13 @@ def problems(place: Place) -> list[tuple[str, str]]:
     return found
 
 
-def _read(text: str, forms: Sequence[str]) -> Selector:
+def _read(text: str, forms: tuple[str, ...]) -> Selector:
     """Read one selector. Raises ValueError that names the nearest spelling."""
-    words = " ".join(str(text).split())
+    return _selector(" ".join(str(text).split()), forms)
+
+
+@functools.lru_cache(maxsize=256)  # a plan reads each place a dozen times for each of its cells
+def _selector(words: str, forms: tuple[str, ...]) -> Selector:
     if words in forms and not words.endswith((" N", " A,B", " DEVICE")):
         return Selector(kind=words)
     if found := re.fullmatch(r"near (\S+)", words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -47,7 +48,7 @@ def survey(
         allow_write=dict(write_guard.allow(path) for path in allow_write),
         path_kind=path_kind,
         real_path=os.path.realpath,
-        find=(lambda name, path=None: name) if elsewhere else _found,  # noqa: ARG005
+        find=(lambda name, path=None: name) if elsewhere else functools.cache(_found),  # noqa: ARG005
         memory_bytes=None if elsewhere else available_memory_bytes(),
         node_memory={} if elsewhere else available_by_node(),
     )

@@ -20,7 +20,7 @@ from orchestrator.model import Outcome
 from orchestrator.placement.housekeeping import moved_to
 from orchestrator.run.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
 
-EARLY_GAPS_S = (0.004, 0.008, 0.016, 0.032, 0.064)
+EARLY_GAPS_S = (0.008, 0.008, 0.016, 0.032, 0.064)
 """When a tool is looked at first, from look to look, until it is there: for the proof of runs that do not live for the later
 looks. numactl takes 1 to 2 ms to become the tool."""
 

@@ -6,6 +6,7 @@ shell reads it.
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import string
@@ -56,9 +57,10 @@ def options() -> Mapping[str, Option]:
     }
 
 
-def words(command: str) -> list[str]:
+@functools.lru_cache(maxsize=256)
+def words(command: str) -> tuple[str, ...]:
     """Split a command line into words, as a shell would. Raises ValueError on an open quote."""
-    return shlex.split(command)
+    return tuple(shlex.split(command))
 
 
 def fill(word: str, values: Mapping[str, Any]) -> str:
@@ -88,7 +90,7 @@ def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {
         name: value if isinstance(value, Mapping) else _text(value) for name, value in options.items()
     }
-    told["command"] = words(str(options["command"]))
+    told["command"] = list(words(str(options["command"])))
     told["env"] = {name: str(value) for name, value in (options.get("env") or {}).items()}
     told["metrics"] = {
         name: {
