@@ -133,7 +133,8 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     results = load([path])
     doubtful = audit.convicted(audit.audit(results))
     out = [_head(results, path), ""]
-    by_sweep = group_by((r for tool in results.tools for r in results.good(tool)), lambda r: r.point.sweep)
+    every = dict.fromkeys((*results.tools, *(run.tool for run in results.disturbed)))
+    by_sweep = group_by((r for tool in every for r in results.shown(tool)), lambda r: r.point.sweep)
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats

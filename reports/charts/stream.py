@@ -38,7 +38,7 @@ KERNELS = ("triad", "add", "scale", "copy")
 
 def chapter(results: Results, tool: str = "stream") -> Chapter:
     """Draw bandwidth over threads, one figure a sweep, one panel per host and further option, one line a place."""
-    runs = results.good(tool)
+    runs = results.shown(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
@@ -49,7 +49,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         lost = common.lost(results, tool, sweep, members, within=("place", "threads"))
         figures.append(_figure(sweep, members, found, kernel, lost))
         for same in group_by(members, program_kind).values():
-            sound = [run for run in same if not run.void]
+            sound = [run for run in same if run.sound]
             key_numbers += _key_numbers(sound, kernel, curves(_rates(sound), kernel)) if sound else []
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
@@ -98,10 +98,11 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, lost: Sequence[Run]) -> Figure:
     panels = curves(found, kernel)
-    void = found["run"].map(lambda r: r.void)
-    sound = curves(found[~void], kernel)
+    unsound = found["run"].map(lambda r: not r.sound)
+    sound = curves(found[~unsound], kernel)
     hollow = {
-        (p, c, float(t)) for p, c, t in found.loc[void, ["panel", "place", "threads"]].itertuples(index=False)
+        (p, c, float(t))
+        for p, c, t in found.loc[unsound, ["panel", "place", "threads"]].itertuples(index=False)
     }
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
@@ -155,12 +156,22 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         sub=f"{kernel.capitalize()}, {common.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {common.over(runs)}.' if 'ranges' in marks else ''}"
-        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{' Hollow: STREAM’s own check of its arrays failed, the figure means nothing.' if 'hollow' in marks else ''}{common.dimmed(ranked, 'bandwidth')}{rest}{common.of_texts(seen)}",
+        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{_hollow(runs) if 'hollow' in marks else ''}{common.dimmed(ranked, 'bandwidth')}{rest}{common.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
         half=len(panels) == 1,
     )
+
+
+def _hollow(runs: Iterable[Run]) -> str:
+    """Say what the hollow points of a figure are."""
+    kinds = {run.void for run in runs if not run.sound}
+    said = [
+        *(["STREAM’s own check of its arrays failed, the figure means nothing"] if True in kinds else []),
+        *(["something else disturbed every run (D1)"] if False in kinds else []),
+    ]
+    return f" Hollow: {'; or '.join(said)}."
 
 
 def _dram_share(runs: Sequence[Run], rate: float) -> str:
@@ -183,7 +194,7 @@ def _panel(
     hollow: Collection[tuple[str, float]],
     colours: Mapping[str, str],
 ) -> Panel:
-    """hollow: (place, threads) of what STREAM's own check has failed."""
+    """hollow: (place, threads) of what was disturbed, or STREAM's own check has failed."""
     tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
 
     def build(width: int) -> Spec:
@@ -242,19 +253,19 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         groups(found, ["panel", "kernel", "threads"]),
         key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
     ):
-        void = {place for place, run in zip(own["place"], own["run"], strict=True) if run.void}
+        unsound = {place for place, run in zip(own["place"], own["run"], strict=True) if not run.sound}
         spreads = {
             place: formulas.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]
         }
         ratio = (
             spreads["remote"].median / spreads["local"].median
-            if {"local", "remote"} <= set(spreads) - void
+            if {"local", "remote"} <= set(spreads) - unsound
             else None
         )
         rows.append(
             (
                 kernel, *([common.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
-                *(f"{'⚠ ' * (p in void)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
+                *(f"{'⚠ ' * (p in unsound)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip

@@ -106,6 +106,10 @@ _CHECKS: dict[str, Check] = {}
 NEEDS: dict[str, tuple[str, Callable[[Run], object]]] = {
     "modules": ("the memory modules (root reads them)", lambda run: run.session.memory_modules),
     "topology": ("the machine’s topology", lambda run: run.session.topology_text),
+    "counters": (
+        "the machine’s counters, which tell whether something disturbed a run,",
+        lambda run: run.record.counters,
+    ),
 }
 """What a session may not have recorded: in words, and how a run tells whether its own has."""
 

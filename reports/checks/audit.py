@@ -104,6 +104,11 @@ def coverage(results: Results) -> str:
     return "; ".join([said, *lacking])
 
 
+def watched(results: Results) -> bool:
+    """Were the machine's counters read around every run that counts? Else nothing is known of what disturbed it."""
+    return all(run.record.counters for tool in results.tools for run in results.good(tool))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
     """What cells are called by."""

@@ -19,7 +19,7 @@ from reports.charts import _common as common
 from reports.charts import chart_module
 from reports.charts.chapter import Chapter
 from reports.checks import checks
-from reports.checks.audit import Finding, audit, convicted, coverage, doubts
+from reports.checks.audit import Finding, audit, convicted, coverage, doubts, watched
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
@@ -298,15 +298,6 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             text="The sweep was stopped before them; the same command goes on where it stopped.",
             **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in not_started), "run"),
         )
-    for (sweep, reason), runs in group_by(
-        results.disturbed, lambda r: (r.point.sweep, r.record.reason)
-    ).items():
-        yield Check(
-            level="warn",
-            subject=_sentence_of(reason or "something else used the machine"),
-            text=f"{sweep}: {fmt.plural(len(runs), 'run')} disturbed, and their numbers are left out.",
-            **_listed((f"{r.point.describe()}, repeat {r.record.repeat}" for r in runs), "run"),
-        )
     if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:
         yield Check(
             level="info",
@@ -329,7 +320,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             )
     if results.tools:
         yield Check(
-            level="info" if findings else "ok",
+            level="ok" if not findings and watched(results) else "info",
             subject=f"{coverage(results)}.",
             text="What no check looks at, they do not vouch for.",
         )

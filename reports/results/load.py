@@ -143,11 +143,11 @@ def _run(
 ) -> Run:
     """Return a run with what its parser reads, or why it reads nothing."""
     parsed, unreadable = None, ""
-    if record.status == "ok":
+    if record.status in ("ok", "disturbed"):
         try:
             parsed = result.parsed(record, stored.point)
         except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
-            unreadable = error.cause
+            unreadable = error.cause if record.status == "ok" else ""
     kept = max(excerpts, CAPTURED if record.capture else 0)
     stdout, stderr = (
         excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
@@ -155,7 +155,7 @@ def _run(
     )
     return Run(
         file=file, session=session, point=stored.point, where=session.host, sweep_title=stored.sweep_title, record=record,
-        parsed=parsed, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,
+        parsed=parsed if record.status == "ok" else None, aside=parsed if record.status == "disturbed" else None, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,
     )  # fmt: skip
 
 

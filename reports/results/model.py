@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,9 @@ class Run:
     record: RunRecord
     where: str  # the host; with the file, where several files come from one host
     parsed: Parsed | None  # None: not ok, or not readable
+    aside: Parsed | None = (
+        None  # what a disturbed run found: told with a mark where its cell has nothing else, part of no number
+    )
     unreadable: str = ""  # why an output of a run that ended well cannot be read
     source: str = ""  # a captured text of a sweep whose texts are told apart by their names: its name
     text: str = (
@@ -137,6 +140,19 @@ class Run:
     def void(self) -> bool:
         """Does the tool itself say that its figures mean nothing, since its check of its own results failed?"""
         return bool(self.parsed and self.parsed.has("validation_failed"))
+
+    @property
+    def sound(self) -> bool:
+        """Can its figures be used? Not what its tool calls wrong, nor what was found while something else disturbed."""
+        return not self.void and self.record.status != "disturbed"
+
+    @property
+    def disturbance(self) -> str:
+        """What disturbed it, in words; "" if nothing did, or nothing watched it. Of a run that is used, too, where that was allowed."""
+        told = "; ".join(str(reason["text"]) for reason in self.record.counters.get("reasons", ()))
+        if self.record.status == "disturbed":
+            return told or self.record.reason or "something else used the machine"
+        return told
 
     @property
     def version(self) -> str:
@@ -213,6 +229,16 @@ class Results:
     def disturbed(self) -> tuple[Run, ...]:
         """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
+
+    def shown(self, tool: str) -> tuple[Run, ...]:
+        """Return the runs of a tool that count; of cells that have none, those that were disturbed, to be shown with a mark."""
+        good = self.good(tool)
+        quiet = {(run.file, run.record.point_id) for run in good}
+        return good + tuple(
+            replace(run, parsed=run.aside)
+            for run in self.disturbed
+            if run.tool == tool and run.aside and (run.file, run.record.point_id) not in quiet
+        )
 
     @property
     def measured(self) -> tuple[Machine, ...]:

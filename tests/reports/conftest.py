@@ -73,6 +73,7 @@ class Maker:
         usage: Mapping[str, float] | None = None,
         wall_s: float = 1.5,
         started: str = "2026-11-21T09:15:03+00:00",
+        counters: Mapping[str, Any] | None = None,
     ) -> Maker:
         """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
         point = Point(
@@ -87,6 +88,7 @@ class Maker:
             {
                 "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
                 "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
+                "counters": counters or {},
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -143,7 +145,7 @@ class Maker:
                     "stdout": run["text"].encode("utf-8", "surrogateescape"),
                     "stderr": run["stderr"].encode(),
                 }
-                result.add_run(planned, record, outputs, {})
+                result.add_run(planned, record, outputs, run["counters"])
             result.end_session(session, self.ended)
         return self.path
 

@@ -1006,7 +1006,8 @@ def test_a_run_that_did_not_have_its_cpus(
 
 def test_what_was_looked_at_is_said_and_what_could_not_be(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
-    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2))
+    quiet = {"elapsed_s": 1.5, "reasons": []}
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2), counters=quiet)
     path = maker.write()
 
     built = build.build(load([path]))

@@ -1,0 +1,139 @@
+"""What stands on pages and terminals of runs that something else disturbed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports import show
+from reports.checks.audit import Finding, audit, convicted, watched
+from reports.compare.comparison import compare, side
+from reports.report import build
+from reports.results.load import load
+from reports.results.model import Results
+
+BUSY = "other processes took 14 % of CPU 3 (0.42 s of 3.0 s)"
+QUIET = {"elapsed_s": 3.0, "foreign_s": 0.001, "reasons": []}
+SEEN = {"elapsed_s": 3.0, "foreign_s": 0.42, "reasons": [{"id": "foreign", "text": BUSY}]}
+
+
+@pytest.fixture
+def maker(make: Any, tmp_path: Path) -> Any:
+    """STREAM with 1 to 4 threads: at 2 one repeat was repeated well, at 3 one stayed disturbed, at 4 all did."""
+    maker = make.Maker(tmp_path / "a.db")
+
+    def add(threads: int, rate: float, repeat: int, attempt: int, bad: bool) -> None:
+        status, reason, counters = ("disturbed", BUSY, SEEN) if bad else ("ok", "", QUIET)
+        maker.add(
+            "scaling", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",), place="local",
+            relation="local", repeat=repeat, attempt=attempt, status=status, reason=reason, counters=counters, repeats=2,
+        )  # fmt: skip
+
+    for repeat in (1, 2):
+        add(1, 9e3 + repeat, repeat, 1, False)
+        add(2, 17e3 + repeat, repeat, 1, repeat == 2)
+        add(3, 22e3 + repeat, repeat, 1, repeat == 2)
+        for attempt in (1, 2, 3):
+            add(4, 90e3 + repeat, repeat, attempt, True)
+    add(2, 17.5e3, 2, 2, False)
+    for attempt in (2, 3):
+        add(3, 5e3, 2, attempt, True)
+    return maker
+
+
+@pytest.fixture
+def results(maker: Any) -> Results:
+    return load([maker.write()])
+
+
+def found(results: Results, key: str) -> Finding:
+    (finding,) = [f for f in audit(results) if f.id == key]
+    return finding
+
+
+def test_only_quiet_runs_count(results: Results) -> None:
+    counted = [
+        (run.options["threads"], run.record.repeat, run.record.attempt) for run in results.good("stream")
+    ]
+    assert counted == [(1, 1, 1), (1, 2, 1), (2, 1, 1), (2, 2, 2), (3, 1, 1)]
+    assert (results.planned, results.missing, results.failed) == (8, (), ())
+    assert set(results.tidy("stream")["threads"]) == {1, 2, 3}
+
+
+def test_each_disturbed_repeat_is_told_with_its_reason_and_what_it_found(results: Results) -> None:
+    d1 = found(results, "D1")
+    said = f"every attempt disturbed, the last one since {BUSY}"
+    assert d1.level == "warn"
+    told = dict(d1.cells)
+    assert told.pop("threads=3, repeat 2") == said
+    assert told.keys() == {"threads=4, repeat 1", "threads=4, repeat 2"}
+    assert all(text.startswith(f"{said}; it found triad 90.0 GB/s") for text in told.values())
+    assert found(results, "D2").cells == (
+        ("threads=2, repeat 2", f"attempt 1 disturbed and repeated: {BUSY}"),
+    )
+
+
+def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results) -> None:
+    page = build.build(results)
+    (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures if f.id == "scaling-scaling"]
+    table = figure.numbers[0]
+    marked = [row for row in table.rows if any("⚠" in cell for cell in row)]
+    assert {row[1] for row in marked} == {"4"}
+    assert "Hollow: something else disturbed every run (D1)." in figure.sub
+    assert all("90" not in number.value for number in page.key_numbers)
+    assert "90" not in figure.title
+    d1 = next(check for check in page.checks if check.id == "D1")
+    assert f"threads=4, repeat 1: every attempt disturbed, the last one since {BUSY}" in " ".join(d1.items)
+    assert "5 of 8 planned runs" in page.sentence
+
+
+def test_show_marks_them(maker: Any) -> None:
+    text = show.show_result(maker.write())
+    lines = {
+        line.split()[0]: line for line in text.splitlines() if line.strip()[:1] in "1234" and "GB/s" in line
+    }
+    assert "⚠ D1" in lines["4"]
+    assert "triad 90.0 GB/s" in lines["4"]
+    assert "⚠" not in lines["1"] + lines["2"]
+    assert "5 of 8 runs gave numbers" in text
+    assert f"disturbed  scaling threads=4: {BUSY[:20]}" in text
+
+
+def test_a_cell_that_was_never_quiet_gets_no_verdict(results: Results) -> None:
+    compared = compare(side("A", "a.db", results), side("B", "b.db", results))
+    assert {row.cell for row in compared.rows} - {""} == {"threads=1", "threads=2", "threads=3"}
+    assert len(compared.a.left_out) == 3
+
+
+def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {}, make.stream_text(9e3, 1), counters=SEEN)
+    results = load([maker.write()])
+    (line,) = found(results, "D1").cells
+    assert line[1] == f"allowed, and its numbers are used: {BUSY}"
+    assert set(convicted(audit(results)).values()) == {"D1"}
+    assert "D1" in next(iter(build.build(results).key_numbers)).doubt
+
+
+def test_where_nothing_watched_nothing_is_claimed(make: Any, tmp_path: Path) -> None:
+    for name, counters, known in (("old", {}, False), ("new", QUIET, True)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("s", "stream", {}, make.stream_text(9e3, 1), counters=counters)
+        results = load([maker.write()])
+        said = next(c for c in build.build(results).checks if "docs/audit.md" in c.subject)
+        without = "without the machine’s counters, which tell whether something disturbed a run, D1"
+        assert watched(results) is known
+        assert (without in said.subject) is not known
+
+
+def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
+    make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    maker.add("s", "stream", {}, make.stream_text(9e3, 1), status="disturbed", reason=BUSY, counters=SEEN)
+    results = load([maker.write()])
+    assert (results.tools, build.build(results).key_numbers) == ((), ())
+    assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
+    assert "⚠ D1" in show.show_result(maker.path)
