@@ -56,6 +56,7 @@ FACTS: Final = (
     Fact(key="frequency_driver", words="frequency driver", line="Clocks", named=True),
     Fact(key="turbo", words="turbo", line="Clocks", named=True, held=True, expected=True),
     Fact(key="smt", words="SMT", line="Clocks", named=True, held=True, expected=True),
+    Fact(key="tuned", words="set by --tune", line="Clocks", named=True),
     Fact(key="thp", words="huge pages", line="Paging", named=True, held=True, expected=True),
     Fact(key="numa_balancing", words="NUMA balancing", line="Paging", named=True, held=True, expected=True),
     Fact(key="aslr", words="ASLR", line="Paging", named=True),

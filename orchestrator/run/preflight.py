@@ -15,6 +15,7 @@ from orchestrator.machine import busy, file_system, noise, probe
 from orchestrator.machine.noise import Finding
 from orchestrator.machine.topology import Topology
 from orchestrator.model import PlannedRun
+from orchestrator.run import tuning
 from orchestrator.run.exclusive import used_pus, wanted_pus
 
 GLANCE_S = 0.1
@@ -34,7 +35,7 @@ def glance(
     }  # who is busy now is said by name
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
-    found = noise.findings(facts)
+    found = [*_of_tuning(), *noise.findings(facts)]
     found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         found += _of_file_system(scratch, root)
@@ -46,12 +47,32 @@ def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> l
     sys, proc = root / "sys", root / "proc"
     hot = probe.throttle_counts(sys)
     processes = busy.busy_now(proc, wait_s=EXAMINE_S, spare=[os.getpid()])
-    found = noise.findings(facts) + noise.of_processes(processes)
+    found = [*_of_tuning(), *noise.findings(facts), *noise.of_processes(processes)]
     found += noise.of_throttling(hot, probe.throttle_counts(sys))
     if busy.is_running("irqbalance", proc):
         found.append(noise.IRQBALANCE)
     found += _of_file_system(folder, root)
     return sorted(found, key=lambda finding: finding.level != "warn")
+
+
+def _of_tuning() -> list[Finding]:
+    """Say that another `run --tune` has set the machine, or has left it so."""
+    found = tuning.current()
+    if found is None or (found.in_use and found.pid == os.getpid()):
+        return []
+    if found.in_use:
+        return [
+            Finding(
+                level="warn", what=f"another sweep has tuned the machine ({found}): {tuning.words(found.changes)}",
+                why="it puts that back when it ends, which may be in the middle of yours", fix="wait for it, without --share-machine",
+            )
+        ]  # fmt: skip
+    return [
+        Finding(
+            level="warn", what=f"a killed `run --tune` left the machine tuned ({found}): {tuning.words(found.changes)}",
+            why="it is not as its users know it", fix="pinsweep doctor --restore",
+        )
+    ]  # fmt: skip
 
 
 def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:

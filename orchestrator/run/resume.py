@@ -92,7 +92,9 @@ def continued(
         elif run.point.point_id in pending:
             refused |= {difference.said: difference for difference in found}
     if refused:
-        raise _refusal(held.path, tuple(refused))
+        raise _refusal(
+            held.path, tuple(refused), tuned=any(session.facts.get("tuned") for session in held.sessions)
+        )
     return _in_cells(plan, cells)
 
 
@@ -152,12 +154,13 @@ def _in_cells(plan: Plan, cells: Mapping[str, Point]) -> Plan:
     return dataclasses.replace(plan, runs=runs, points=points, more=more)
 
 
-def _refusal(path: str, said: Sequence[str]) -> UserError:
+def _refusal(path: str, said: Sequence[str], *, tuned: bool) -> UserError:
     more = f"; and {len(said) - _MOST_SAID} more" if len(said) > _MOST_SAID else ""
     return UserError(
         path,
         f"holds runs that were measured in another way: {'; '.join(said[:_MOST_SAID])}{more}",
-        "name another file with -o; with --as-new they become cells of their own, named after what differs",
+        f"{'--tune sets the machine as it was for some of them; ' if tuned else ''}name another file with -o; "
+        "with --as-new they become cells of their own, named after what differs",
     )
 
 

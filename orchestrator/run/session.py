@@ -12,9 +12,10 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.experiment.repeats import CAP
@@ -53,18 +54,22 @@ def run_experiments(
     rules: Rules = Rules(),  # noqa: B008 (frozen)
     share_machine: bool = False,
     leading: Leading = unknown,
+    tune: bool = False,
     on_wait: OnWait = lambda _: None,
+    on_tune: Callable[[str], None] = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Finished:
     """Run experiment files into one result file, new or continued.
 
     The order's seed is the one given, else the file's own, else a new one; it is recorded. Unless `share_machine`, other sweeps on
-    the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles.
+    the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles. With
+    `tune`, sweeps on any core are waited for, and the machine is tuned as `orchestrator.run.tuning` says, which tells `on_tune`.
     Raises UserError for every mistake before anything is started or written.
     """
     import secrets
 
+    from orchestrator.run import tuning
     from orchestrator.run.exclusive import reserved, wanted_pus
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
@@ -81,20 +86,25 @@ def run_experiments(
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path))
-        prepared = _continued(prepared, result, options.as_new, rules)
+        expected = tuning.facts_after(tuning.needed()) if tune else {}
+        prepared = _continued(prepared, result, options.as_new, rules, expected)
         topology = prepared.machine.site.topology
         todo, _, _ = pending(prepared.plan, result.attempts(), rules)
         sweeps = prepared.sweeps
         todo += further(prepared.plan, result, sweeps, rules, leading).runs
         try:
-            cpus = () if share_machine else wanted_pus(todo, topology)
+            every = frozenset(pu.os_index for pu in topology.pus)
+            cpus = frozenset() if share_machine or not todo else every if tune else wanted_pus(todo, topology)
             kept = stack.enter_context(reserved(cpus, path, stop, on_wait))
         except Stopped:
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
+        tuned = stack.enter_context(tuning.tuned(path, on_tune)) if tune and todo else tuning.Tuned()
         # made last: nothing removes it before there is a watchdog
-        with open_scratch(prepared.scratch, keep=kept) as scratch:
+        with open_scratch(prepared.scratch, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back) as scratch:
             on_begin(path, prepared)
-            session = begin(result, prepared, version=version, argv=argv, seed=seed)
+            session = begin(
+                result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes)
+            )
             summary = execute_rounds(
                 prepared.plan,
                 result,
@@ -112,15 +122,20 @@ def run_experiments(
     return Finished(path=path, prepared=prepared, summary=summary)
 
 
-def begin(result: ResultFile, prepared: Prepared, *, version: str, argv: Sequence[str], seed: int) -> int:
-    """Record a session and its plan: which machine, which programs, which cells. Returns its number."""
+def begin(
+    result: ResultFile, prepared: Prepared, *, version: str, argv: Sequence[str], seed: int, tuned: str = ""
+) -> int:
+    """Record a session and its plan: which machine, which programs, which cells. Returns its number.
+
+    `tuned`: what was set for it and is put back.
+    """
     session = result.begin_session(
         started_utc=now_utc(),
         version=version,
         argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
         seed=seed,
         host=platform.node(),
-        facts=probe.facts(),
+        facts={**probe.facts(), **({"tuned": tuned} if tuned else {})},
         topology=probe.lstopo_xml() or "",
         programs=_programs(prepared),
     )
@@ -148,9 +163,18 @@ def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
     }
 
 
-def _continued(prepared: Prepared, result: ResultFile, as_new: bool, rules: Rules) -> Prepared:
+def _continued(
+    prepared: Prepared,
+    result: ResultFile,
+    as_new: bool,
+    rules: Rules,
+    expected: Mapping[str, str] = MappingProxyType({}),
+) -> Prepared:
     """Return what is prepared with its runs in the cells of a result file that they belong to, and those that were begun of more
-    than it plans. Raises UserError as `continued`."""
+    than it plans. Raises UserError as `continued`.
+
+    `expected`: facts of the machine that will be others then.
+    """
     from orchestrator.run import resume
 
     sessions = result.sessions()
@@ -167,7 +191,7 @@ def _continued(prepared: Prepared, result: ResultFile, as_new: bool, rules: Rule
         ),
         resume.Setting(
             host=platform.node(),
-            facts=probe.facts(),
+            facts={**probe.facts(), **expected},
             programs=_programs(prepared),
             topology=prepared.machine.site.topology,
         ),

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write this machine's description there, to plan for it elsewhere.",
 )
+@click.option(
+    "--restore", is_flag=True, help="Put back what a killed `run --tune` has left set, and do nothing else."
+)
 @_options.scratch
-def command(capture: Path | None, scratch: Path | None) -> int:
+def command(capture: Path | None, restore: bool, scratch: Path | None) -> int:
     """Show what pinsweep sees of this machine: its topology, the tools, and what may disturb a measurement.
 
-    Exit status 1 if a tool that cannot be stood in for is missing.
+    Exit status 1 if a tool that cannot be stood in for is missing, or --restore could not put back all.
     """
     from orchestrator.machine import facts, file_system, probe
     from orchestrator.programs.find import find_programs
@@ -34,6 +37,13 @@ def command(capture: Path | None, scratch: Path | None) -> int:
     from orchestrator.tools import Program, tool_names
     from reports.text.columns import printable
 
+    if restore:
+        from orchestrator.run import tuning
+
+        done, left = tuning.restore()
+        for line in (done, *left):
+            click.echo(printable(line))
+        return 1 if left else 0
     topology = probe.read_topology()
     found = probe.facts()
     if capture is not None:

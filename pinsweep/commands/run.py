@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Do not wait for another sweep on the same cores; each then disturbs the other.",
 )
+@click.option(
+    "--tune",
+    is_flag=True,
+    help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
+    " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
+)
 @_options.scratch
 @_options.allow_write
 @_options.strict
@@ -52,6 +58,7 @@ def command(
     allow_misplaced: bool,
     allow_disturbed: bool,
     share_machine: bool,
+    tune: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
     strict: bool,
@@ -81,8 +88,10 @@ def command(
             retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed
         ),
         share_machine=share_machine,
+        tune=tune,
         on_wait=_waiting,
         leading=_options.standing,
+        on_tune=_tuned,
         on_begin=_begin,
         on_event=SweepProgress(),
     )
@@ -98,6 +107,12 @@ def _waiting(holder: Holder | None) -> None:
         click.echo(
             "         Ctrl-C stops; --share-machine does not wait, and each disturbs the other", err=True
         )
+
+
+def _tuned(text: str) -> None:
+    from reports.text.columns import printable
+
+    click.echo(printable(f"tune     {text}"), err=True)
 
 
 def _begin(path: Path, prepared: Prepared) -> None:

@@ -14,7 +14,7 @@ SERVER = """\
 27 1 253:0 / / rw,relatime shared:1 - xfs /dev/mapper/rhel-root rw,attr2,noquota
 29 27 259:1 / /scratch rw,noatime shared:3 - ext4 /dev/nvme0n1 rw,sync,discard,data=journal
 30 27 0:40 / /tmp rw,nosuid - tmpfs tmpfs rw,size=1048576k
-31 27 0:45 /home /home rw - btrfs /dev/sda2 rw,compress=zstd:3,space_cache
+31 27 0:45 /srv /srv rw - btrfs /dev/sda2 rw,compress=zstd:3,space_cache
 32 27 0:50 / /mnt/my\\040disk rw - nfs4 server:/x rw,vers=4.2,sync
 33 30 259:2 / /tmp rw - ext4 /dev/nvme1n1 rw
 """
@@ -33,7 +33,7 @@ def fs(kind: str = "ext4", *options: str, free: int = 50, encrypted: bool = Fals
         ("/scratch/a", "/scratch", "ext4"),
         ("/scratch", "/scratch", "ext4"),
         ("/scratchy/a", "/", "xfs"),
-        ("/home/ann", "/home", "btrfs"),
+        ("/srv/ann", "/srv", "btrfs"),
         ("/mnt/my disk/a", "/mnt/my disk", "nfs4"),
         ("/tmp/a", "/tmp", "ext4"),  # mounted over the other
     ],

@@ -160,6 +160,18 @@ def test_every_session_of_a_cell_counts() -> None:
         go_on([run(point(2), 9)], held(point(2), sessions=both))
 
 
+def test_a_file_of_a_tuned_machine_says_how_to_go_on_with_it() -> None:
+    before = held(point(4), sessions=(session(facts={**FACTS, "tuned": "CPU frequency governor"}),))
+    untuned = {**FACTS, "governor": "powersave"}
+
+    with pytest.raises(UserError) as refused:
+        go_on([run(point(4), 2)], before, facts=untuned)
+
+    assert "the governor was performance and is powersave now" in refused.value.cause
+    assert refused.value.hint.startswith("--tune sets the machine as it was for some of them; name another")
+    assert go_on([run(point(4), 2)], before, facts=FACTS) == [point(4)]
+
+
 def test_a_file_is_of_one_host() -> None:
     with pytest.raises(UserError, match="holds runs of the host n1, this is n2"):
         go_on([run(point(2))], held(point(2)), host="n2", as_new=True)
