@@ -315,8 +315,10 @@ def _disk_name(name: str, host: str | None) -> str:
 
 
 def _direction(settings: Mapping[str, str]) -> Mapping[str, Cell]:
-    """Return the direction that `rw` says all I/O has."""
+    """Return the direction that `rw` says all I/O has; one column of a mix is of reads and writes together."""
     word = settings.get("rw", "").removeprefix("rand")
+    if word in ("rw", "readwrite"):
+        return {"direction": "mixed"}
     return {"direction": word} if word in ("read", "write", "trim") else {}
 
 

@@ -485,8 +485,9 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
     differ = "; 95 %: from one depth to another as the repeats differ" * any(
         " to " in row[-1] for row in rows
     )
+    limits = f"; within a limit on {p99}, between two depths interpolated" * bool(told)
     return Table(
-        caption=f"What each series offers; within a limit on {p99}, between two depths interpolated{differ}",
+        caption=f"What each series offers{limits}{differ}",
         columns=(
             "Access", *(["Panel"] if named else []), "Most IOPS", "at depth", "95 % from depth",
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),

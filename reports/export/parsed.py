@@ -74,7 +74,11 @@ def _people(name: str, parsed: Parsed) -> str:
     used = [c for c in parsed.measurements.columns[:-3] if any(row.get(c) is not None for row in measured)]
     rows = [[*used, "metric", "value"]]
     rows += [
-        [*(_text(row.get(c)) for c in used), row.metric, fmt.quantity(row.value, row.unit, 4)]
+        [
+            *(_text(row.get(c)) for c in used),
+            row.metric,
+            fmt.quantity(row.value, fmt.said_in(row.metric, row.unit), 4),
+        ]
         for row in measured
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

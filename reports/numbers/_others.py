@@ -33,7 +33,9 @@ def headline(repeats: Sequence[Parsed]) -> str:
         return ""
     first = _leader(rows)
     more = len(rows) - 1
-    said = f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, first.unit)}"
+    said = (
+        f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, fmt.said_in(first.metric, first.unit))}"
+    )
     return said + (f" and {more} more" if more else "")
 
 

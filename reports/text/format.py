@@ -127,6 +127,11 @@ def quantity(value: float | None, unit: str, digits: int = 3, rounding: str = NE
     return f"{text}{'' if scaled.startswith('/') else ' '}{scaled}"
 
 
+def said_in(metric: str, unit: str) -> str:
+    """Return the unit in which people say a metric: `said_in("iops", "1/s")` is "IOPS"; else the unit."""
+    return "IOPS" if unit == "1/s" and metric.lower() == "iops" else unit
+
+
 def span(values: Iterable[float], unit: str) -> str:
     """`span([6.3e3, 12.3e3], "ns")` is "6.30 to 12.3 µs"; `span([6.3e3], "ns")` is "6.30 µs"."""
     known = sorted(values)

@@ -554,3 +554,30 @@ def test_a_figure_of_fio_names_the_programs_that_it_is_drawn_from(make: Any, tmp
 
     assert first == {"3.33", "3.7"}
     assert tails == {"3.33"}
+
+
+def test_a_table_of_a_mix_with_one_column_of_iops_is_drawn(tmp_path: Path) -> None:
+    """Nothing tells how many were reads: they are I/Os, in IOPS, and stand in a figure; none was drawn of them."""
+    (tmp_path / "mix.txt").write_text(
+        "randrw 4k 1 10000 100\nrandrw 4k 4 20000 190\nrandread 4k 4 30000 130\n"
+    )
+    columns = ["--tool", "fio", "--columns", "rw, bs, iodepth, iops, lat[us]", "-o", str(tmp_path / "r.db")]
+    done = CliRunner().invoke(cli, ["parse", "table", str(tmp_path / "mix.txt"), *columns])
+    assert done.exit_code == 0, done.output
+
+    built = build.build(load([tmp_path / "r.db"]))
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures]
+    assert {key.name for key in figure.key} == {"randread", "randrw"}
+    assert "mixed 20.0 kIOPS, mean lat 190 µs" in show.show_result(tmp_path / "r.db")
+    assert "within a limit" not in figure.tables[0].caption  # no p99 is told
+
+
+def test_iops_are_said_in_iops_where_no_direction_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text("1 10000\n4 20000\n")
+    columns = ["--tool", "fio", "--columns", "iodepth, iops"]
+    asked = ["parse", "table", str(tmp_path / "t.txt"), *columns]
+    printed = CliRunner().invoke(cli, asked).stdout
+    assert CliRunner().invoke(cli, [*asked, "-o", str(tmp_path / "r.db")]).exit_code == 0
+
+    assert "20.00 kIOPS" in printed
+    assert "iops 20.0 kIOPS" in show.show_result(tmp_path / "r.db")
