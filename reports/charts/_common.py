@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reports.draw import label_placement, vega
-from reports.draw.axes import Axis
 from reports.draw.figure import Panel
-from reports.draw.vega import Frame, Rows, Series
+from reports.draw.plot import Plot
+from reports.draw.vega import Rows, Series
 from reports.numbers.formulas import Spread, saturations, spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
@@ -46,20 +46,6 @@ class Curve:
     @property
     def medians(self) -> dict[float, float]:
         return {x: y.median for x, y in self.points}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
-    """A picture's frame with both axes: where a value lies in px from the plot's upper left corner."""
-
-    frame: Frame
-    x: Axis
-    y: Axis
-    x_start: float = 0
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        room = self.frame.plot_width - self.x_start
-        return self.x_start + self.x.share(x) * room, (1 - self.y.share(y)) * self.frame.plot_height
 
 
 Facet = tuple[tuple[str, Any], ...]
@@ -402,15 +388,6 @@ def name_margin(curves: Sequence[Curve], width: int) -> float:
     """Return the right margin that the names need, at most a third of the picture."""
     widest = max((label_placement.text_width(c.label or c.name) for c in highlighted(curves)), default=0)
     return min(round(widest * 1.05 + 14), width / 3)
-
-
-def left_margin(axis: Axis) -> float:
-    """Return the left margin that the y axis' tick texts need."""
-    return round(max([label_placement.text_width(text) for _, text in axis.ticks] + [12]) + 10)
-
-
-def height(width: int, wide: int, narrow: int) -> int:
-    return wide if width > 400 else narrow
 
 
 def _px(value: float) -> float:

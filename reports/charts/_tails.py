@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.charts import _common as common
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Bucket, Mode, Spread
@@ -167,8 +167,8 @@ def tail_panel(
     ]
 
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
-        data = _tail_data(lines, subject, timer, common.Plot(frame=frame, x=x, y=y))
+        frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
+        data = _tail_data(lines, subject, timer, Plot(frame=frame, x=x, y=y))
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
@@ -185,7 +185,7 @@ def tail_panel(
 
 
 def _tail_data(
-    lines: Mapping[str, list[tuple[float, float]]], subject: Distribution, timer: float | None, plot: common.Plot
+    lines: Mapping[str, list[tuple[float, float]]], subject: Distribution, timer: float | None, plot: Plot
 ) -> dict[str, Rows]:  # fmt: skip
     """Return the data sets of a picture. `lines`: name → (time in ns, share that takes longer)."""
     drawn = {name: _thinned(points, plot) for name, points in lines.items()}
@@ -211,7 +211,7 @@ def _tail_names(
     drawn: Mapping[str, list[tuple[float, float]]],
     normal: Rows,
     taken: Sequence[label_placement.Box],
-    plot: common.Plot,
+    plot: Plot,
 ) -> dict[str, Rows]:
     """Put names along the lines, past what is `taken`: the data sets `names` and `leads`, and the normal distribution's in `notes`."""
     named: list[
@@ -242,7 +242,7 @@ def _tail_names(
     return out
 
 
-def _thinned(points: list[tuple[float, float]], plot: common.Plot) -> list[tuple[float, float]]:
+def _thinned(points: list[tuple[float, float]], plot: Plot) -> list[tuple[float, float]]:
     """Drop what lies within 1.2 px of the point before it: nobody sees it, and it is most of the file."""
     kept = [points[0]]
     for point in points[1:-1]:
@@ -252,7 +252,7 @@ def _thinned(points: list[tuple[float, float]], plot: common.Plot) -> list[tuple
     return [*kept, *points[-1:]] if len(points) > 1 else kept
 
 
-def _tail_rows(name: str, points: list[tuple[float, float]], plot: common.Plot) -> Rows:
+def _tail_rows(name: str, points: list[tuple[float, float]], plot: Plot) -> Rows:
     """The points of a tail; some 12 px apart they say their values under the pointer."""
     rows: Rows = []
     last = (-99.0, -99.0)
@@ -280,7 +280,7 @@ def _many(noun: str) -> str:
     return f"{noun}{'es' if noun.endswith('s') else 's'}"
 
 
-def _normal_rows(d: Distribution, plot: common.Plot) -> Rows:
+def _normal_rows(d: Distribution, plot: Plot) -> Rows:
     if d.deviation <= 0:
         return []
     rows = []
@@ -315,8 +315,8 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
     references: Rows = [{"x": value, "x2": value, "y": y.low, "y2": y.high} for value, _ in known]
 
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=common.height(width, 360, 320), left=common.left_margin(y))
-        plot = common.Plot(frame=frame, x=x, y=y)
+        frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
+        plot = Plot(frame=frame, x=x, y=y)
         notes = _quantile_notes(known, plot)
         notes += _mode_notes(modes, buckets, notes, plot)
         data = {"bars": bars, "references": references, "notes": notes}
@@ -346,7 +346,7 @@ def _count_axis(high: float, title: str) -> axes.Axis:
     return axes.Axis(kind="log", low=_BELOW_ONE, high=high, ticks=ticks, title=title)
 
 
-def _quantile_notes(known: Sequence[tuple[float, str]], plot: common.Plot) -> Rows:
+def _quantile_notes(known: Sequence[tuple[float, str]], plot: Plot) -> Rows:
     """Name the vertical lines at their top: the first of two to the left of its line, where there is room."""
     notes: Rows = []
     for row, (value, text) in enumerate(known):
@@ -364,7 +364,7 @@ def _quantile_notes(known: Sequence[tuple[float, str]], plot: common.Plot) -> Ro
     return notes
 
 
-def _mode_notes(modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, plot: common.Plot) -> Rows:
+def _mode_notes(modes: Sequence[Mode], buckets: Sequence[Bucket], others: Rows, plot: Plot) -> Rows:
     """Name the modes above their peaks, the largest first, where there is room beside the `others`."""
     peaks = [_peak(mode, buckets) for mode in modes]
     taken = [_box(note, plot) for note in others]
@@ -398,7 +398,7 @@ def _above(
     x: float,
     y: float,
     text: str,
-    plot: common.Plot,
+    plot: Plot,
     taken: Sequence[label_placement.Box],
     bars: Sequence[tuple[label_placement.Point, float]],
     sides: Sequence[float],
@@ -422,7 +422,7 @@ def _above(
     return None
 
 
-def _box(note: dict[str, Any], plot: common.Plot) -> label_placement.Box:
+def _box(note: dict[str, Any], plot: Plot) -> label_placement.Box:
     px, py = plot.at(note["x"], note["y"])
     width = label_placement.text_width(note["text"], 11.5) if note["align"] == "right" else 0.0
     return label_placement.box_of(px + note["dx"] - width, py + note["dy"], note["text"], 11.5)

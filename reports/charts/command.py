@@ -13,6 +13,7 @@ from reports.charts._common import Curve
 from reports.charts.chapter import Chapter
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.readings import measurements
@@ -212,10 +213,10 @@ def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours
 
     def build(width: int) -> Spec:
         frame = Frame(
-            width=width, height=common.height(width, 300, 280), left=common.left_margin(y),
+            width=width, height=height(width, 300, 280), left=left_margin(y),
             right=common.name_margin(lines, width) if len(lines) > 1 else 16,
         )  # fmt: skip
-        plot = common.Plot(frame=frame, x=x, y=y)
+        plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "points": common.point_rows(
                 lines, tested, scale.factor, lambda v, s: f"{at(v)} · {common.exact(s, unit)}"

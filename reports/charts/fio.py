@@ -19,6 +19,7 @@ from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Key, Panel, Table, panel
+from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.fio import (
@@ -609,10 +610,8 @@ def _panel(
         return f"iodepth {depth:g} · {common.exact(value, unit)}"
 
     def build(width: int) -> Spec:
-        frame = Frame(
-            width=width, height=268, left=common.left_margin(y), right=common.name_margin(lines, width)
-        )
-        plot = common.Plot(frame=frame, x=x, y=y)
+        frame = Frame(width=width, height=268, left=left_margin(y), right=common.name_margin(lines, width))
+        plot = Plot(frame=frame, x=x, y=y)
         data = {
             "points": common.point_rows(lines, depths, factor, tip),
             "tails": common.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
@@ -644,8 +643,8 @@ def _tradeoff(
     lines = [(rate, points) for rate, points in lines if points]
 
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=268, left=common.left_margin(y), right=20)
-        plot = common.Plot(frame=frame, x=x, y=y)
+        frame = Frame(width=width, height=268, left=left_margin(y), right=20)
+        plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
         named: list[tuple[list[label_placement.Point], str]] = []
         for rate, points in lines:

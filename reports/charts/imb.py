@@ -13,6 +13,7 @@ from reports.charts._common import Curve
 from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Branch, MessageCurve
@@ -285,10 +286,10 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
         x = axes.powers_of_two(sizes, "Message size, bytes (log)", most=7 if width > 400 else 5)
         start = SLOT if zero else 0
         frame = Frame(
-            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            width=width, height=height(width, 330, 290), left=left_margin(y),
             right=common.name_margin(lines, width),
         )  # fmt: skip
-        plot = common.Plot(frame=frame, x=x, y=y, x_start=start)
+        plot = Plot(frame=frame, x=x, y=y, x_start=start)
         data: dict[str, Rows] = {
             "points": common.point_rows(
                 positive, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {common.exact(v, 'ns')}"
@@ -316,9 +317,7 @@ def _positive(line: Curve) -> Curve:
     return Curve(name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0))
 
 
-def _zero_rows(
-    zero: dict[str, formulas.Spread], plot: common.Plot, scale: fmt.Scale, lines: list[Curve]
-) -> Rows:
+def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, lines: list[Curve]) -> Rows:
     """Dots in the slot. The value of the upper one stands above all ink near the slot, that of the lower one below it;
     values within 5 % of each other are written once."""
     ranked = sorted(zero.items(), key=lambda z: z[1].median)
@@ -364,10 +363,10 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
     def build(width: int) -> Spec:
         x = axes.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
         frame = Frame(
-            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            width=width, height=height(width, 330, 290), left=left_margin(y),
             right=common.name_margin(lines, width),
         )  # fmt: skip
-        plot = common.Plot(frame=frame, x=x, y=y)
+        plot = Plot(frame=frame, x=x, y=y)
         drawn = [line for line in lines if line.points]
         data: dict[str, Rows] = {
             "points": common.point_rows(

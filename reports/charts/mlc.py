@@ -14,6 +14,7 @@ from reports.charts import titles
 from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Key, Panel, Table, heat, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, LoadedLatency, Spread
@@ -313,8 +314,8 @@ def _loaded_panel(
     title = common.facet_title(of, "mlc")
 
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=common.height(width, 330, 300), left=common.left_margin(y))
-        plot = common.Plot(frame=frame, x=x, y=y)
+        frame = Frame(width=width, height=height(width, 330, 300), left=left_margin(y))
+        plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {"points": [], "past": [], "ranges": [], "names": [], "leads": []}
         for load in curves:
             peak = load.peak
@@ -357,7 +358,7 @@ def _loaded_panel(
 
 
 def _names(
-    curves: Sequence[LoadCurve], plot: common.Plot, scale: fmt.Scale, boxes: Sequence[label_placement.Box]
+    curves: Sequence[LoadCurve], plot: Plot, scale: fmt.Scale, boxes: Sequence[label_placement.Box]
 ) -> tuple[Rows, Rows]:
     """Put a name at each curve, near its peak, where it covers neither the boxes nor bars; with the hairlines that lead back."""
     x, frame = plot.x, plot.frame
@@ -402,7 +403,7 @@ def _short(traffic: str) -> str:
     return traffic_name(traffic, short=True)
 
 
-def _floor_notes(floor: float, whose: str, plot: common.Plot) -> tuple[Rows, list[label_placement.Box]]:
+def _floor_notes(floor: float, whose: str, plot: Plot) -> tuple[Rows, list[label_placement.Box]]:
     """Name the floor line at its right end, below it, and the line at twice the floor at its left end, above it."""
     notes: Rows = []
     boxes: list[label_placement.Box] = []

@@ -12,6 +12,7 @@ from reports.charts._common import Curve
 from reports.charts.chapter import Chapter
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
 from reports.page.model import KeyNumber
@@ -199,10 +200,10 @@ def _panel(
 
     def build(width: int) -> Spec:
         frame = Frame(
-            width=width, height=common.height(width, 330, 290), left=common.left_margin(y),
+            width=width, height=height(width, 330, 290), left=left_margin(y),
             right=common.name_margin(lines, width),
         )  # fmt: skip
-        plot = common.Plot(frame=frame, x=x, y=y)
+        plot = Plot(frame=frame, x=x, y=y)
         points = common.point_rows(
             lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {common.exact(v, 'B/s')}"
         )  # fmt: skip

@@ -18,6 +18,7 @@ from reports.compare import text as texts
 from reports.compare.comparison import Comparison, Row
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Key, Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import drawn
 from reports.numbers.formulas import Spread
@@ -432,10 +433,10 @@ def _panel(
     def build(width: int) -> Spec:
         named = lines[::2] if len(lines) > 2 else lines
         frame = Frame(
-            width=width, height=common.height(width, 300, 280), left=common.left_margin(y),
+            width=width, height=height(width, 300, 280), left=left_margin(y),
             right=common.name_margin(named, width) if named else 16,
         )  # fmt: skip
-        plot = common.Plot(frame=frame, x=x, y=y)
+        plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "points": common.point_rows(lines, tested, scale.factor, tip),
             "ranges": common.range_rows(lines, tested, scale.factor),

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.charts import _common as common
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
 from reports.draw.figure import Figure, Table, panel
+from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
 from reports.fleet.outliers import ACCUSED, Group, Report
 from reports.numbers.series import Series
@@ -48,7 +48,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         frame = Frame(width=width, height=30 + _ROW * len(shown) + 44, left=10, right=10, top=8)
         x = _axis(reach * 1.04)
         y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-        plot = common.Plot(frame=frame, x=x, y=y)
+        plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
             "rows": [],
             "medians": [{"x": 0, "y": 0, "y2": len(shown)}],
@@ -170,7 +170,7 @@ def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: floa
     }
 
 
-def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
+def _thinned(dots: Sequence[dict[str, Any]], plot: Plot) -> Rows:
     """Return the dots that can be told apart; of those that fall on one pixel, one that says how many."""
     by_pixel = group_by(dots, lambda dot: round(plot.at(dot["x"], dot["y"])[0] / 2))
     return [
@@ -179,7 +179,7 @@ def _thinned(dots: Sequence[dict[str, Any]], plot: common.Plot) -> Rows:
     ]
 
 
-def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: common.Plot) -> Rows:
+def _names(strip: Strip, marked: Sequence[Host], y: float, reach: float, plot: Plot) -> Rows:
     """Name the marked hosts below their dots; names that would touch become one."""
     width = plot.frame.plot_width
     groups = [[n] for n in sorted(marked, key=lambda n: (_at(strip, n), n.name))]

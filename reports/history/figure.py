@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.charts import _common as common
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
 from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step
 from reports.history.text import counts_text, difference_text
@@ -61,10 +61,8 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
 
     def build(width: int) -> Spec:
         x = _sessions(history, 5 if width > 400 else 3)
-        frame = Frame(
-            width=width, height=common.height(width, 250, 230), left=common.left_margin(y), right=20
-        )
-        plot = common.Plot(frame=frame, x=x, y=y)
+        frame = Frame(width=width, height=height(width, 250, 230), left=left_margin(y), right=20)
+        plot = Plot(frame=frame, x=x, y=y)
         levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {
             "points": [
@@ -94,7 +92,7 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
     return panel(one.name, f"{one.name} over {len(values)} sessions: {told}.", build)
 
 
-def _note(change: Change, step: Step, plot: common.Plot) -> dict[str, object]:
+def _note(change: Change, step: Step, plot: Plot) -> dict[str, object]:
     """Say how far it moved and what is new, beside the line: above where the number fell, below where it rose, so that
     the level does not run through it; to the left where there is more room."""
     px, width = plot.at(change.index + 0.5, plot.y.low)[0], plot.frame.plot_width
