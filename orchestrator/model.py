@@ -290,6 +290,7 @@ class Plan:
     aliases: tuple[Alias, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
     """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
+    left_out: tuple[Point, ...] = ()  # cells that could run here, and were not asked for
     seed: int
 
 

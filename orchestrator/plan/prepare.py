@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.experiment import repeats
 from orchestrator.experiment.load import load_experiment
 from orchestrator.machine.probe import load_topology
 from orchestrator.model import Experiment, Plan, Sweep
 from orchestrator.plan import timings
+from orchestrator.plan.choose import chosen
 from orchestrator.plan.plan import Machine, make_plan
 from orchestrator.plan.survey import scratch_folder, survey
 from parsers.errors import UserError
@@ -26,6 +28,8 @@ class PlanOptions:
     topology: str | None = None  # plan for another machine: a file, or a synthetic description
     strict: bool = False
     only: tuple[str, ...] = ()  # names of sweeps
+    cells: tuple[str, ...] = ()  # "AXIS=VALUE[,VALUE]", each: only cells that have one of the values
+    repeats: int | str | None = None  # in the place of what the experiments say: a number, or "auto"
     as_new: bool = False  # what the result file holds measured in another way begins cells of its own
 
 
@@ -51,7 +55,7 @@ def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepar
         raise UserError(
             "--only", f"no sweep named {', '.join(missing)}", f"sweeps: {', '.join(sorted(known))}"
         )
-    experiments = tuple(_narrowed(experiment, options.only) for experiment in loaded)
+    experiments = tuple(_narrowed(experiment, options) for experiment in loaded)
     if options.scratch is not None and not options.scratch.is_dir():
         raise UserError(
             "--scratch",
@@ -67,6 +71,7 @@ def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepar
         allow_write=options.allow_write,
     )
     plan = make_plan(experiments, machine, seed=seed, past=timings.load(), strict=options.strict)
+    plan = chosen(plan, options.cells)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
 
 
@@ -89,6 +94,10 @@ def _told_apart(experiments: Sequence[Experiment]) -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def _narrowed(experiment: Experiment, only: Sequence[str]) -> Experiment:
-    kept: tuple[Sweep, ...] = tuple(sweep for sweep in experiment.sweeps if not only or sweep.name in only)
-    return dataclasses.replace(experiment, sweeps=kept)
+def _narrowed(experiment: Experiment, options: PlanOptions) -> Experiment:
+    """Return the experiment with the sweeps and the repeats that the user asks for."""
+    changed = {} if options.repeats is None else repeats.settings(options.repeats)
+    kept = (sweep for sweep in experiment.sweeps if not options.only or sweep.name in options.only)
+    return dataclasses.replace(
+        experiment, sweeps=tuple(dataclasses.replace(sweep, **changed) for sweep in kept)
+    )

@@ -254,7 +254,9 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
     for experiment in prepared.experiments:
         sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
         digest = hashlib.sha256(experiment.text.encode()).hexdigest()
-        points = [point for point in prepared.plan.points if point.sweep in sweeps]
+        plan = prepared.plan
+        asked = {point.point_id for point in plan.points}
+        points = [point for point in (*plan.points, *plan.left_out) if point.sweep in sweeps]
         result.add_plan(
             session,
             StoredExperiment(
@@ -268,9 +270,9 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
                 StoredPoint(
                     point=point,
                     sweep_title=sweeps[point.sweep].title,
-                    repeats=sweeps[point.sweep].repeats,
+                    repeats=sweeps[point.sweep].repeats if point.point_id in asked else 0,
                     experiment=digest,
-                    most_repeats=CAP if point.point_id in prepared.plan.more else 0,
+                    most_repeats=CAP if point.point_id in plan.more else 0,
                 )
                 for point in points
             ],

@@ -306,8 +306,10 @@ class ResultFile:
                 db.execute(
                     "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats)"
                     " VALUES (?,?,?,?,?,?,?,?,?,?)"
-                    " ON CONFLICT (point_id) DO UPDATE SET repeats = excluded.repeats, sweep_title = excluded.sweep_title,"
-                    " axes = excluded.axes, experiment = excluded.experiment, most_repeats = excluded.most_repeats",
+                    " ON CONFLICT (point_id) DO UPDATE SET sweep_title = excluded.sweep_title,"
+                    " axes = excluded.axes, experiment = excluded.experiment,"
+                    " repeats = iif(excluded.repeats, excluded.repeats, repeats),"  # what was asked for before stays so
+                    " most_repeats = iif(excluded.repeats, excluded.most_repeats, most_repeats)",
                     (
                         point.point_id, point.sweep, stored.sweep_title, point.tool, _options(row["options"]),
                         None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),

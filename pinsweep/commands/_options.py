@@ -72,6 +72,34 @@ only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )
 
+cells: Decorator = click.option(
+    "--cells", multiple=True, metavar="AXIS=VALUE[,VALUE]",
+    help="Only cells with one of these values of an axis; repeat for more axes. The others stay to be run.",
+)  # fmt: skip
+
+
+class _Repeats(click.ParamType[int | str]):
+    """A whole number, or `auto`: what `repeats` of an experiment takes."""
+
+    name = "repeats"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
+        from orchestrator.experiment import repeats
+        from orchestrator.experiment.quantities import QuantityError
+
+        found = int(value) if value.isdecimal() else value
+        try:
+            repeats.settings(found)
+        except QuantityError as error:
+            self.fail(f"{error.what}: {error.hint}", param, ctx)
+        return found
+
+
+repeats: Decorator = click.option(
+    "--repeats", type=_Repeats(), metavar="N|auto",
+    help="Runs of each cell, whatever the experiment says; auto: until its number has settled, 6 to 15.",
+)  # fmt: skip
+
 
 def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
     """Return the number that stands for each repeat of a cell: by it a cell with `repeats: auto` settles."""

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 @_options.allow_write
 @_options.strict
 @_options.only
+@_options.cells
+@_options.repeats
 @_options.as_new
 def command(
     experiments: tuple[Path, ...],
@@ -55,6 +57,8 @@ def command(
     allow_write: tuple[str, ...],
     strict: bool,
     only: tuple[str, ...],
+    cells: tuple[str, ...],
+    repeats: int | str | None,
     as_new: bool,
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
@@ -67,7 +71,7 @@ def command(
 
     options = PlanOptions(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
-        as_new=as_new,
+        as_new=as_new, cells=cells, repeats=repeats,
     )  # fmt: skip
     prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
     if form == "json":
@@ -126,10 +130,12 @@ def _summary(plan: Plan, done: int) -> None:
         most[point.sweep] += costs[point.point_id] * plan.more.get(point.point_id, 0)
     total = sum(least.values()), sum(most.values())
     before = f"; {done} runs are in the result file already" if done else ""
+    left_out = f" of {len(plan.points) + len(plan.left_out)}" if plan.left_out else ""
+    points = f"{len(plan.points)}{left_out}"
     runs, further = len(plan.runs), sum(plan.more.values())
     counted = f"{runs} to {runs + further}" if further else f"{runs}"
     click.echo(
-        f"{len(plan.points)} points, {counted} runs, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
+        f"{points} points, {counted} runs, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:

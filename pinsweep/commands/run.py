@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 @_options.allow_write
 @_options.strict
 @_options.only
+@_options.cells
+@_options.repeats
 @_options.as_new
 def command(
     experiments: tuple[Path, ...],
@@ -63,6 +65,8 @@ def command(
     allow_write: tuple[str, ...],
     strict: bool,
     only: tuple[str, ...],
+    cells: tuple[str, ...],
+    repeats: int | str | None,
     as_new: bool,
 ) -> int:
     """Run every cell of EXPERIMENT... into one result file.
@@ -79,7 +83,14 @@ def command(
     finished = run_experiments(
         experiments,
         PlanOptions(
-            output=output, scratch=scratch, allow_write=allow_write, strict=strict, only=only, as_new=as_new
+            output=output,
+            scratch=scratch,
+            allow_write=allow_write,
+            strict=strict,
+            only=only,
+            as_new=as_new,
+            cells=cells,
+            repeats=repeats,
         ),
         version=__version__,
         argv=sys.argv[1:],
@@ -95,7 +106,7 @@ def command(
         on_begin=_begin,
         on_event=SweepProgress(),
     )
-    return _end(finished, experiments)
+    return _end(finished, experiments, _asked(cells, repeats))
 
 
 def _waiting(holder: Holder | None) -> None:
@@ -136,8 +147,16 @@ def _warn_of_noise(prepared: Prepared) -> None:
         click.secho(printable(f"warn  {found.what}: {found.why}{fix}"), fg="yellow", err=True)
 
 
-def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
-    """Say what was done and what to do next; return the exit status."""
+def _asked(cells: tuple[str, ...], repeats: int | str | None) -> str:
+    """Return the options that say which runs are wanted, as they are typed again."""
+    import shlex
+
+    words = [word for text in cells for word in ("--cells", text)]
+    return shlex.join([*words, *(["--repeats", str(repeats)] if repeats is not None else [])])
+
+
+def _end(finished: Finished, experiments: tuple[Path, ...], asked: str) -> int:
+    """Say what was done and what to do next; return the exit status. `asked`: the options to type again to go on."""
     import shlex
 
     summary = finished.summary
@@ -155,7 +174,8 @@ def _end(finished: Finished, experiments: tuple[Path, ...]) -> int:
     click.echo(f"{counts}{before}", err=True)
     if summary.stopped:
         again = " ".join(shlex.quote(str(experiment)) for experiment in experiments)
-        click.echo(f"stopped; to go on: pinsweep run {again} -o {path}", err=True)
+        options = f" {asked}" if asked else ""
+        click.echo(f"stopped; to go on: pinsweep run {again} -o {path}{options}", err=True)
         return 130
     if summary.failed_before:
         click.echo(

@@ -146,6 +146,8 @@ def _sentence(results: Results) -> str:
     cells = len({(where, point.point_id) for where, point, _ in results.missing})
     if cells:
         text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
+    if results.not_asked_for:
+        text += f"; {results.not_asked_for}"
     if results.skipped:
         n = len(results.skipped)
         text += (

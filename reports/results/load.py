@@ -43,6 +43,8 @@ class _File:
     experiments: dict[str, StoredExperiment]
     runs: list[Run]
     planned: list[tuple[StoredPoint, int]]  # cell and repeat
+    unasked: int  # cells that are known, and that nobody asked for
+    cells: int  # all that are planned, these among them
     missing: list[tuple[Point, int]]  # of these, what no run has given a number for
     skipped: list[Skipped]
     aliases: list[Alias]
@@ -93,6 +95,8 @@ def load(
             for file in files
             for point, repeat in file.missing
         ),
+        unasked=sum(file.unasked for file in files),
+        cells=sum(file.cells for file in files),
         planned=sum(len(file.planned) for file in files),
         paths=dict(zip(names, listed, strict=True)),
         _good=_ordered(_chosen(runs), {sweep: i for i, sweep in enumerate(sweeps)}),
@@ -112,6 +116,7 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
             if key not in superseded
             for repeat in range(1, stored.repeats + 1)
         } | {(r.point_id, r.repeat): points[r.point_id] for r in records}
+        unasked = points.keys() - superseded - {key for key, _ in planned}
         done = {
             (run.record.point_id, run.record.repeat)
             for run in runs
@@ -125,6 +130,8 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
             machines=[Machine(file=name, session=session) for session in sessions.values()],
             experiments={e.sha256: e for e in result.experiments()},
             runs=merged,
+            unasked=len(unasked),
+            cells=len(unasked | {key for key, _ in planned}),
             planned=[(stored, repeat) for (_, repeat), stored in planned.items()],
             missing=[(stored.point, slot[1]) for slot, stored in planned.items() if slot not in done],
             skipped=[

@@ -192,6 +192,8 @@ class Results:
     aliases: tuple[tuple[str, Alias], ...]  # where, cell that is another one there
     missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
+    unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
+    cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
 
@@ -257,6 +259,12 @@ class Results:
         if not self.texts:
             return ""
         return f"{self.texts} text{'s' if self.texts > 1 else ''} taken in, {'their hosts' if self.texts > 1 else 'its host'} unknown"
+
+    @property
+    def not_asked_for(self) -> str:
+        """Say "9 of 12 cells were not asked for"; "" where all were."""
+        word = "was" if self.unasked == 1 else "were"
+        return f"{self.unasked} of {self.cells} cells {word} not asked for" if self.unasked else ""
 
     @property
     def _not_good(self) -> tuple[Run, ...]:

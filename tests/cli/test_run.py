@@ -91,6 +91,47 @@ def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) ->
     assert len(statuses(tmp_path / "echo.db")) == 12
 
 
+def test_some_cells_are_run_and_the_others_stay_to_be_run(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+
+    planned = pinsweep("plan", "echo.yaml", "--cells", "n=1,3", "--repeats", "2")
+    first = pinsweep("run", "echo.yaml", "-o", "r.db", "--cells", "n=1,3", "--repeats", "2")
+    shown = pinsweep("show", "r.db")
+    second = pinsweep("run", "echo.yaml", "-o", "r.db", "--cells", "n=4")
+    again = pinsweep("show", "r.db")
+    rest = pinsweep("run", "echo.yaml", "-o", "r.db")
+
+    assert "2 of 4 points, 4 runs" in planned.stderr
+    assert "4 ok\n" in first.stderr
+    assert "4 of 4 runs gave numbers; 2 of 4 cells were not asked for" in shown.stdout
+    assert "3 ok\n" in second.stderr
+    assert "7 of 7 runs gave numbers; 1 of 4 cells was not asked for" in again.stdout
+    assert "5 ok; 7 were done before" in rest.stderr
+    assert "not asked for" not in pinsweep("show", "r.db").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cells", "m=1"], "error: --cells: no axis 'm'\nhint: axes: n\n"),
+        (["--cells", "n=1,9"], "error: --cells: n has no value '9'\nhint: its values: 1, 2, 3, 4\n"),
+        (["--cells", "n"], "error: --cells: 'n' is not AXIS=VALUE\nhint: --cells n=VALUE[,VALUE]\n"),
+        (["--repeats", "0"], "0 is not a whole number from 1 to 1000"),
+        (["--repeats", "many"], "'many' is not a whole number from 1 to 1000"),
+    ],
+)
+def test_cells_and_repeats_that_make_no_sense_are_refused(
+    pinsweep: Cli, tmp_path: Path, words: list[str], said: str
+) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO)
+
+    for command in (["plan"], ["run", "-o", "r.db"]):
+        done = pinsweep(*command, "echo.yaml", *words)
+        assert done.returncode == 2
+        assert said in done.stderr
+    assert not (tmp_path / "r.db").exists()
+
+
 SETTLING = """\
 schema: 1
 title: Settling

@@ -1,0 +1,66 @@
+"""`--cells AXIS=VALUE[,VALUE]`: some cells of a plan. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from orchestrator.model import Plan, Point
+from parsers.errors import UserError
+
+OPTION = "--cells"
+
+
+def chosen(plan: Plan, asked: Sequence[str]) -> Plan:
+    """Return the plan of the cells that have, of each axis named, one of its values; the others are `left_out`.
+
+    Values are written as labels are: `threads=1,4`, `place=local`, `delays=0,100` of a list that is one value. Raises UserError for an
+    axis that no cell has, and a value that no cell has there; cells that cannot be hosted here count.
+    """
+    if not asked:
+        return plan
+    known = _values([*(point.labels() for point in plan.points), *(item.point for item in plan.skipped)])
+    wanted: dict[str, set[str]] = {}
+    for text in asked:
+        axis, values = _read(text, known)
+        wanted.setdefault(axis, set()).update(values)
+
+    def fits(point: Point) -> bool:
+        labels = {axis: str(value) for axis, value in point.labels().items()}
+        return all(labels.get(axis) in values for axis, values in wanted.items())
+
+    kept = {point.point_id for point in plan.points if fits(point)}
+    return dataclasses.replace(
+        plan,
+        runs=tuple(run for run in plan.runs if run.point.point_id in kept),
+        points=tuple(point for point in plan.points if point.point_id in kept),
+        left_out=tuple(point for point in plan.points if point.point_id not in kept),
+        more={cell: number for cell, number in plan.more.items() if cell in kept},
+    )
+
+
+def _values(cells: Iterable[Mapping[str, object]]) -> dict[str, dict[str, None]]:
+    """Return axis → its values, as labels print them, in the order of the cells."""
+    found: dict[str, dict[str, None]] = {}
+    for labels in cells:
+        for axis, value in labels.items():
+            found.setdefault(axis, {})[str(value)] = None
+    return found
+
+
+def _read(text: str, known: Mapping[str, Mapping[str, None]]) -> tuple[str, list[str]]:
+    """Return axis and values of `AXIS=VALUE[,VALUE]`."""
+    axis, sign, rest = text.partition("=")
+    if not sign or not rest:
+        raise UserError(OPTION, f"{text!r} is not AXIS=VALUE", f"{OPTION} {axis or 'threads'}=VALUE[,VALUE]")
+    if axis not in known:
+        axes = f"axes: {', '.join(known)}" if known else "the experiment has no axis: it is one cell"
+        raise UserError(OPTION, f"no axis {axis!r}", axes)
+    values = [rest] if rest in known[axis] else [value.strip() for value in rest.split(",")]
+    if missing := [value for value in values if value not in known[axis]]:
+        raise UserError(
+            OPTION,
+            f"{axis} has no value {', '.join(map(repr, missing))}",
+            f"its values: {', '.join(known[axis])}",
+        )
+    return axis, values
