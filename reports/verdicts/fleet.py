@@ -43,7 +43,7 @@ FALSE, FALSE_EVERYWHERE = 0.05, 0.01
 """The share of fleets of equal hosts in which chance alone may accuse one: in a number, and of being slow everywhere."""
 
 LEAST_SPREAD = 0.003  # of the median: nobody is accused for less than this times z
-ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_NODES values
+ASSUMED_SPREAD = 0.01  # of a baseline with fewer than LEAST_HOSTS values
 LEAST_METRICS = 3
 """Below, "slow everywhere" would say the same as the metrics themselves."""
 
