@@ -21,12 +21,12 @@ def test_a_variable_names_the_folder_or_the_home_holds_it(
     monkeypatch: pytest.MonkeyPatch, folder: object, variable: str, default: str
 ) -> None:
     assert callable(folder)
-    monkeypatch.setenv("HOME", "/home/eva")
+    monkeypatch.setenv("HOME", "/srv/eva")
     monkeypatch.delenv(variable, raising=False)
-    assert folder() == Path("/home/eva", default, "pinsweep")
+    assert folder() == Path("/srv/eva", default, "pinsweep")
 
     monkeypatch.setenv(variable, " ")  # set to nothing is not set
-    assert folder() == Path("/home/eva", default, "pinsweep")
+    assert folder() == Path("/srv/eva", default, "pinsweep")
 
     monkeypatch.setenv(variable, "/shared/eva")
     assert folder() == Path("/shared/eva/pinsweep")
