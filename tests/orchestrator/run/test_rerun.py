@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from orchestrator.experiment.expand import expand
 from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.plan.prepare import PlanOptions
+from orchestrator.run import exclusive
 from orchestrator.run.outcome import Rules
+from orchestrator.run.process import Stop
 from orchestrator.run.rerun import Cell, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result, open_result
@@ -128,6 +131,27 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
             assert {stored.repeats for stored in result.points()} == {2}
             assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
     assert not list((folder / "here").glob("pinsweep-scratch*"))
+
+
+def test_other_sweeps_on_its_cores_are_waited_for(
+    folder: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exclusive, "LOOK_EVERY_S", 0.02)
+    rerun = prepared(folder, pairs(folder / "a.db", folder / "b.db", "stream", repeats=1))
+    told: list[str] = []
+
+    with ExitStack() as others, Stop() as stop:
+        others.enter_context(exclusive.reserved([0], folder / "other.db", stop))
+
+        def end_it(holder: exclusive.Holder | None) -> None:
+            told.append(exclusive.told(holder))
+            others.close()
+
+        run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED, on_wait=end_it)
+
+    (line,) = told
+    assert line.startswith(f"waiting  for another sweep on CPUs 0: pid {os.getpid()} of ")
+    assert not list(runtime.iterdir())
 
 
 def test_the_same_command_is_not_measured_twice(folder: Path) -> None:
