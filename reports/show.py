@@ -211,8 +211,9 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         "or",
     )
     lines = _columns(rows if axes else rows[1:], fitted=fitted)
-    seen = any("±" in line for line in lines)
-    range_ = f"; ±: half the range of {ranged} over the runs" if ranged and seen else ""
+    halves = [half for own in cells[:_MOST_LINES] if (half := _half(own)) is not None]
+    range_ = f"; ±: half the range of {ranged} over the runs" if any(half <= 100 for half in halves) else ""
+    range_ += f"; […]: the range of {ranged}, wider than ±100 %" if any(half > 100 for half in halves) else ""
     return [*wrapped(f"  {names}{each}{alike}{range_}", rest="    "), *lines]
 
 
@@ -269,8 +270,13 @@ def _fitted(
 
 
 def _cell(runs: Sequence[Run]) -> str:
-    """Return the headline of the medians over the repeats, as in the charts, and half of the range of the number they are ranked by."""
+    """Return the headline of the medians over the repeats, as in the charts, and half of the range of the number they are ranked by; the
+    range itself where its half is more than the number."""
     text, half = numbers.headline(runs[0].tool, *(run.parsed for run in runs)), _half(runs)
+    if half is not None and half > 100:
+        told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
+        unit = numbers.leader(runs[0])[0]
+        return f"{text}  [{fmt.span([v for _, v in told if v], fmt.said_in(unit, told[0][0]))}]"
     return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
 
 

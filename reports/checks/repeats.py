@@ -103,7 +103,9 @@ def _unsettled(values: Sequence[float], last: int, most: int) -> str:
     if len(values) < BASE:
         return f"did not settle: {fmt.plural(len(values), 'repeat')} with numbers, {BASE} tell whether a median is known to ±{fmt.percent(WITHIN)}"
     of = f" of at most {most}" if last < most else ""
-    return f"did not settle: ±{fmt.percent(uncertainty(values))} after {len(values)}{of} repeats"
+    off = uncertainty(values)
+    known = f"±{fmt.percent(off)}" if off <= 1 else "its median is not determined"
+    return f"did not settle: {known} after {len(values)}{of} repeats"
 
 
 LEAST_CHANGE = 0.03

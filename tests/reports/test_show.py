@@ -161,6 +161,24 @@ def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
     assert "±: half the range of bandwidth over the runs" in " ".join(said.split())
 
 
+def test_a_range_wider_than_the_number_is_no_plus_minus(make: Any, tmp_path: Path) -> None:
+    """±297 % was said of a number that cannot be negative."""
+    maker = make.Maker(tmp_path / "r.db")
+    for threads, rates in ((1, (5e3, 5.1e3, 5.2e3)), (2, (1e3, 2e3, 13e3))):
+        for rate in rates:
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(rate, threads), axes=("threads",))
+
+    said = show.show_result(maker.write())
+
+    assert "triad 2.00 GB/s  [1.00 to 13.0 GB/s]" in said
+    assert "triad 5.10 GB/s  ±2.0 %" in said
+    words = " ".join(said.split())
+    assert (
+        "±: half the range of bandwidth over the runs; […]: the range of bandwidth, wider than ±100 %"
+        in words
+    )
+
+
 def test_what_all_cells_share_stands_above_a_table_that_is_too_wide(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     metrics = {"zeta": METRICS["zeta"]}

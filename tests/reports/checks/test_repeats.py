@@ -12,6 +12,7 @@ import pytest
 
 from reports import show
 from reports.checks.audit import audit
+from reports.checks.repeats import _unsettled
 from reports.report import build
 from reports.results.load import load
 
@@ -117,3 +118,9 @@ def test_what_did_not_settle_says_how_far_it_is_known(make: Any, tmp_path: Path)
             "did not settle: 3 repeats with numbers, 6 tell whether a median is known to ±2.5 %",
         ),
     ]
+
+
+def test_an_interval_wider_than_the_number_is_none() -> None:
+    assert _unsettled([1.0, 1.0, 2.0, 2.0, 9.0, 30.0], 15, 15) == (
+        "did not settle: its median is not determined after 6 repeats"
+    )
