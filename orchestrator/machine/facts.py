@@ -56,7 +56,6 @@ FACTS: Final = (
     Fact(key="frequency_driver", words="frequency driver", line="Clocks", named=True),
     Fact(key="turbo", words="turbo", line="Clocks", named=True, held=True, expected=True),
     Fact(key="smt", words="SMT", line="Clocks", named=True, held=True, expected=True),
-    Fact(key="tuned", words="set by --tune", line="Clocks", named=True),
     Fact(key="thp", words="huge pages", line="Paging", named=True, held=True, expected=True),
     Fact(key="numa_balancing", words="NUMA balancing", line="Paging", named=True, held=True, expected=True),
     Fact(key="aslr", words="ASLR", line="Paging", named=True),
@@ -100,7 +99,10 @@ def lines(facts: Mapping[str, Any]) -> dict[str, str]:
         return f"{fact.words} {text}" if text and fact.named else text
 
     names = dict.fromkeys(fact.line for fact in FACTS if fact.line)
-    return {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
+    found = {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
+    if tuned := facts.get("tuned"):  # of a session alone: a machine that was not tuned has no such fact
+        found["Clocks"] += f"{', ' if found['Clocks'] else ''}set by --tune: {tuned}"
+    return found
 
 
 # --- memory modules ----------------------------------------------------------------------------------------

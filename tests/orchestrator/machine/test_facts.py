@@ -19,8 +19,7 @@ OF_THE_MOMENT = {
 
 
 def test_the_table_has_every_fact_that_is_read_but_those_of_the_moment() -> None:
-    of_a_session = {"tuned"}
-    assert {fact.key for fact in FACTS} - of_a_session == probe.facts().keys() - OF_THE_MOMENT
+    assert {fact.key for fact in FACTS} == probe.facts().keys() - OF_THE_MOMENT
     assert len({fact.words for fact in FACTS}) == len(FACTS)
 
 
@@ -31,6 +30,15 @@ def test_a_line_names_what_does_not_speak_for_itself() -> None:
 
     assert said == {"Processor": "A 1, microcode 0xf0", "Memory": "16 GiB", "Clocks": "SMT on"}
     assert [*lines({})] == ["Processor", "System", "Firmware", "Memory", "Kernel", "Clocks", "Paging"]
+
+
+def test_what_was_set_for_a_session_stands_beside_what_it_then_was() -> None:
+    tuned = {"tuned": "CPU frequency governor powersave → performance"}
+
+    assert lines({"governor": "performance", **tuned})["Clocks"] == (
+        "governor performance, set by --tune: CPU frequency governor powersave → performance"
+    )
+    assert lines(tuned)["Clocks"].startswith("set by --tune: CPU")
 
 
 full = st.builds(
