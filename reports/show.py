@@ -296,8 +296,10 @@ def _trouble(results: Results) -> Iterable[str]:
                 f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
             )
         yield ""
-    if results.given_up:
-        yield f"{fmt.plural(results.given_up, 'attempt')} without numbers that another followed; show --runs lists all."
+    if results.repeated:
+        yield f"{fmt.plural(results.repeated, 'attempt')} disturbed, and repeated (D1, D2); pinsweep audit says by what."
+    if given_up := results.given_up - results.repeated:
+        yield f"{fmt.plural(given_up, 'attempt')} without numbers that another followed; show --runs lists all."
     lacks = Counter(
         (run.point.sweep, flag.text)
         for tool in results.tools

@@ -85,7 +85,7 @@ def _foreign(changes: Changes, run: Watched) -> str:
     took = f"{_seconds(found)} of {_seconds(changes.elapsed_s)}"
     if len(run.cpus) == 1:
         return f"other processes took {_percent(share)} of CPU {run.cpus[0]} ({took})"
-    return f"other processes took {_percent(share)} of one CPU ({took}) on CPUs {format_cpulist(run.cpus)}"
+    return f"other processes took {_percent(share)} of one CPU ({took}) on {_named(run.cpus)}"
 
 
 def foreign_s(changes: Changes, run: Watched) -> float | None:
@@ -142,7 +142,7 @@ def _neighbour(changes: Changes, run: Watched) -> str:
         return ""
     return (
         f"others used {_percent(share)} of one CPU ({_seconds(used_s)} of {_seconds(changes.elapsed_s)}) "
-        f"beside it on the same memory, on CPUs {format_cpulist(run.neighbours)}"
+        f"beside it on the same memory, on {_named(run.neighbours)}"
     )
 
 
@@ -176,7 +176,7 @@ def _swap(changes: Changes, run: Watched) -> str:  # noqa: ARG001
 
 def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
     errors = changes.totals.get("memory_errors", 0)
-    return f"the memory had {errors:.0f} errors that were corrected (EDAC)" if errors else ""
+    return f"errors of the memory that were corrected (EDAC): {errors:.0f}" if errors else ""
 
 
 def _disk(changes: Changes, run: Watched) -> str:
@@ -266,6 +266,10 @@ def _cpu_s(changes: Changes, run: Watched) -> float:
 def _works_with_storage(changes: Changes, run: Watched) -> bool:
     own = changes.tool_moved
     return bool(run.disks) or (own is not None and own.read_bytes + own.written_bytes > STORAGE_BYTES)
+
+
+def _named(cpus: tuple[int, ...]) -> str:
+    return f"CPU{'s' if len(cpus) > 1 else ''} {format_cpulist(cpus)}"
 
 
 def _percent(share: float) -> str:

@@ -40,7 +40,7 @@ def repeated(results: Results) -> Iterator[Fault]:
 
     Something else disturbed these attempts (D1), and a later attempt at the same repeat was quiet: its numbers are used, theirs are not.
 
-    Do: nothing. If there are many, find out who disturbs.
+    Do: where there are many, find out who disturbs (D1 says how).
     """
     good = {run.slot for tool in results.tools for run in results.good(tool)}
     for run in results.runs:

@@ -219,6 +219,12 @@ class Results:
         """How many attempts gave no number and were followed by another one of the same repeat."""
         return sum(run.parsed is None for run in self.runs) - len(self._not_good)
 
+    @property
+    def repeated(self) -> int:
+        """How many attempts were disturbed and were followed by another one of the same repeat."""
+        last = {run.slot: run for run in self.runs}
+        return sum(run.record.status == "disturbed" and last[run.slot] is not run for run in self.runs)
+
     def lost(self, tool: str, sweep: str) -> tuple[Run, ...]:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
         good = {(run.file, run.record.point_id) for run in self.good(tool)}

@@ -104,7 +104,7 @@ def test_a_memory_hog_on_the_neighbour_of_a_run_that_measures_memory(pinsweep: C
     with beside(sys.executable, "-c", MEMORY_HOG, cpu=CPUS[1]):
         found = measured(pinsweep, tmp_path, MOVES_MEMORY % CPUS[0])
     assert all("neighbour" in run["ids"] for run in found)
-    assert "beside it on the same memory, on CPUs" in found[0]["reason"]
+    assert "beside it on the same memory, on CPU" in found[0]["reason"]
 
 
 def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_what_is_machine_wide_counts_without_a_placement() -> None:
         "quota": "the CPU quota of its cgroup stopped it for 0.50 s in all, 6 times",
         "throttled": "its CPUs throttled themselves, too hot or short of power: 2 times a core, 0 times a package",
         "swap": "the machine ran short of memory: 12 pages were swapped in",
-        "memory-errors": "the memory had 1 errors that were corrected (EDAC)",
+        "memory-errors": "errors of the memory that were corrected (EDAC): 1",
     }
     assert said(run=UNPLACED, totals={"quota_s": 0.02, "quota_hits": 1}) == {}
 

@@ -98,6 +98,8 @@ def test_show_marks_them(maker: Any) -> None:
     assert "triad 90.0 GB/s" in lines["4"]
     assert "⚠" not in lines["1"] + lines["2"]
     assert "5 of 8 runs gave numbers" in text
+    assert "7 attempts disturbed, and repeated (D1, D2)" in text
+    assert "without numbers that another followed" not in text
     assert f"disturbed  scaling threads=4: {BUSY[:20]}" in text
 
 
