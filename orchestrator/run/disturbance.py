@@ -123,7 +123,9 @@ def _starved(changes: Changes, run: Watched) -> str:
 
 
 def _steal(changes: Changes, run: Watched) -> str:
-    """The hypervisor gave the CPUs to others."""
+    """The hypervisor gave the CPUs to others. What it does itself for the disk of a run counts as stolen, too, and is not told apart."""
+    if _works_with_storage(changes, run):
+        return ""
     own = _own_cpus(changes, run) or list(changes.cpus.values())
     stolen_s, all_s = sum(cpu.steal_s for cpu in own), changes.elapsed_s * len(own)
     if stolen_s <= max(STEAL_SHARE * all_s, FEW_TICKS):

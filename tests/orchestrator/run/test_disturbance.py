@@ -87,6 +87,13 @@ def test_the_kernel_s_work_for_storage_is_the_run_s() -> None:
     assert "foreign" in said(run=run, cpus=spun, tool_s=0.9)
 
 
+def test_what_the_hypervisor_does_for_a_run_s_disk_is_the_run_s() -> None:
+    cpus = {3: cpu(1.0, steal_s=0.2, user_s=0.5)}
+    run = Watched(wall_s=3.0, user_s=0.5, system_s=0.5, cpus=(3,))
+    assert "steal" in said(run=run, cpus=cpus, tool_s=1.0)
+    assert said(run=dataclasses.replace(run, disks={"254:0": "vda"}), cpus=cpus, tool_s=1.0) == {}
+
+
 def test_interrupts_are_no_process() -> None:
     assert said(cpus={3: cpu(2.99, irq_s=0.4)}) == {}
 
