@@ -275,7 +275,7 @@ class Alias:
     def reason(self) -> str:
         others = {k: v for k, v in self.of.items() if self.point.get(k) != v}
         named = " ".join(f"{k}={v}" for k, v in (others or self.of).items())
-        if any(name.partition(".")[0] != "place" for name in others):
+        if any(name.partition(".")[0] not in ("place", AS_NEW) for name in others):
             return f"another way to write {named}: one cell, measured under that name"
         return f"the same CPUs and memory here as {named}: one cell, measured under that name"
 

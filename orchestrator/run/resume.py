@@ -9,7 +9,7 @@ the differences alone, the same command in the same setting finds these cells ag
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -82,6 +82,8 @@ def continued(
     cells: dict[str, Point] = {}  # point_id → the cell that its runs belong to
     refused: dict[str, Difference] = {}
     pending = {run.point.point_id for run in plan.runs if is_pending(run)}
+    shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
+    to_run = {(run.sweep, _groups(run.placement)) for run in plan.runs if run.point.point_id in pending}
     for run in {run.point.point_id: run for run in plan.runs}.values():
         before, of_all = of_cell.get(run.point.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
         own = [sessions[conditions.session] for conditions in before]
@@ -91,11 +93,46 @@ def continued(
             cells[run.point.point_id] = _anew(run.point, label)
         elif run.point.point_id in pending:
             refused |= {difference.said: difference for difference in found}
+        elif _named(run.sweep, run.point.labels()) in shared or any(
+            one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
+        ):  # it is done, and another place would be called the same cell, or would run where it ran
+            refused |= {difference.said: difference for difference in _of_place(run, before)}
+    elsewhere = _elsewhere(plan, first.values(), of_cell)
+    refused |= {} if as_new else {d.said: d for found in elsewhere.values() for d in found}
     if refused:
         raise _refusal(
             held.path, tuple(refused), tuned=any(session.facts.get("tuned") for session in held.sessions)
         )
-    return _in_cells(plan, cells)
+    anew = {
+        _named(p.sweep, p.labels()): cells[p.point_id].labels() for p in plan.points if p.point_id in cells
+    }
+    aliases = (
+        dataclasses.replace(a, of=anew.get(_named(a.sweep, a.of), a.of))
+        for a in plan.aliases
+        if _named(a.sweep, a.point) not in elsewhere
+    )
+    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+
+
+def _named(sweep: str, labels: Mapping[str, Any]) -> tuple[str, str]:
+    return sweep, canonical_json(dict(labels))
+
+
+def _elsewhere(
+    plan: Plan, points: Iterable[Point], of_cell: Mapping[str, Sequence[Conditions]]
+) -> dict[tuple[str, str], list[Difference]]:
+    """Return of the plan's aliases that ran as cells of their own, on other PUs than the cell that they are now: name → what differs."""
+    runs = {_named(run.sweep, run.point.labels()): run for run in plan.runs}
+    held = {_named(point.sweep, point.labels()): point for point in points}
+    found = {}
+    for alias in plan.aliases:
+        name = _named(alias.sweep, alias.point)
+        point, run = held.get(name), runs.get(_named(alias.sweep, alias.of))
+        if not point or not run:
+            continue
+        if differing := _of_place(dataclasses.replace(run, point=point), of_cell.get(point.point_id, ())):
+            found[name] = differing
+    return found
 
 
 def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Conditions]) -> Plan:

@@ -373,6 +373,30 @@ def test_two_names_under_a_narrower_mask_are_another_cell(called: Cli, tmp_path:
     assert "; its numbers are of before" in shown
 
 
+@TWO_CPUS
+@pytest.mark.parametrize("widened", [True, False])
+def test_a_name_of_a_cell_that_ran_elsewhere_is_refused(widened: bool, called: Cli, tmp_path: Path) -> None:
+    """Its other place was done, on other CPUs: nothing was refused, and the file said that both were one cell."""
+    (tmp_path / "t.yaml").write_text(TWO_NAMES.replace("core 0", "all"))
+    everywhere = os.sched_getaffinity(0)
+    masks = [{CPUS[0]}, {CPUS[0], CPUS[1]}]
+    try:
+        before, now = masks if widened else masks[::-1]
+        os.sched_setaffinity(0, before)
+        called("run", "t.yaml", "-o", "t.db")
+        os.sched_setaffinity(0, now)
+        refused = called("run", "t.yaml", "-o", "t.db")
+        anew = called("run", "t.yaml", "-o", "t.db", "--as-new")
+    finally:
+        os.sched_setaffinity(0, everywhere)
+    shown = " ".join(called("show", "t.db").stdout.split())
+
+    assert refused.returncode == 2
+    assert "measured in another way" in refused.stderr
+    assert anew.returncode == 0
+    assert widened or "same CPUs and memory here" not in shown
+
+
 def test_a_file_with_both_names_has_one_cell_on_the_page(
     one_pu_core: None, pinsweep: Cli, called: Cli, tmp_path: Path
 ) -> None:
