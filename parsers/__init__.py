@@ -96,10 +96,18 @@ def guess_parser(text: str) -> str:
         for kin in (kin for name in parser_names() for kin in taken(name).not_yet):
             if re.search(kin.known_by, text, re.MULTILINE | re.IGNORECASE):
                 raise ParseError("", f"the output of {kin.name}, which is not read yet", kin.hint)
-    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "nothing but blanks")
-    what = (
-        f"looks like the output of {' and of '.join(found)}"
-        if found
-        else f"not the output of a known tool: {seen!r}"
+    seen = next((line.strip()[:60] for line in text.splitlines() if line.strip()), "")
+    if found:
+        what = f"looks like the output of {' and of '.join(found)}"
+        hint = f"name the tool, {' or '.join(found)}, to read its part, or give each output a file of its own"
+        raise ParseError("", what, hint)
+    if not seen:
+        hint = "a tool that is killed, or writes to standard error, leaves such a file: capture it again"
+        what = "nothing but blanks" if text else "the file is empty"
+        raise ParseError("", f"not the output of a known tool: {what}", hint)
+    if "\0" in text:
+        hint = "give the text that the tool printed, or an archive of such texts"
+        raise ParseError("", "not the output of a known tool: a binary file", hint)
+    raise ParseError(
+        "", f"not the output of a known tool: {seen!r}", f"name the tool: {', '.join(parser_names())}"
     )
-    raise ParseError("", what, f"name the tool: {', '.join(found or parser_names())}")

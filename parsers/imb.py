@@ -188,7 +188,7 @@ def _nothing(text: str, reader: _Reader) -> ParseError:
             "IMB's output", "the head of a run without a table", "was it stopped, or is it IMB -list?"
         )
     if recognise(text):
-        return ParseError("IMB's output", "it ends before the first table")
+        return ParseError("IMB's output", "it ends before the first table", "was it stopped?")
     return ParseError(
         "IMB's output",
         f"looked for `# Benchmarking NAME` and a table with #bytes; saw {texts.first_line(text)}",

@@ -404,7 +404,8 @@ def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Itera
                 item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, asked, notes, label, title, above
             )  # fmt: skip
     if not found:
-        raise ParseError("", "there are no figures in it")
+        hint = "was it cut off, or stopped? what is taken in has the tool’s whole table"
+        raise ParseError("", f"there are no figures of {parser.NAME} in it", hint)
 
 
 def _lines(command: str) -> str:

@@ -84,3 +84,19 @@ def test_every_parser_keeps_the_contract(name: str) -> None:
     for text in ("", "hello\n", "\x00\x01", "1 2 3\n" * 50):
         with pytest.raises(ParseError):
             parser.parse(text, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "cause", "step"),
+    [
+        ("", "the file is empty", "capture it again"),
+        ("\x7fELF\x02\0\0\0", "a binary file", "give the text"),
+        ("no tool", "'no tool'", "name the tool: "),
+    ],
+)
+def test_what_is_no_output_is_said_with_the_next_step(text: str, cause: str, step: str) -> None:
+    with pytest.raises(ParseError) as raised:
+        guess_parser(text)
+
+    assert cause in raised.value.cause
+    assert step in raised.value.hint
