@@ -22,7 +22,14 @@ from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.process_tree import children
 from orchestrator.model import Group, Placement
 
-LAUNCHERS: Final = frozenset(
+WATCHDOG: Final = "sweep-watchdog"
+"""What the watchdog is called, and for a moment what it has started: a process is told to have begun its program a little
+before it has that program's name."""
+
+STARTING: Final = frozenset({WATCHDOG, "numactl"})
+"""Who has not become the tool yet."""
+
+LAUNCHERS: Final = STARTING | frozenset(
     {
         "mpirun",
         "mpirun.openmpi",
@@ -33,9 +40,9 @@ LAUNCHERS: Final = frozenset(
         "mpiexec.hydra",
     }
     | {"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy"}
-    | {"orterun", "orted", "prterun", "prte", "prted", "srun", "numactl"}
+    | {"orterun", "orted", "prterun", "prte", "prted", "srun"}
 )
-"""What /proc calls processes that start the tool; it cuts names to 15 characters. A `numactl` has not yet become it."""
+"""What /proc calls processes that start the tool; it cuts names to 15 characters."""
 
 RANK: Final = re.compile(rb"(?:^|\0)(?:PMI_RANK|PMIX_RANK|OMPI_COMM_WORLD_RANK)=(\d+)(?=\0|$)")
 
@@ -80,10 +87,10 @@ def tool_processes(processes: Iterable[Process]) -> list[Process]:
 
 
 def settled(asked: Placement, processes: Sequence[Process], threads: int = 1) -> bool:
-    """Say whether there is already all to compare: no numactl is left, every rank and each of its threads is there."""
+    """Say whether there is already all to compare: nobody is still starting, every rank and each of its threads is there."""
     workers = tool_processes(processes)
     return (
-        all(p.name != "numactl" for p in processes)
+        all(p.name not in STARTING for p in processes)
         and len(workers) >= len(asked.groups)
         and sum(len(p.threads) for p in workers) >= threads * len(asked.groups)
     )

@@ -45,7 +45,7 @@ from orchestrator.machine.process_tree import (
 from orchestrator.placement import proof
 from parsers.errors import PinsweepError
 
-NAME = "sweep-watchdog"
+NAME = proof.WATCHDOG
 """What /proc calls it. Not pinsweep-something: `pkill -9 pinsweep` then leaves someone who cleans up."""
 
 ANSWER_S = GRACE_S + EXIT_S + 10.0

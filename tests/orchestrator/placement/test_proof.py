@@ -18,6 +18,7 @@ from orchestrator.machine.probe import read_topology
 from orchestrator.model import Group, Place, Placement
 from orchestrator.placement.place import numactl, resolve
 from orchestrator.placement.proof import LAST_CPUS, Process, Thread, as_json, look, mismatches, settled
+from orchestrator.run.watchdog import NAME
 
 NUMACTL = shutil.which("numactl") or ""
 real = pytest.mark.skipif(
@@ -285,6 +286,8 @@ def test_no_policy_asked_is_no_policy_checked() -> None:
 
 
 def test_nothing_is_decided_before_the_tool_is_there() -> None:
+    assert not settled(ONE, [process(NAME, {0, 1})])
+    assert mismatches(ONE, [process(NAME, {0, 1})]) == []  # the watchdog's child, exec'ed and not yet renamed
     assert not settled(ONE, [process("numactl", {0, 1})])
     assert not settled(TWO, [process("mpirun", {0, 1, 4}), process("IMB-MPI1", {0})])
     assert settled(TWO, [process("IMB-MPI1", {0}), process("IMB-MPI1", {4})])
