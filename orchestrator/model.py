@@ -233,6 +233,7 @@ class PlannedRun:
     cwd: str = ""  # the folder it starts in; "": where pinsweep was started
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
+    reads: tuple[str, ...] = ()  # files and devices of the user's that it measures by reading
     notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
 
     @property

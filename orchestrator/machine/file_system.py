@@ -89,10 +89,11 @@ def _is_encrypted(block: Path) -> bool:
     return any(_is_encrypted(part) for part in parts)
 
 
-def findings(found: FileSystem) -> list[Finding]:
-    """Return what of a file system makes figures of storage mean something else. Pure."""
+def findings(
+    found: FileSystem, another: str = "--scratch names a folder on the file system to be measured"
+) -> list[Finding]:
+    """Return what of a file system makes figures of storage mean something else; `another` says how to take one. Pure."""
     where = f"{found.point} is {found.kind}"
-    another = "--scratch names a folder on the file system to be measured"
     said: list[Finding] = []
 
     def warn(what: str, why: str, fix: str = another) -> None:

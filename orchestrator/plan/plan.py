@@ -136,6 +136,7 @@ def make_plan(
                 cwd=command.cwd,
                 scratch=command.scratch,
                 writes=command.writes,
+                reads=command.reads,
                 notes=command.notes,
             )
         )

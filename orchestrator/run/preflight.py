@@ -39,6 +39,9 @@ def glance(
     found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         found += _of_file_system(scratch, root)
+    for path in sorted({path for run in runs for path in run.reads if Path(path).is_file()}):  # no devices
+        found += _of_file_system(Path(path), root, "name a file on the file system to be measured")
+    found = list(dict.fromkeys(found))
     return [finding for finding in found if finding.level == "warn"]
 
 
@@ -85,6 +88,6 @@ def _balanced(runs: Iterable[PlannedRun], topology: Topology) -> bool:
     )
 
 
-def _of_file_system(folder: Path, root: Path) -> list[Finding]:
-    found = file_system.file_system_of(folder, root)
-    return file_system.findings(found) if found else []
+def _of_file_system(path: Path, root: Path, *another: str) -> list[Finding]:
+    found = file_system.file_system_of(path, root)
+    return file_system.findings(found, *another) if found else []

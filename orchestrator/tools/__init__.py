@@ -153,6 +153,7 @@ class Command:
     files: Mapping[str, str] = field(default_factory=dict)  # see PlannedRun
     scratch: tuple[ScratchFile, ...] = ()
     writes: tuple[Write, ...] = ()
+    reads: tuple[str, ...] = ()  # see PlannedRun
     notes: tuple[str, ...] = ()
 
 

@@ -361,6 +361,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         estimate_s=(runtime_s if runtime_s is not None else DEFAULT_RUNTIME_S) + ramp_s + 0.5,
         scratch=scratch,
         writes=planned_writes,
+        reads=(site.real_path(filename),) if "--readonly" in target else (),
         notes=notes,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,17 @@ def test_a_glance_tells_what_concerns_the_plan(runs: list[PlannedRun], said: lis
 
     assert [finding.what for finding in found] == said
     assert all(finding.fix and finding.why for finding in found)
+
+
+def test_a_file_that_a_cell_reads_is_looked_at_and_a_device_is_none(server: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("data")
+    reads = [dataclasses.replace(run(0), reads=(str(tmp_path / "mine"), "/dev/null"))] * 2
+
+    found = preflight.glance(reads, DUAL, server, server)
+
+    assert [(f.what, f.fix) for f in found[1:]] == [
+        ("/ is tmpfs", "name a file on the file system to be measured")
+    ]
 
 
 def test_the_doctor_tells_all_with_warnings_first(server: Path) -> None:
