@@ -235,6 +235,7 @@ class PlannedRun:
     writes: tuple[Write, ...] = ()
     reads: tuple[str, ...] = ()  # files and devices of the user's that it measures by reading
     notes: tuple[str, ...] = ()  # what the reader of the plan should know: "a stand-in prints MLC's format"
+    warm_up: bool = False  # before all others, and in no number; its repeat is 0
 
     @property
     def key(self) -> tuple[str, int]:
@@ -291,6 +292,7 @@ class Plan:
     aliases: tuple[Alias, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
     """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
+    warm_ups: tuple[PlannedRun, ...] = ()  # what would be started before the runs
     left_out: tuple[Point, ...] = ()  # cells that could run here, and were not asked for
     seed: int
 
@@ -347,6 +349,7 @@ class RunRecord:
     usage: Mapping[str, float]  # rusage of the process and its children
     session: int
     capture: Capture | None = None  # None: pinsweep started it
+    warm_up: bool = False  # kept, and in no number
     counters: Mapping[str, Any] = field(default_factory=dict)
     """What the machine's counters said (`orchestrator.run.disturbance.kept`); {}: nothing watched it."""
 

@@ -38,7 +38,9 @@ class SweepProgress:
             return
         if isinstance(event, Started):
             if self._bar:
-                self._bar.draw(event.number - 1, event.total, _left(event, time.monotonic() - self._begun))
+                self._bar.draw(
+                    max(0, event.number - 1), event.total, _left(event, time.monotonic() - self._begun)
+                )
             return
         if self._bar:
             self._bar.clear()
@@ -51,7 +53,7 @@ class SweepProgress:
         head = _head(event)
         if event.repeated:
             click.secho(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
-        elif record.status == "ok":
+        elif record.status == "ok" or (record.warm_up and record.status == "disturbed"):
             click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
             for flag in event.parsed.flags if event.parsed else ():
                 if flag.id.startswith("missing:"):
@@ -61,6 +63,8 @@ class SweepProgress:
 
 
 def _head(event: Ended) -> str:
+    if event.run.warm_up:
+        return f"[warm-up] {event.run.sweep}  {event.run.point.describe()}"
     width = len(str(event.total))
     return f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
 

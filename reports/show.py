@@ -330,28 +330,34 @@ def show_runs(path: Path) -> str:
             str(run.record.run_id),
             "unreadable" if run.unreadable else run.record.status,
             fmt.seconds(run.record.wall_s),
-            f"{run.point.sweep}  {run.point.describe()}  repeat {run.record.repeat}",
+            f"{run.point.sweep}  {run.point.describe()}  {'warm-up' if run.record.warm_up else f'repeat {run.record.repeat}'}",
         )
-        for run in results.runs
+        for run in _with_warm_ups(results)
     ]
     if not rows:
         return f"{path.name} holds no runs"
     return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0))
 
 
+def _with_warm_ups(results: Results) -> list[Run]:
+    """Return every run of a file, in the order in which they were started."""
+    return sorted((*results.runs, *results.warm_ups), key=lambda run: run.record.run_id)
+
+
 def show_run(path: Path, number: int) -> str:
     """Return one run in detail. Raises UserError if the file has no run of that number."""
     results = load([path], excerpts=1200)
-    run = next((r for r in results.runs if r.record.run_id == number), None)
+    every = _with_warm_ups(results)
+    run = next((r for r in every if r.record.run_id == number), None)
     if run is None:
-        known = [r.record.run_id for r in results.runs]
+        known = [r.record.run_id for r in every]
         hint = f"the file holds runs {min(known)} to {max(known)}" if known else "the file holds no runs"
         raise UserError(str(path), f"no run {number}", hint)
     from reports.report.build import placement_text, seen_text
 
     record = run.record
     lines = [
-        f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  repeat {record.repeat}, attempt {record.attempt}",
+        f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
         f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",

@@ -33,6 +33,7 @@ settings.register_profile("pinsweep", deadline=None, max_examples=40)  # no test
 settings.load_profile("pinsweep")
 
 
+os.environ["PINSWEEP_NO_WARM_UP"] = "1"  # what is tested of a run is the runs; tests of warm-ups take it away
 os.environ["PINSWEEP_ALLOW_DISTURBED"] = "1"  # tests run side by side; tests of disturbance take it away
 
 

@@ -254,30 +254,32 @@ def as_json(plan: Plan) -> dict[str, Any]:
     return {
         "seed": plan.seed,
         "runs_at_most": len(plan.runs) + sum(plan.more.values()),
-        "runs": [
-            {
-                "sweep": run.sweep,
-                "tool": run.tool,
-                "point": run.point.labels(),
-                "options": dict(run.point.options),
-                "point_id": run.point.point_id,
-                "repeat": run.repeat,
-                "argv": list(run.argv),
-                "env": dict(run.env),
-                "cwd": run.cwd,
-                "placement": asdict(run.placement) if run.placement else None,
-                "timeout_s": run.timeout_s,
-                "estimate_s": run.estimate_s,
-                "writes": [{"path": w.path, "kind": w.kind, "size_bytes": w.size_bytes} for w in run.writes],
-                "notes": list(run.notes),
-            }
-            for run in plan.runs
-        ],
+        "warm_ups": [_run_as_json(run) for run in plan.warm_ups],
+        "runs": [_run_as_json(run) for run in plan.runs],
         "aliases": [
             {"sweep": a.sweep, "point": dict(a.point), "of": dict(a.of), "reason": a.reason}
             for a in plan.aliases
         ],
         "skipped": [{"sweep": s.sweep, "point": dict(s.point), "reason": s.reason} for s in plan.skipped],
+    }
+
+
+def _run_as_json(run: PlannedRun) -> dict[str, Any]:
+    return {
+        "sweep": run.sweep,
+        "tool": run.tool,
+        "point": run.point.labels(),
+        "options": dict(run.point.options),
+        "point_id": run.point.point_id,
+        "repeat": run.repeat,
+        "argv": list(run.argv),
+        "env": dict(run.env),
+        "cwd": run.cwd,
+        "placement": asdict(run.placement) if run.placement else None,
+        "timeout_s": run.timeout_s,
+        "estimate_s": run.estimate_s,
+        "writes": [{"path": w.path, "kind": w.kind, "size_bytes": w.size_bytes} for w in run.writes],
+        "notes": list(run.notes),
     }
 
 
@@ -300,11 +302,10 @@ def as_shell(plan: Plan, scratch: str) -> str:
     lines += [f"# {_one_line(f'{a.sweep} {_labels(a.point)}: {a.reason}')}" for a in plan.aliases]
     if any(run.scratch or run.cwd for run in plan.runs):
         lines += [f"mkdir -p {shlex.quote(scratch)}"]
-    for number, run in enumerate(plan.runs, 1):
-        lines += [
-            "",
-            f"# {number}/{len(plan.runs)} {_one_line(f'{run.sweep} {run.point.describe()}')}, repeat {run.repeat}",
-        ]
+    for number, run in enumerate((*plan.warm_ups, *plan.runs), 1 - len(plan.warm_ups)):
+        which = f"{number}/{len(plan.runs)} " if not run.warm_up else "warm-up "
+        often = f", repeat {run.repeat}" if not run.warm_up else ""
+        lines += ["", f"# {which}{_one_line(f'{run.sweep} {run.point.describe()}')}{often}"]
         for file in run.scratch:
             if file.path in made:
                 continue

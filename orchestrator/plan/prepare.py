@@ -30,6 +30,7 @@ class PlanOptions:
     only: tuple[str, ...] = ()  # names of sweeps
     cells: tuple[str, ...] = ()  # "AXIS=VALUE[,VALUE]", each: only cells that have one of the values
     repeats: int | str | None = None  # in the place of what the experiments say: a number, or "auto"
+    warm_up: bool = True  # a run of each program comes before all others
     as_new: bool = False  # what the result file holds measured in another way begins cells of its own
 
 

@@ -35,7 +35,7 @@ from parsers.measurement import Parsed
 class Started:
     """A run begins: `number` of `total` that this call will start."""
 
-    number: int
+    number: int  # of a warm-up 0
     total: int
     run: PlannedRun
     left_s: float  # estimate for everything that is still to do, this run included
@@ -115,7 +115,7 @@ def execute(
     keep: Container[str] = (),
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
-    """Start every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
+    """Start the warm-ups and every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
 
     `keep`: scratch files that are needed after this, too.
 
@@ -140,7 +140,7 @@ def execute(
             on_event=on_event,
             order=count(sum(tried.attempts for tried in attempts.values())),
         )
-        slots = [_Slot(run=run, tried=attempts.get(run.key, NEVER)) for run in todo]
+        slots = [_Slot(run=run, tried=attempts.get(run.key, NEVER)) for run in (*plan.warm_ups, *todo)]
         while slots:
             slots = sweep.round(slots)
     summary.stopped = stop.requested is not None
@@ -178,7 +178,7 @@ class _Sweep:
 
     def round(self, slots: Sequence[_Slot]) -> list[_Slot]:
         """Start each run once; return those that are to be started again, since something disturbed them."""
-        self.total += len(slots)
+        self.total += sum(not slot.run.warm_up for slot in slots)
         for slot in slots:
             self.remaining.add(slot.run)
         needed_until = last_use([slot.run for slot in slots])
@@ -187,7 +187,7 @@ class _Sweep:
             run = slot.run
             if self.stop.requested is not None:
                 return []
-            self.started += 1
+            self.started += not run.warm_up
             left_s = self.remaining.seconds()
             self.on_event(Started(number=self.started, total=self.total, run=run, left_s=left_s))
             done = self._run(slot)
@@ -197,7 +197,7 @@ class _Sweep:
             self.scratch.remove(tuple(file for file in last_of if file.path not in self.keep))
             record, parsed, unended = done
             tried = _added(slot.tried, record.status)
-            repeated = record.status == "disturbed" and is_pending(tried, self.rules)
+            repeated = record.status == "disturbed" and is_pending(tried, self.rules) and not run.warm_up
             if repeated:
                 again.append(_Slot(run=run, tried=tried))
             self._count(slot, record, repeated)
@@ -255,6 +255,7 @@ class _Sweep:
             usage=outcome.usage,
             session=self.session,
             counters=evidence.counters,
+            warm_up=run.warm_up,
         )
         outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
         self.result.add_run(run, record, outputs, record.counters)
@@ -279,6 +280,8 @@ class _Sweep:
 
     def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
         self.remaining.ended(slot.run, time.monotonic() - self.begun)
+        if record.warm_up:
+            return
         if repeated:
             self.summary.repeated += 1
         else:

@@ -27,11 +27,11 @@ def further(
 ) -> Plan:
     """Return one more run of each cell that may go on and has not settled by what the file holds."""
     if not plan.more:
-        return dataclasses.replace(plan, runs=())
+        return dataclasses.replace(plan, runs=(), warm_ups=())
     points = {run.point.point_id: run.point for run in plan.runs if run.point.point_id in plan.more}
     good: dict[str, list[Parsed]] = {}
     for record in result.runs():
-        if record.status == "ok" and record.point_id in points:
+        if record.status == "ok" and not record.warm_up and record.point_id in points:
             with contextlib.suppress(ParseError):
                 good.setdefault(record.point_id, []).append(result.parsed(record, points[record.point_id]))
     values = {cell: leading(points[cell].tool, own) for cell, own in good.items()}

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.experiment.repeats import CAP
 from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
-from orchestrator.model import Experiment
+from orchestrator.model import Experiment, PlannedRun
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
+from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.settle import Leading, unknown, with_begun
 from orchestrator.tools import Program
@@ -92,6 +93,7 @@ def run_experiments(
         todo, _, _ = pending(prepared.plan, result.attempts(), rules)
         sweeps = prepared.sweeps
         todo += further(prepared.plan, result, sweeps, rules, leading).runs
+        prepared = _with_warm_ups(prepared, todo, options)
         try:
             every = frozenset(pu.os_index for pu in topology.pus)
             cpus = frozenset() if share_machine or not todo else every if tune else wanted_pus(todo, topology)
@@ -213,7 +215,7 @@ def plan_experiments(
     prepared = prepare(paths, options, seed=seed)
     begun = _begun(options.output)
     if begun is None:
-        return prepared, 0
+        return _with_warm_ups(prepared, prepared.plan.runs, options), 0
     with begun as known:
         if options.topology is None:
             prepared = _continued(prepared, known, options.as_new, Rules())
@@ -226,7 +228,14 @@ def plan_experiments(
     plan = dataclasses.replace(prepared.plan, runs=(*todo, *later.runs), more={**more, **later.more})
     left |= dict.fromkeys(run.point.point_id for run in later.runs)
     plan = dataclasses.replace(plan, points=tuple(p for p in plan.points if p.point_id in left))
-    return dataclasses.replace(prepared, plan=plan), done + failed
+    prepared = dataclasses.replace(prepared, plan=plan)
+    return _with_warm_ups(prepared, plan.runs, options), done + failed
+
+
+def _with_warm_ups(prepared: Prepared, todo: Sequence[PlannedRun], options: PlanOptions) -> Prepared:
+    """Return what is prepared with the warm-ups of the programs that are to be started."""
+    found = warm_ups(todo, prepared.sweeps) if options.warm_up else ()
+    return dataclasses.replace(prepared, plan=dataclasses.replace(prepared.plan, warm_ups=found))
 
 
 def _seed_of(path: Path | None) -> int | None:

@@ -58,7 +58,7 @@ def next_round(
     )
     runs = [dataclasses.replace(firsts[point.point_id], repeat=last[point.point_id] + 1) for point in order]
     ran = {cell: last[cell] + 1 for cell in open_}
-    return dataclasses.replace(plan, runs=tuple(runs), more=_more(plan, ran))
+    return dataclasses.replace(plan, runs=tuple(runs), more=_more(plan, ran), warm_ups=())
 
 
 def _more(plan: Plan, last: Mapping[str, int]) -> dict[str, int]:

@@ -425,7 +425,7 @@ class ResultFile:
         """Return under which conditions the cells were measured, each once."""
         rows = self._rows(
             "SELECT DISTINCT point_id, session, placement, argv FROM run"
-            " WHERE status IN ('ok', 'disturbed', 'misplaced') ORDER BY session"
+            f" WHERE status IN ('ok', 'disturbed', 'misplaced') AND NOT {self._since_2('run')} ORDER BY session"
         )
         return tuple(
             Conditions(
@@ -460,7 +460,8 @@ class ResultFile:
         """Return every run, attempts included, in the order in which they were started."""
         rows = self._rows(
             "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
-            " order_index, started_utc, wall_s, exit_code, signal, usage, session, counters FROM run ORDER BY run_id"
+            " order_index, started_utc, wall_s, exit_code, signal, usage, session, counters,"
+            f" {self._since_2('run')} FROM run ORDER BY run_id"
         )
         return tuple(map(_run, rows))
 
@@ -536,7 +537,7 @@ def _run(row: Sequence[Any]) -> RunRecord:
         argv=tuple(json.loads(row[6])), env=json.loads(row[7]),
         placement=Placement.from_json(json.loads(row[8])) if row[8] else None, seen=None if capture else seen, capture=capture,
         program=row[10], order_index=row[11], started_utc=row[12], wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=json.loads(row[16]), session=row[17], counters=json.loads(row[18]),
+        usage=json.loads(row[16]), session=row[17], counters=json.loads(row[18]), warm_up=bool(row[19]),
     )  # fmt: skip
 
 
@@ -550,14 +551,14 @@ def _insert_run(
     seen = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(
         "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
-        " order_index, started_utc, wall_s, exit_code, signal, usage, counters) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " order_index, started_utc, wall_s, exit_code, signal, usage, counters, warm_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
             record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
             _json(list(record.argv)), _json(record.env), record.program,
             _placement_json(record.placement) if record.placement else None,
             _json(seen) if seen else None,
             record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
-            _json(record.usage), _json(counters),
+            _json(record.usage), _json(counters), record.warm_up,
         ),
     )  # fmt: skip
     run_id = int(cursor.lastrowid or 0)

@@ -72,6 +72,10 @@ only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )
 
+no_warm_up: Decorator = click.option(
+    "--no-warm-up", is_flag=True, envvar="PINSWEEP_NO_WARM_UP",
+    help="Begin with the runs that count. Else one run of each program (its shortest cell, if under 10 s) comes first and is left out.",
+)  # fmt: skip
 cells: Decorator = click.option(
     "--cells", multiple=True, metavar="AXIS=VALUE[,VALUE]",
     help="Only cells with one of these values of an axis; repeat for more axes. The others stay to be run.",

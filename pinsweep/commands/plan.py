@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @_options.only
 @_options.cells
 @_options.repeats
+@_options.no_warm_up
 @_options.as_new
 def command(
     experiments: tuple[Path, ...],
@@ -59,6 +60,7 @@ def command(
     only: tuple[str, ...],
     cells: tuple[str, ...],
     repeats: int | str | None,
+    no_warm_up: bool,
     as_new: bool,
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
@@ -71,7 +73,7 @@ def command(
 
     options = PlanOptions(
         output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
-        as_new=as_new, cells=cells, repeats=repeats,
+        as_new=as_new, cells=cells, repeats=repeats, warm_up=not no_warm_up,
     )  # fmt: skip
     prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
     if form == "json":
@@ -111,6 +113,7 @@ def _table(plan: Plan, topology: Topology) -> None:
 def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
     from parsers.units import size_text
+    from reports.text.format import plural
 
     _options.left_out(plan)
     writes = {write.path: write for run in plan.runs for write in run.writes}
@@ -128,14 +131,16 @@ def _summary(plan: Plan, done: int) -> None:
         least[run.sweep] = most[run.sweep] = least.get(run.sweep, 0.0) + run.estimate_s
     for point in plan.points:
         most[point.sweep] += costs[point.point_id] * plan.more.get(point.point_id, 0)
-    total = sum(least.values()), sum(most.values())
+    warming = sum(run.estimate_s for run in plan.warm_ups)
+    total = sum(least.values()) + warming, sum(most.values()) + warming
     before = f"; {done} runs are in the result file already" if done else ""
     left_out = f" of {len(plan.points) + len(plan.left_out)}" if plan.left_out else ""
     points = f"{len(plan.points)}{left_out}"
+    and_warm_ups = f" after {plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     runs, further = len(plan.runs), sum(plan.more.values())
     counted = f"{runs} to {runs + further}" if further else f"{runs}"
     click.echo(
-        f"{points} points, {counted} runs, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
+        f"{points} points, {counted} runs{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 @_options.only
 @_options.cells
 @_options.repeats
+@_options.no_warm_up
 @_options.as_new
 def command(
     experiments: tuple[Path, ...],
@@ -67,6 +68,7 @@ def command(
     only: tuple[str, ...],
     cells: tuple[str, ...],
     repeats: int | str | None,
+    no_warm_up: bool,
     as_new: bool,
 ) -> int:
     """Run every cell of EXPERIMENT... into one result file.
@@ -91,6 +93,7 @@ def command(
             as_new=as_new,
             cells=cells,
             repeats=repeats,
+            warm_up=not no_warm_up,
         ),
         version=__version__,
         argv=sys.argv[1:],

@@ -394,6 +394,11 @@ def _methods(results: Results) -> Iterable[str]:
         "the spread of the repeats; "
         "with fewer than three repeats a side, further than 10 %."
     )
+    if results.warm_ups:
+        yield (
+            f"A session begins with a warm-up, one run of each program that is in no number here: {fmt.plural(len(results.warm_ups), 'run')}, kept "
+            "in the result files."
+        )
     modules = dict.fromkeys(chart_module(tool) for tool in results.tools)
     for module in sorted(modules, key=lambda m: m.RANK):
         if module.METHODS:

@@ -42,6 +42,7 @@ class _File:
     machines: list[Machine]
     experiments: dict[str, StoredExperiment]
     runs: list[Run]
+    warm_ups: list[Run]
     planned: list[tuple[StoredPoint, int]]  # cell and repeat
     unasked: int  # cells that are known, and that nobody asked for
     cells: int  # all that are planned, these among them
@@ -88,6 +89,7 @@ def load(
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
         runs=tuple(runs),
+        warm_ups=tuple(run for file in files for run in file.warm_ups),
         skipped=tuple((where(file.host, file.name), item) for file in files for item in file.skipped),
         aliases=tuple((where(file.host, file.name), item) for file in files for item in file.aliases),
         missing=tuple(
@@ -108,8 +110,14 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
         sessions = {session.session: session for session in result.sessions()}
         points = {stored.point.point_id: stored for stored in result.points()}
         superseded = result.superseded()
-        records = result.runs()
+        every = result.runs()
+        records = [record for record in every if not record.warm_up]
         runs = [_run(result, name, sessions[r.session], points[r.point_id], r, excerpts) for r in records]
+        warm_ups = [
+            _run(result, name, sessions[r.session], points[r.point_id], r, excerpts)
+            for r in every
+            if r.warm_up
+        ]
         planned = {
             (key, repeat): stored
             for key, stored in points.items()
@@ -130,6 +138,7 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
             machines=[Machine(file=name, session=session) for session in sessions.values()],
             experiments={e.sha256: e for e in result.experiments()},
             runs=merged,
+            warm_ups=warm_ups,
             unasked=len(unasked),
             cells=len(unasked | {key for key, _ in planned}),
             planned=[(stored, repeat) for (_, repeat), stored in planned.items()],

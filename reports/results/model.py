@@ -187,11 +187,12 @@ class Results:
 
     machines: tuple[Machine, ...]
     experiments: tuple[StoredExperiment, ...]
-    runs: tuple[Run, ...]  # every attempt, in order
+    runs: tuple[Run, ...]  # every attempt, in order, but for warm-ups
     skipped: tuple[tuple[str, Skipped], ...]  # where (as of a Run), cell
     aliases: tuple[tuple[str, Alias], ...]  # where, cell that is another one there
     missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
+    warm_ups: tuple[Run, ...] = ()  # what came first in its session, and is in no number
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies

@@ -132,6 +132,42 @@ def test_cells_and_repeats_that_make_no_sense_are_refused(
     assert not (tmp_path / "r.db").exists()
 
 
+def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
+    warm = {"PINSWEEP_NO_WARM_UP": ""}
+
+    plan = pinsweep("plan", "echo.yaml", env=warm)
+    planned = json.loads(pinsweep("plan", "echo.yaml", "--format", "json", env=warm).stdout)
+    script = pinsweep("plan", "echo.yaml", "--format", "shell", env=warm).stdout
+    done = pinsweep("run", "echo.yaml", "-o", "r.db", env=warm)
+    again = pinsweep("run", "echo.yaml", "-o", "r.db", "--repeats", "2", env=warm)
+
+    assert "4 points, 4 runs after 1 warm-up," in plan.stderr
+    (first,) = planned["warm_ups"]
+    assert (first["repeat"], len(planned["runs"])) == (0, 4)
+    assert "# warm-up echo n=" in script
+    assert done.stderr.count("[warm-up]") == again.stderr.count("[warm-up]") == 1
+    assert "4 ok\n" in done.stderr
+    assert "4 ok; 4 were done before" in again.stderr
+    with sqlite3.connect(tmp_path / "r.db") as db:
+        assert db.execute("SELECT run_id, repeat FROM run WHERE warm_up").fetchall() == [(1, 0), (6, 0)]
+    assert "8 of 8 runs gave numbers" in pinsweep("show", "r.db").stdout
+    assert "warm-up, attempt 1" in pinsweep("show", "r.db", "1").stdout
+    assert pinsweep("show", "r.db", "--runs").stdout.count("warm-up") == 2
+    assert len(pinsweep("export", "r.db").stdout.splitlines()) == 1 + 8
+
+
+def test_no_warm_up_where_nothing_is_to_be_run_or_on_request(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
+    warm = {"PINSWEEP_NO_WARM_UP": ""}
+
+    done = pinsweep("run", "echo.yaml", "-o", "r.db", "--no-warm-up", env=warm)
+    again = pinsweep("run", "echo.yaml", "-o", "r.db", env=warm)
+
+    assert "warm-up" not in done.stderr + again.stderr
+    assert len(statuses(tmp_path / "r.db")) == 4
+
+
 SETTLING = """\
 schema: 1
 title: Settling
