@@ -27,7 +27,7 @@ def disturbed(results: Results) -> Iterator[Fault]:
     for run in results.disturbed:
         alone = (run.file, run.record.point_id) not in quiet
         found = f"; it found {headline(run.tool, run.aside)}" if alone and run.aside else ""
-        yield _fault(run, f"every attempt disturbed, the last one since {run.disturbance}{found}")
+        yield _fault(run, f"every attempt was disturbed; the last one: {run.disturbance}{found}")
     for tool in results.tools:
         for run in results.good(tool):
             if run.disturbance:

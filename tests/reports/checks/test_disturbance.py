@@ -64,7 +64,7 @@ def test_only_quiet_runs_count(results: Results) -> None:
 
 def test_each_disturbed_repeat_is_told_with_its_reason_and_what_it_found(results: Results) -> None:
     d1 = found(results, "D1")
-    said = f"every attempt disturbed, the last one since {BUSY}"
+    said = f"every attempt was disturbed; the last one: {BUSY}"
     assert d1.level == "warn"
     told = dict(d1.cells)
     assert told.pop("threads=3, repeat 2") == said
@@ -85,7 +85,7 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert all("90" not in number.value for number in page.key_numbers)
     assert "90" not in figure.title
     d1 = next(check for check in page.checks if check.id == "D1")
-    assert f"threads=4, repeat 1: every attempt disturbed, the last one since {BUSY}" in " ".join(d1.items)
+    assert f"threads=4, repeat 1: every attempt was disturbed; the last one: {BUSY}" in " ".join(d1.items)
     assert "5 of 8 planned runs" in page.sentence
 
 
