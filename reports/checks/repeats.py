@@ -177,7 +177,7 @@ def slow_first(results: Results) -> Iterator[Fault]:
 
     Of five repeats or more of a cell in one session the first one is worse than every other by more than 3 %, and than their median by 4
     of their standard deviations: caches, clocks or memory were cold. (Of cells without such an effect: 1 in 5000 at 1 % of noise, 1 in
-    80 at 3 % and more.) The median hardly moves by it; a mean, a lowest or a highest value does.
+    70 at 3 % and more.) The median hardly moves by it; a mean, a lowest or a highest value does.
 
     Do: quote the median; make the runs longer, or let something warm the machine before the first of them.
     """
