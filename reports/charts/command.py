@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from parsers import get_parser
 from parsers.measurement import Cell, Direction, Measurement
 from reports import numbers
-from reports.charts import _common as common
-from reports.charts._common import Curve
+from reports.charts import curve_rows, facets, wording
 from reports.charts.chapter import Chapter
+from reports.charts.curve_rows import Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.plot import Plot, height, left_margin
@@ -55,25 +55,25 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     figures = [
         _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.point.sweep).items()
     ]
-    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=common.programs(runs))
+    return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=wording.programs(runs))
 
 
 def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
     axis = _numeric_axis(runs)
-    names = [n for n in common.facet_names(runs, within=()) if n != axis]
+    names = [n for n in facets.facet_names(runs, within=()) if n != axis]
     told = _told(tool, runs)
     points = list(_points(tool, runs, axis, names, told))
     metrics = group_by(points, lambda p: (p.panel, p.unit))
     if not metrics:
         return None
-    drawn = dict(list(metrics.items())[: common.MOST_PANELS])
+    drawn = dict(list(metrics.items())[: facets.MOST_PANELS])
     over = axis or (_SIZE if any(p.x is not None for p in points) else "")
     panels, grey = _curve_panels(drawn, over) if over else (_rows_panels(drawn), "")
     left = len(metrics) - len(drawn)
     seen = list(dict.fromkeys(point.run for own in drawn.values() for point in own))
-    repeated = any(len(same) > 1 for same in group_by(seen, common.cell).values())
+    repeated = any(len(same) > 1 for same in group_by(seen, facets.cell).values())
     said = [
-        f" Bars: lowest to highest {common.over(runs)}." if repeated else "",
+        f" Bars: lowest to highest {wording.over(runs)}." if repeated else "",
         f" {fmt.plural(left, 'more metric')} in the numbers only." if left > 0 else "",
         " Messages of 0 B are in the numbers only."
         if over == _SIZE and any(p.x == 0 for p in points)
@@ -84,7 +84,7 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=runs[0].sweep_title or sweep,
-        sub=f"{common.ran(seen, program_name)}.{''.join(said)}{grey}",
+        sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),
@@ -120,7 +120,7 @@ def _points(
     sized = axis is None and _SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
-        of = common.facet_title(common.facet(run, names), tool)
+        of = facets.facet_title(facets.facet(run, names), tool)
         for row in _measured(tool, run):
             statistic = row.get("statistic") if "statistic" not in told else None
             metric = " ".join(
@@ -133,7 +133,7 @@ def _points(
                 run=run, panel=", ".join([metric, *panels]), unit=row.unit, better=better.get(row.metric, "neither"),
                 line=", ".join(filter(None, [of, *words])), value=row.value,
                 x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
-                key=(*(v for _, v in common.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
+                key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
             )  # fmt: skip
 
 
@@ -169,29 +169,29 @@ def _curve_panels(metrics: Metrics, over: str) -> tuple[list[Panel], str]:
     shown = dict(
         zip(
             order,
-            common.highlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
+            curve_rows.highlight([lines[i] for i in order], lambda c: sign * c.points[-1][1].median),
             strict=True,
         )
     )
     ranked = [shown[i] for i in range(len(lines))]
-    colours = common.colours(ranked)
+    colours = curve_rows.colours(ranked)
     keys = list(metrics)
     panels = [
         _curves_panel(metric, unit, over, own, colours)
         for (metric, unit), own in zip(metrics, ranked, strict=True)
         if own
     ]
-    return panels, common.dimmed(ranked, keys[judged][0])
+    return panels, curve_rows.dimmed(ranked, keys[judged][0])
 
 
 def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
     found = []
     lines = group_by(points, lambda p: p.line)
-    cut = common.cut_apart(name or metric for name in lines)
+    cut = wording.cut_apart(name or metric for name in lines)
     for name, own in lines.items():
         pairs = [(p.x, p.value) for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
         if pairs:
-            found.append(common.curve(name or metric, pairs, label=cut[name or metric]))
+            found.append(curve_rows.curve(name or metric, pairs, label=cut[name or metric]))
     return found
 
 
@@ -214,18 +214,20 @@ def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours
     def build(width: int) -> Spec:
         frame = Frame(
             width=width, height=height(width, 300, 280), left=left_margin(y),
-            right=common.name_margin(lines, width) if len(lines) > 1 else 16,
+            right=curve_rows.name_margin(lines, width) if len(lines) > 1 else 16,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
-            "points": common.point_rows(
-                lines, tested, scale.factor, lambda v, s: f"{at(v)} · {common.exact(s, unit)}"
+            "points": curve_rows.point_rows(
+                lines, tested, scale.factor, lambda v, s: f"{at(v)} · {wording.exact(s, unit)}"
             ),
-            "ranges": common.range_rows(lines, tested, scale.factor),
+            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
         }
         if len(lines) > 1:
-            data |= common.end_names(lines, plot, scale.factor)
-        return vega.fill("curves", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)
+            data |= curve_rows.end_names(lines, plot, scale.factor)
+        return vega.fill(
+            "curves", frame=frame, x=x, y=y, series=curve_rows.series_of(lines, colours), data=data
+        )
 
     described = " ".join(
         f"{line.name}: {fmt.quantity(line.points[0][1].median, unit)} at {at(line.points[0][0])}, "
@@ -262,7 +264,7 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
         name or own[0].run.sweep_title or own[0].run.point.sweep: formulas.spread([p.value for p in own])
         for name, own in group_by(points, lambda p: p.line).items()
     }
-    cut = common.cut_apart(lines, lambda name: common.shorten(name, 26))
+    cut = wording.cut_apart(lines, lambda name: wording.shorten(name, 26))
     shown = [(cut[name], spread) for name, spread in lines.items()][:_MOST_ROWS]
     scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
     x = axes.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
@@ -281,7 +283,7 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
                 {
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
                     "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit),
-                    "tip": f"{name} · {common.exact(s, unit)}",
+                    "tip": f"{name} · {wording.exact(s, unit)}",
                 }
                 for i, (name, s) in enumerate(shown)
             ]
@@ -304,7 +306,7 @@ def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Tab
             rows.append(
                 (
                     *(fmt.NOTHING if v is None else str(v) for v in key), metric,
-                    common.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
+                    wording.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
     return Table(

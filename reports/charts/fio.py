@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from parsers.measurement import whole
 from parsers.units import size_bytes
-from reports.charts import _common as common
-from reports.charts import _tails
+from reports.charts import _tails, curve_rows, facets, wording
 from reports.charts import titles as findings
-from reports.charts._common import Curve
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
+from reports.charts.curve_rows import Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Key, Panel, Table, panel
 from reports.draw.plot import Plot, left_margin
@@ -77,7 +76,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
         found = cells(members)
         if len(found):
             figures.append(
-                _figure(sweep, members, found, common.lost(results, tool, sweep, members, within=_WITHIN))
+                _figure(sweep, members, found, facets.lost(results, tool, sweep, members, within=_WITHIN))
             )
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
@@ -86,7 +85,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
             key_numbers += numbers
             times += _access_times(found, both)
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=common.programs(runs)
+        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=wording.programs(runs)
     )  # fmt: skip
 
 
@@ -116,8 +115,8 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     found["series"] = [name for name, _ in names]
     found["label"] = [short if alike[short] == 1 else name for name, short in names]
     found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
-    facets = facet_names(runs, found)
-    found["panel"] = run.map(lambda r: common.facet(r, facets))
+    apart = facet_names(runs, found)
+    found["panel"] = run.map(lambda r: facets.facet(r, apart))
     panels = list(dict.fromkeys(found["panel"]))
     found["at"] = [panels.index(of) for of in found["panel"]]
     return found.sort_values(["at", *_RANKED], kind="stable")
@@ -218,9 +217,9 @@ _WITHIN = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
 def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
     """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
     has a panel of its own."""
-    within = _WITHIN if found["series"].nunique() <= common.MOST_SERIES else ("iodepth",)
+    within = _WITHIN if found["series"].nunique() <= curve_rows.MOST_SERIES else ("iodepth",)
     drawn = zip(found["run"], zip(found["series"], found["iodepth"].astype(str), strict=True), strict=True)
-    return common.panel_names(runs, within=common.told(drawn, within))
+    return facets.panel_names(runs, within=facets.told(drawn, within))
 
 
 def _latency(found: pd.DataFrame) -> tuple[str, str]:
@@ -266,13 +265,13 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     ranked = found.sort_values(_RANKED, kind="stable")
     known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
     colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
-    missing = group_by(lost, lambda r: common.facet(r, names))
+    missing = group_by(lost, lambda r: facets.facet(r, names))
     crosses = {of: [float(depth) for run in own if (depth := _depth(run))] for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(d) for own in crosses.values() for d in own)})
     panels = {of: own for (of,), own in groups(found, ["panel"])}
-    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
+    shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
-    once = max(len(same) for same in group_by(runs, common.cell).values()) == 1 and not common.pooled(runs)
+    once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
     drawn = {
         of: {what: _lines(own, known, what, samples=once) for what in ("iops", middle, "p99")} for of, own in shown.items()
     }  # fmt: skip
@@ -284,7 +283,7 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
         marks.append("Cross on the axis: a cell that failed.")
     if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
         marks.append("The IOPS axes differ.")
-    marks.append(common.not_drawn(len(panels), len(shown)).strip())
+    marks.append(wording.not_drawn(len(panels), len(shown)).strip())
     return _Picture(
         title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
         drawn=found[found["panel"].isin([*shown])],
@@ -331,9 +330,9 @@ def _shared(
     )  # fmt: skip
 
 
-def _row(lines: _Lines, of: common.Facet, crosses: Sequence[float], shared: _Shared) -> dict[str, Panel]:
+def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[float], shared: _Shared) -> dict[str, Panel]:
     """Draw some runs: "iops" and, where there are such numbers, "latency", "p99" and "tradeoff"."""
-    where, latency, scale = common.facet_title(of, "fio"), shared.latency, shared.scale
+    where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
     iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
     values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
     values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
@@ -369,7 +368,7 @@ def _marks(
     """Say what bars, rings, thin and dashed lines are, of those that are drawn."""
     every = [line for by in drawn for of_kind in by.values() for line in of_kind]
     marks = list(_bars(runs, every))
-    if any(common.saturates(line) for by in drawn for line in by["iops"]):
+    if any(curve_rows.saturates(line) for by in drawn for line in by["iops"]):
         marks.append("Ring: 95 % of that curve’s maximum.")
     latency = _begun(shared.latency)
     if any("latency" in row for row in rows):
@@ -416,7 +415,7 @@ def _ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
         "number of jobs not said" if jobs.isna().any()
         else fmt.plural(int(high), "job") if low == high else f"{low} to {fmt.plural(int(high), 'job')}"
     )  # fmt: skip
-    said = [f"{common.ran(runs, program_name)}; {', '.join(filter(None, [*sorted(engines), cache, many]))}."]
+    said = [f"{wording.ran(runs, program_name)}; {', '.join(filter(None, [*sorted(engines), cache, many]))}."]
     if mixed := sorted(size for size in set(found["size"]) if " and " in size):
         said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
     elif (found.groupby("panel")["size"].nunique() > 1).any():
@@ -454,7 +453,7 @@ def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
     if any(high > low for line in lines for _, low, high in line.ranges or ()):
         yield "Bars: lowest and highest IOPS sample of the run."
     if any(y.high > y.low for line in lines for _, y in line.points):
-        yield f"Bars: lowest to highest {common.over(runs)}."
+        yield f"Bars: lowest to highest {wording.over(runs)}."
 
 
 LIMITS = (100e3, 1e6, 10e6)
@@ -475,7 +474,7 @@ def _offers(found: pd.DataFrame, term: str) -> Table | None:
         within.append([_within(repeats, limit) for limit in LIMITS])
         rows.append(
             (
-                name, *([common.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
+                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
                 fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
             )
         )  # fmt: skip
@@ -537,7 +536,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     binned = found[[key in bins for key in zip(found["run"], found["direction"], strict=True)]]
     if not len(binned):
         return None
-    every: list[tuple[common.Facet, str, int, str, Distribution]] = []
+    every: list[tuple[facets.Facet, str, int, str, Distribution]] = []
     for (of, series, label, depth, _, direction), own in groups(
         binned, ["panel", "series", "label", "iodepth", "processes", "direction"]
     ):
@@ -549,7 +548,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         at = _known(depth)
         words = f"depth {at}" if at else "depth not said"
         drawn = _tails.pooled(f"{label}, {words}", "", members)
-        where = common.facet_title(of, "fio")
+        where = facets.facet_title(of, "fio")
         listed = f"{series}, {words}{', ' + where if where else ''}"
         every.append((of, series, at or 0, listed, drawn))
     first = every[0][0]
@@ -558,7 +557,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     chosen = [d[-1] for same, at in ends for d in same if d[2] in at][: _tails.MOST_CURVES]
     subject = chosen[0]
     name = _begun(next(listed for *_, listed, d in every if d is subject))
-    where, latency = common.facet_title(first, "fio"), _latency(binned)[0]
+    where, latency = facets.facet_title(first, "fio"), _latency(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     title = findings.modes(name, subject.steady_modes) or findings.tail(
         name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, noun="I/O",
@@ -568,7 +567,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         id=f"fio-tail-{sweep}",
         of=sweep, sweep=runs[0].sweep_title,
         title=title,
-        sub=f"{common.ran(_tails.runs_of(chosen), program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
+        sub=f"{wording.ran(_tails.runs_of(chosen), program_name)}{'; ' + where if where else ''}; {latency} of {_tails.counted(chosen)} "
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{f' {left} more in the numbers.' if left else ''}",
         panels=(
@@ -591,7 +590,7 @@ def _lines(
             ~of["iodepth"].isin(of.loc[of[what].isna(), "iodepth"])
         ]  # what only some repeats tell is not of the cell
         pairs = zip(of["iodepth"].astype(float), of[what], strict=True)
-        line = common.curve(name, pairs, runs=of["run"], label=short, dashed=_is_mix(name))
+        line = curve_rows.curve(name, pairs, runs=of["run"], label=short, dashed=_is_mix(name))
         if what == "iops" and samples:
             one = of[of["processes"] == 1].dropna(subset=["iops_min", "iops_max"])
             ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)
@@ -607,18 +606,20 @@ def _panel(
     x = axes.at_tested(depths, "iodepth per job (log)")
 
     def tip(depth: float, value: formulas.Spread) -> str:
-        return f"iodepth {depth:g} · {common.exact(value, unit)}"
+        return f"iodepth {depth:g} · {wording.exact(value, unit)}"
 
     def build(width: int) -> Spec:
-        frame = Frame(width=width, height=268, left=left_margin(y), right=common.name_margin(lines, width))
+        frame = Frame(
+            width=width, height=268, left=left_margin(y), right=curve_rows.name_margin(lines, width)
+        )
         plot = Plot(frame=frame, x=x, y=y)
         data = {
-            "points": common.point_rows(lines, depths, factor, tip),
-            "tails": common.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
-            "ranges": common.range_rows(lines, depths, factor),
-            "crosses": common.cross_rows(crosses),
-            **common.end_names(lines, plot, factor),
-            **(common.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
+            "points": curve_rows.point_rows(lines, depths, factor, tip),
+            "tails": curve_rows.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
+            "ranges": curve_rows.range_rows(lines, depths, factor),
+            "crosses": curve_rows.cross_rows(crosses),
+            **curve_rows.end_names(lines, plot, factor),
+            **(curve_rows.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
         }
         series = [vega.Series(name=c.name, colour=colours[c.name], dashed=c.dashed) for c in lines]
         return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
@@ -654,7 +655,7 @@ def _tradeoff(
                 {
                     "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
                     "segment": 0, "dashed": rate.dashed,
-                    "tip": f"iodepth {depth:g} · {common.exact(v, 'IOPS')} · {common.exact(w, 'ns')}",
+                    "tip": f"iodepth {depth:g} · {wording.exact(v, 'IOPS')} · {wording.exact(w, 'ns')}",
                 }
                 for order, (depth, v, w) in enumerate(points)
             ]  # fmt: skip
@@ -732,16 +733,16 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
     ):  # fmt: skip
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
-        iops = common.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
+        iops = wording.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
         first = (
             name,
-            *([common.facet_title(of, "fio")] if named else []),
+            *([facets.facet_title(of, "fio")] if named else []),
             fmt.whole(_known(depth)),
             iops,
         )
         latencies.append(
             (
-                *first, common.spread_text(formulas.spread(list(means)), scale) if len(means) else fmt.NOTHING,
+                *first, wording.spread_text(formulas.spread(list(means)), scale) if len(means) else fmt.NOTHING,
                 scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
                 *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
             )
@@ -788,7 +789,7 @@ def _key_numbers(found: pd.DataFrame, both: bool) -> list[KeyNumber]:
         return []
     random, reads = found["kind"] == "randread", found["direction"] == "read"
     own = found[random] if random.any() else found[reads] if reads.any() else found
-    by = ["point_id", "direction"] if common.pooled(found["run"]) else ["file", "point_id", "direction"]
+    by = ["point_id", "direction"] if facets.pooled(found["run"]) else ["file", "point_id", "direction"]
     cells = sorted((same for _, same in groups(own, by)), key=lambda same: -same["iops"].median())
     return [_key_number(same, both) for same in cells]
 
@@ -807,11 +808,11 @@ def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
     context += [cache] if both and (cache := _cache([best["run"]])) else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
-    context += [title] if (title := common.facet_title(apart, "fio")) else []
+    context += [title] if (title := facets.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
         context.append(f"mean {_latency(same)[1]} {fmt.quantity(means.median(), 'ns')}")
     of = formulas.spread(list(same["iops"]))
-    return common.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
+    return wording.key_number(_named(same), of, "IOPS", ", ".join(context), 14, same["run"])
 
 
 def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
@@ -821,7 +822,7 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
     ]
     by = (
         ["point_id", "direction", "which"]
-        if common.pooled(found["run"])
+        if facets.pooled(found["run"])
         else ["file", "point_id", "direction", "which"]
     )
     times = []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parsers import imb
-from reports.charts import _common as common
+from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
-from reports.charts._common import Curve
 from reports.charts.chapter import AccessTime, Chapter
+from reports.charts.curve_rows import Curve
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.plot import Plot, height, left_margin
@@ -64,7 +64,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(times),
-        programs=common.programs(runs),
+        programs=wording.programs(runs),
     )
 
 
@@ -102,7 +102,7 @@ class Line(Curve):
         return low if low == high else f"{low} to {high}"
 
 
-Panels = dict[common.Facet, list[Line]]
+Panels = dict[facets.Facet, list[Line]]
 
 
 def curves(runs: Sequence[Run]) -> dict[str, Panels]:
@@ -129,7 +129,7 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
     import pandas as pd
 
     drawn = ((run, (_place(run), row.benchmark)) for run in runs for row in timings(run))
-    names = common.panel_names(runs, within=common.told(drawn, ("place", "benchmark")))
+    names = facets.panel_names(runs, within=facets.told(drawn, ("place", "benchmark")))
     rows = [row for run in runs for row in timings(run)]
     leads = [stands_for(row) for row in rows]
     times = [
@@ -137,7 +137,7 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
     ]
     found = timings.frame(runs).assign(statistic=leads, line=lambda f: f["run"].map(_place))
     found["time"] = pd.Series(times, index=found.index, dtype=float)
-    found["panel"] = found["run"].map(lambda r: common.facet(r, names))
+    found["panel"] = found["run"].map(lambda r: facets.facet(r, names))
     ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
     found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
@@ -164,9 +164,9 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         of = {name: fmt.scale_to_largest(own[name].dropna(), imb.METRICS[name].unit) for name in metrics}
         rows = []
         for (where, line, size), same in groups(own, ["panel", "line", "message_size"]):
-            name = ", ".join(filter(None, [line, common.facet_title(where, "imb")]))
+            name = ", ".join(filter(None, [line, facets.facet_title(where, "imb")]))
             known = [(of[name], same[name].dropna()) for name in metrics]
-            texts = (common.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
+            texts = (wording.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
             rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
         columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
         table = Table(columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))))
@@ -176,8 +176,8 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
                 of=sweep,
                 sweep=runs[0].sweep_title,
                 title=f"{benchmark}: {fmt.words(_metric(name).lower() for name in metrics)}",
-                sub=f"IMB {benchmark}, {common.ran(list(dict.fromkeys(own['run'])), program_name)}."
-                f"{common.of_texts(own['run'])}",
+                sub=f"IMB {benchmark}, {wording.ran(list(dict.fromkeys(own['run'])), program_name)}."
+                f"{wording.of_texts(own['run'])}",
                 tables=(table,) if len(rows) <= MOST_ROWS else (),
                 numbers=(table,) if len(rows) > MOST_ROWS else (),
                 half=True,
@@ -199,7 +199,7 @@ def _place(run: Run) -> str:
 def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
     pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
-    drawn = common.curve(name, pairs, runs=found["run"])
+    drawn = curve_rows.curve(name, pairs, runs=found["run"])
     runs = (
         formulas.pingpong(dict(zip(own["message_size"].astype(int), own["time"], strict=True)))
         for _, own in groups(found, ["run"])
@@ -224,39 +224,45 @@ def rates(line: Curve) -> Curve:
 
 
 def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> Figure:
-    shown = dict(list(panels.items())[: common.MOST_PANELS // 2])
+    shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
     is_pingpong = benchmark == "PingPong"
     statistics = dict.fromkeys(of for lines in shown.values() for line in lines for of in line.statistics)
     whose = fmt.words(filter(None, (STATISTICS[of] for of in statistics)), "or")
-    ranked = common.highlight(list(shown.values()), lambda c: c.points[0][1].median)
+    ranked = curve_rows.highlight(list(shown.values()), lambda c: c.points[0][1].median)
     drawn: list[Panel] = []
     for of, lines in zip(shown, ranked, strict=True):
-        where = common.facet_title(of, "imb")
+        where = facets.facet_title(of, "imb")
         axis = "One-way time" if is_pingpong else f"Time{f', {whose}' if whose else ''}"
-        drawn.append(_time_panel(lines, f"Time{', ' + where if where else ''}", axis, common.colours(ranked)))
+        drawn.append(
+            _time_panel(lines, f"Time{', ' + where if where else ''}", axis, curve_rows.colours(ranked))
+        )
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
             title = f"Bandwidth{', ' + where if where else ''}"
-            drawn.append(_rate_panel(lines, title, common.colours(ranked)))
+            drawn.append(_rate_panel(lines, title, curve_rows.colours(ranked)))
     first = next(iter(panels.values()))
-    rest = common.not_drawn(len(panels), len(shown))
+    rest = wording.not_drawn(len(panels), len(shown))
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
         titles = {findings.pingpong(_said(lines)) for lines in panels.values()}
         peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
         sub = (
-            f"IMB PingPong, {common.ran(runs, program_name)}; one-way time. "
-            + ("Ring: n½, the size that reaches half of the peak. " if "rings" in common.marks(drawn) else "")
+            f"IMB PingPong, {wording.ran(runs, program_name)}; one-way time. "
+            + (
+                "Ring: n½, the size that reaches half of the peak. "
+                if "rings" in wording.marks(drawn)
+                else ""
+            )
             + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
         )
     else:
         titles = {f"{benchmark}: time by message size"}
-        sub = f"IMB {benchmark}, {common.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}."
+        sub = f"IMB {benchmark}, {wording.ran(runs, program_name)}{f'; time: {whose}' if whose else ''}."
     return Figure(
         id=f"imb-{benchmark}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
-        sub=sub.strip() + common.dimmed(ranked, "time") + rest + common.of_texts(runs),
+        sub=sub.strip() + curve_rows.dimmed(ranked, "time") + rest + wording.of_texts(runs),
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
@@ -287,24 +293,24 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
         start = SLOT if zero else 0
         frame = Frame(
             width=width, height=height(width, 330, 290), left=left_margin(y),
-            right=common.name_margin(lines, width),
+            right=curve_rows.name_margin(lines, width),
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y, x_start=start)
         data: dict[str, Rows] = {
-            "points": common.point_rows(
-                positive, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {common.exact(v, 'ns')}"
+            "points": curve_rows.point_rows(
+                positive, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'ns')}"
             ),
-            "ranges": common.range_rows(positive, tested, scale.factor),
+            "ranges": curve_rows.range_rows(positive, tested, scale.factor),
             "zero": _zero_rows(zero, plot, scale, positive),
             "slot": [{"text": "0"}] if zero else [],
-            **common.end_names(positive, plot, scale.factor),
+            **curve_rows.end_names(positive, plot, scale.factor),
         }
         return vega.fill(
             "pingpong-time",
             frame=frame,
             x=x,
             y=y,
-            series=common.series_of(lines, colours),
+            series=curve_rows.series_of(lines, colours),
             data=data,
             x_start=start,
         )
@@ -343,7 +349,7 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
             {
                 "series": name, "y": value.median / scale.factor, "low": value.low / scale.factor,
                 "high": value.high / scale.factor, "text": texts.get(rank, ""), "dx": -6,
-                "x_px": 12, "tip": f"0 B · {common.exact(value, 'ns')}",
+                "x_px": 12, "tip": f"0 B · {wording.exact(value, 'ns')}",
                 "dy": round(min(edge, plot.frame.plot_height - 4) - at, 1),
             }
         )  # fmt: skip
@@ -364,27 +370,27 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
         x = axes.powers_of_two(tested, "Message size, bytes (log)", most=7 if width > 400 else 5)
         frame = Frame(
             width=width, height=height(width, 330, 290), left=left_margin(y),
-            right=common.name_margin(lines, width),
+            right=curve_rows.name_margin(lines, width),
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
         drawn = [line for line in lines if line.points]
         data: dict[str, Rows] = {
-            "points": common.point_rows(
-                lines, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {common.exact(v, 'B/s')}"
+            "points": curve_rows.point_rows(
+                lines, tested, scale.factor, lambda n, v: f"{fmt.size(n)} · {wording.exact(v, 'B/s')}"
             ),
-            "ranges": common.range_rows(lines, tested, scale.factor),
-            **common.end_names(lines, plot, scale.factor),
+            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
+            **curve_rows.end_names(lines, plot, scale.factor),
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in common.highlighted(drawn)[:4]:
+        for line in curve_rows.highlighted(drawn)[:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
                 at = {"x": half, "y": peak / 2 / scale.factor}
                 data["rings"].append({"series": line.name, **at})
                 anchors.append((plot.at(at["x"], at["y"]), f"n½ {fmt.size(half)}"))
                 where.append(at)
-        segments = common.segments(drawn, plot, scale.factor)
+        segments = curve_rows.segments(drawn, plot, scale.factor)
         bounds = (0.0, -10.0, frame.plot_width, frame.plot_height - 4)
         rings = [(px - 7, py - 7, px + 7, py + 7) for (px, py), _ in anchors]
         for place, at in zip(
@@ -393,7 +399,12 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             text = anchors[place.index][1]
             data["notes"].append({**at, "text": text, "dx": place.dx, "dy": place.dy, "align": place.align})
         return vega.fill(
-            "pingpong-bandwidth", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data
+            "pingpong-bandwidth",
+            frame=frame,
+            x=x,
+            y=y,
+            series=curve_rows.series_of(lines, colours),
+            data=data,
         )
 
     described = " ".join(
@@ -490,7 +501,7 @@ def _switches(line: Line) -> str:
 
 def _named(panels: Panels) -> list[tuple[str, Line]]:
     """Return all curves, each with its name, and its panel's where there are several."""
-    titles = {of: f", {common.facet_title(of, 'imb')}" if len(panels) > 1 else "" for of in panels}
+    titles = {of: f", {facets.facet_title(of, 'imb')}" if len(panels) > 1 else "" for of in panels}
     return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
 
 
@@ -504,7 +515,7 @@ def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     for size in sizes:
         row = [fmt.size(size)]
         found = [dict(line.points).get(size) for _, line in named]
-        row += [common.spread_text(y, scale) if y else fmt.NOTHING for y in found]
+        row += [wording.spread_text(y, scale) if y else fmt.NOTHING for y in found]
         if with_rates:
             row += [fast.number(size / y.median * 1e9) if y and size else fmt.NOTHING for y in found]
         rows.append(tuple(row))
@@ -519,12 +530,12 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
     for of, lines in panels.items():
         known = [(line, said) for line in lines if (said := line.latency)]
         for near, (at, time) in known:
-            context = ", ".join(filter(None, [at, near.name, common.facet_title(of, "imb")]))
+            context = ", ".join(filter(None, [at, near.name, facets.facet_title(of, "imb")]))
             beside = [(line, said[1]) for line, said in known if said[0] == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
             if formulas.differs(time, most):
                 context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-            yield common.key_number("MPI, one way", time, "ns", context, 13, near.cell)
+            yield wording.key_number("MPI, one way", time, "ns", context, 13, near.cell)
 
 
 def _access_times(panels: Panels) -> list[AccessTime]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from parsers.measurement import whole
-from reports.charts import _common as common
-from reports.charts import titles
+from reports.charts import facets, titles, wording
 from reports.charts.chapter import AccessTime, Chapter
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Key, Panel, Table, heat, panel
@@ -173,14 +172,14 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(map(_access_time, idle)),
-        programs=common.programs(runs),
+        programs=wording.programs(runs),
     )
 
 
 # --- loaded latency ----------------------------------------------------------------------------------------
 
 
-def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
+def loads(runs: Sequence[Run]) -> dict[facets.Facet, list[LoadCurve]]:
     """Return the loaded-latency curves of some runs, panel by panel, least writing first."""
     swept = all("d" in run.options for run in runs)  # a curve over cells of a delay each
     rows = load_rows.frame(runs)
@@ -190,8 +189,8 @@ def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
         *(["mode"] if all(run.text for run in runs) else []),
     ]
     several = len({str(run.options.get("mode")) for run in runs}) > 1
-    found = common.in_panels(rows, *within, texts=several).fillna({"traffic": "traffic not said"})
-    panels: dict[common.Facet, list[LoadCurve]] = {}
+    found = facets.in_panels(rows, *within, texts=several).fillna({"traffic": "traffic not said"})
+    panels: dict[facets.Facet, list[LoadCurve]] = {}
     for (of, traffic), own in groups(found, ["panel", "traffic"]):
         panels.setdefault(of, []).append(_load(traffic, own))
     return {of: sorted(curves, key=lambda c: _heaviness(c.traffic)) for of, curves in panels.items()}
@@ -199,7 +198,7 @@ def loads(runs: Sequence[Run]) -> dict[common.Facet, list[LoadCurve]]:
 
 def _told_by_traffic(found: pd.DataFrame) -> tuple[str, ...]:
     """Return the options that need no panels of their own where the traffic tells them: -W."""
-    return common.told(zip(found["run"], found["traffic"].fillna(""), strict=True), ("W",))
+    return facets.told(zip(found["run"], found["traffic"].fillna(""), strict=True), ("W",))
 
 
 def _heaviness(traffic: str) -> tuple[int, str]:
@@ -233,11 +232,11 @@ def _colours(n: int) -> tuple[str, ...]:
 
 
 def _loaded_figures(
-    sweep: str, runs: Sequence[Run], panels: dict[common.Facet, list[LoadCurve]]
+    sweep: str, runs: Sequence[Run], panels: dict[facets.Facet, list[LoadCurve]]
 ) -> list[Figure]:
     every = [load for curves in panels.values() for load in curves]
     offers, noise = [load.offers for load in every], _noise(every)
-    shown = dict(list(panels.items())[: common.MOST_PANELS])
+    shown = dict(list(panels.items())[: facets.MOST_PANELS])
     traffics = sorted({load.traffic for load in every}, key=_heaviness)
     colours = dict(zip(traffics, _colours(len(traffics)), strict=True))
     fastest = max(row.bandwidth.high for load in every for row in load.rows)
@@ -260,10 +259,10 @@ def _loaded_figures(
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.loaded_latency(offers, noise, _load_words(runs)),
-        sub=f"Loaded latency, {common.ran(_cells(shown), program_name)}. One point per injection delay, least load at left"
+        sub=f"Loaded latency, {wording.ran(_cells(shown), program_name)}. One point per injection delay, least load at left"
         f"{'; dashed past the peak, where more load moves fewer bytes' if folds else ''}."
-        f"{f' Bars: lowest to highest {common.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated."
-        f"{common.of_texts(_cells(shown))}",
+        f"{f' Bars: lowest to highest {wording.over(runs)}.' if repeated else ''} Bandwidth within 2 × floor is interpolated."
+        f"{wording.of_texts(_cells(shown))}",
         panels=tuple(_loaded_panel(of, curves, colours, x, y, scale) for of, curves in shown.items()),
         key=key if len(key) > 1 else (),
         tables=(_offers_table(panels, scale),),
@@ -280,8 +279,8 @@ def _loaded_figures(
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.climb([load.offers for curves in heated.values() for load in curves], noise),
-        sub=f"{fmt.words(common.programs(_cells(heated)))}: latency by injection delay and mix."
-        f"{common.not_drawn(len(mixed), len(heated))}{common.of_texts(_cells(heated))}",
+        sub=f"{fmt.words(wording.programs(_cells(heated)))}: latency by injection delay and mix."
+        f"{wording.not_drawn(len(mixed), len(heated))}{wording.of_texts(_cells(heated))}",
         tables=tuple(_heat_table(of, curves) for of, curves in heated.items()),
         half=len(panels) == 1
         and len(traffics) <= len(vega.ORDERED),  # beside its panel, if it is not too wide
@@ -289,7 +288,7 @@ def _loaded_figures(
     return [figure, climb]
 
 
-def _cells(panels: dict[common.Facet, list[LoadCurve]]) -> list[Run]:
+def _cells(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Run]:
     """Return the runs that the curves of some panels are drawn from."""
     return list(dict.fromkeys(run for curves in panels.values() for load in curves for run in load.cell))
 
@@ -301,7 +300,7 @@ def _noise(every: Sequence[LoadCurve]) -> float:
 
 
 def _loaded_panel(
-    of: common.Facet,
+    of: facets.Facet,
     curves: list[LoadCurve],
     colours: dict[str, str],
     x: axes.Axis,
@@ -311,7 +310,7 @@ def _loaded_panel(
     lowest = min((c for c in curves if c.offers.idle), key=lambda load: load.offers.unloaded, default=None)
     floor = lowest.offers.unloaded if lowest else 0.0
     whose = f" of {_short(lowest.traffic)}" if lowest and len(curves) > 1 else ""
-    title = common.facet_title(of, "mlc")
+    title = facets.facet_title(of, "mlc")
 
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=height(width, 330, 300), left=left_margin(y))
@@ -394,8 +393,8 @@ def _names(
 
 def _tip(row: Row, scale: fmt.Scale) -> str:
     return (
-        f"delay {row.delay} · {common.spread_text(row.bandwidth, scale, 4)} {scale.unit} · "
-        f"{common.spread_text(row.latency, fmt.Scale(factor=1, unit='ns'), 4)} ns"
+        f"delay {row.delay} · {wording.spread_text(row.bandwidth, scale, 4)} {scale.unit} · "
+        f"{wording.spread_text(row.latency, fmt.Scale(factor=1, unit='ns'), 4)} ns"
     )
 
 
@@ -434,7 +433,7 @@ def _delays(curves: Sequence[LoadCurve]) -> list[int]:
     return sorted({row.delay for load in curves for row in load.rows})
 
 
-def _heat_table(of: common.Facet, curves: Sequence[LoadCurve]) -> Table:
+def _heat_table(of: facets.Facet, curves: Sequence[LoadCurve]) -> Table:
     """Latency by delay and mix: at most MOST_DELAYS, spread over those measured."""
     delays = _delays(curves)
     shown = min(MOST_DELAYS, len(delays))
@@ -443,7 +442,7 @@ def _heat_table(of: common.Facet, curves: Sequence[LoadCurve]) -> Table:
         [next((row.latency.median for row in load.rows if row.delay == delay), None) for load in curves]
         for delay in chosen
     ]
-    title = common.facet_title(of, "mlc")
+    title = facets.facet_title(of, "mlc")
     return Table(
         caption=f"Latency in ns by injection delay and mix{', ' + title if title else ''}",
         columns=("Delay", *(_short(load.traffic) for load in curves)),
@@ -457,7 +456,7 @@ def _heat_table(of: common.Facet, curves: Sequence[LoadCurve]) -> Table:
 
 
 def _curves_table(
-    panels: dict[common.Facet, list[LoadCurve]],
+    panels: dict[facets.Facet, list[LoadCurve]],
     columns: Sequence[str],
     cells: Callable[[LoadCurve], Iterable[tuple[str, ...]]],
     caption: str = "",
@@ -469,7 +468,7 @@ def _curves_table(
         caption=caption,
         columns=(*head, *columns),
         rows=tuple(
-            (load.name, *([common.facet_title(of, "mlc")] if several else []), *row)
+            (load.name, *([facets.facet_title(of, "mlc")] if several else []), *row)
             for of, curves in panels.items()
             for load in curves
             for row in cells(load)
@@ -478,7 +477,7 @@ def _curves_table(
     )
 
 
-def _offers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
@@ -508,7 +507,7 @@ def _within(bandwidth: float, scale: fmt.Scale, *, reached: bool | None) -> str:
     return scale.number(bandwidth) if reached else f"≥ {scale.number(bandwidth, rounding=fmt.DOWN)}"
 
 
-def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     """What else a curve tells: how it bends before 2 × floor, what full load costs, and whose latency it can be."""
 
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
@@ -526,11 +525,11 @@ def _further_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale
     return _curves_table(panels, columns, cells, caption)
 
 
-def _loaded_numbers_table(panels: dict[common.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
+def _loaded_numbers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         for row in load.rows:
-            latency = common.spread_text(row.latency, fmt.Scale(factor=1, unit="ns"), 4)
-            yield fmt.whole(row.delay), latency, common.spread_text(row.bandwidth, scale, 4)
+            latency = wording.spread_text(row.latency, fmt.Scale(factor=1, unit="ns"), 4)
+            yield fmt.whole(row.delay), latency, wording.spread_text(row.bandwidth, scale, 4)
 
     return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
 
@@ -545,7 +544,7 @@ def _peak_numbers(runs: Sequence[Run]) -> list[KeyNumber]:
         which = ", ".join(filter(None, [traffic_name(traffic), _SEARCHES[section], of]))
         name = "Memory, chosen cores" if any(map(chosen_cores, cell)) else _PEAK
         context = f"{which}; {program_name(cell[0])}"
-        found.append(common.key_number(name, value, "B/s", context, 11, cell, program=program_kind(cell[0])))
+        found.append(wording.key_number(name, value, "B/s", context, 11, cell, program=program_kind(cell[0])))
     best = max(found, key=lambda n: n.merit, default=None)
     return [n for n in found if best and n.name == best.name]
 
@@ -553,12 +552,12 @@ def _peak_numbers(runs: Sequence[Run]) -> list[KeyNumber]:
 _PEAK: Final = "Memory, peak"
 
 
-def _curve_peak(of: common.Facet, load: LoadCurve) -> KeyNumber:
+def _curve_peak(of: facets.Facet, load: LoadCurve) -> KeyNumber:
     cell = load.cell
-    which = ", ".join(filter(None, [load.name, common.facet_title(of, "mlc")]))
+    which = ", ".join(filter(None, [load.name, facets.facet_title(of, "mlc")]))
     context = f"{which}, at {fmt.quantity(load.offers.latency_at_peak, 'ns')}; {program_name(cell[0])}"
     name = _PEAK if load.offers.reached_double else f"Memory, {_load_words(cell) or 'under load'}"
-    return common.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
+    return wording.key_number(name, load.most, "B/s", context, 11, cell, program=program_kind(cell[0]))
 
 
 def _load_words(runs: Sequence[Run]) -> str:
@@ -612,7 +611,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     several = len(alike) > 1 and not any(idle.runs[0].captured for idle in alike)
     lowest = f"lowest of {len(alike)}" if several and len({idle.traffic for idle in alike}) == 1 else ""
     return [
-        common.key_number(
+        wording.key_number(
             idle.name,
             idle.value,
             "ns",
@@ -624,7 +623,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
     ]
 
 
-def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
+def _floors(panels: dict[facets.Facet, list[LoadCurve]]) -> list[Idle]:
     """Return the floor of each panel that has an idle row: of its reads, else of its lightest traffic."""
     found = []
     for of, curves in panels.items():
@@ -642,7 +641,7 @@ def _floors(panels: dict[common.Facet, list[LoadCurve]]) -> list[Idle]:
         cell = load.cell
         found.append(
             Idle(
-                which=common.facet_title(of, "mlc"), value=load.floor, said=f"{said}; {program_name(cell[0])}",
+                which=facets.facet_title(of, "mlc"), value=load.floor, said=f"{said}; {program_name(cell[0])}",
                 buffer=_buffer(cell), runs=cell, traffic=load.traffic,
             )
         )  # fmt: skip
@@ -686,11 +685,11 @@ def _place_words(runs: Iterable[Run]) -> dict[Run, str]:
     }
 
 
-def _cell_idle(of: common.Facet, place: str, found: pd.DataFrame) -> Idle:
+def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     """found: the idle latencies of one cell."""
     runs = list(found["run"])
     return Idle(
-        which=", ".join(filter(None, [place, common.facet_title(of, "mlc")])),
+        which=", ".join(filter(None, [place, facets.facet_title(of, "mlc")])),
         value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
         home=runs[0].relation != "remote",
     )  # fmt: skip
@@ -700,7 +699,7 @@ _ALIKE = 1.1
 """Pairs of nodes whose idle latencies are no further apart may be equally far."""
 
 
-def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
+def _matrix_idle(of: facets.Facet, found: pd.DataFrame) -> list[Idle]:
     """found: the latency matrices of one cell. The nodes' own memory, then the others' by their distance."""
     runs = list(found["run"])
     pairs = found.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
@@ -726,7 +725,7 @@ def _matrix_idle(of: common.Facet, found: pd.DataFrame) -> list[Idle]:
         said = f"median of {over}, {_range(value, 'ns')}; " if len(same) > 1 else ""
         idle.append(
             Idle(
-                which=", ".join(filter(None, [which, common.facet_title(of, "mlc")])), value=value, pairs=len(same),
+                which=", ".join(filter(None, [which, facets.facet_title(of, "mlc")])), value=value, pairs=len(same),
                 said=f"{said}{program_name(runs[0])}", buffer=_buffer(runs), runs=tuple(runs), home=which == "local",
             )
         )  # fmt: skip
@@ -790,7 +789,7 @@ def _by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:
         within = (*within, "mode")
     if found["section"].isin(["bandwidth_matrix", "loaded_latency"]).all():
         within = (*within, *_told_by_traffic(found))
-    return common.in_panels(found, *within, texts=True)
+    return facets.in_panels(found, *within, texts=True)
 
 
 def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
@@ -805,7 +804,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         cells = own.groupby(["source", "target"], sort=False)["value"].agg(_SPREAD)
         if len(tables) < _MOST_MATRICES:
             drawn += dict.fromkeys(own["run"])
-        tables.append(_matrix_table(matrix, kind, common.facet_title(of, "mlc"), cells.reset_index()))
+        tables.append(_matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index()))
         known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
         far = distances(own["run"].iloc[0], known)
         paired += any(a != b and (a, a) in known for a, b in known)
@@ -819,8 +818,8 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.matrix(matrix.title, pairs if paired == len(tables) else {}, matrix.others),
-        sub=f"{common.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
-        f"{common.not_drawn(len(tables), len(shown))}{common.of_texts(drawn)}",
+        sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
+        f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
         marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
         tables=tuple(shown),
         numbers=() if len(tables) == len(shown) else tuple(tables),
@@ -829,7 +828,9 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
 
 
 def _cell(value: Spread, scale: fmt.Scale) -> str:
-    return scale.number(value.median) if value.relative <= common.STEADY else common.spread_text(value, scale)
+    return (
+        scale.number(value.median) if value.relative <= wording.STEADY else wording.spread_text(value, scale)
+    )
 
 
 def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
@@ -861,7 +862,7 @@ def _searched(runs: Sequence[Run]) -> dict[tuple[str, str, str], tuple[Spread, l
     if found.empty:
         return {}
     return {
-        (common.facet_title(of, "mlc"), section, traffic): (
+        (facets.facet_title(of, "mlc"), section, traffic): (
             formulas.spread(list(own["value"])), list(dict.fromkeys(own["run"]))
         )
         for (of, section, traffic), own in groups(_by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
@@ -884,7 +885,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
             traffic_name(traffic),
             _SEARCHES[section],
             *([of] if several else []),
-            common.spread_text(value, scale),
+            wording.spread_text(value, scale),
         )
         for (of, section, traffic), value in cells.items()
     )
@@ -893,7 +894,7 @@ def _peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"{'Bandwidth' if several else title}{' over all cores' if everywhere else ' over the chosen cores'}",
-        sub=f"{common.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{common.of_texts(runs)}",
+        sub=f"{wording.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{wording.of_texts(runs)}",
         tables=(
             Table(
                 columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
@@ -925,7 +926,7 @@ def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
     ):
         scale = fmt.scale_for(list(own["value"]), unit)
         rows = tuple(
-            (_entry_words(of, *which), common.spread_text(formulas.spread(list(same["value"])), scale))
+            (_entry_words(of, *which), wording.spread_text(formulas.spread(list(same["value"])), scale))
             for (of, *which), same in groups(
                 _by_cell(own),
                 ["panel", "section", "traffic", "transfer", "delay", "source", "target"],
@@ -940,7 +941,7 @@ def _others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"{said[:1].upper()}{said[1:]}" or "Further latencies and bandwidths",
-        sub=f"{common.ran(list(dict.fromkeys(found['run'])), program_name)}.{common.of_texts(found['run'])}",
+        sub=f"{wording.ran(list(dict.fromkeys(found['run'])), program_name)}.{wording.of_texts(found['run'])}",
         tables=tuple(table for table in tables if len(table.rows) <= MOST_ROWS),
         numbers=tuple(table for table in tables if len(table.rows) > MOST_ROWS),
         half=True,
@@ -951,9 +952,9 @@ def _section_words(section: str) -> str:
     return section.replace("c2c", "cache-to-cache").replace("cpu", "CPU").replace("_", " ")
 
 
-def _entry_words(of: common.Facet, section: str, traffic: Any, transfer: Any, *rest: Any) -> str:  # noqa: ANN401
+def _entry_words(of: facets.Facet, section: str, traffic: Any, transfer: Any, *rest: Any) -> str:  # noqa: ANN401
     """Return "cache-to-cache latency, local L2->L2 HIT": what tells an entry from the others; missing labels are left out."""
     label_placement = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
     mix = traffic_name(traffic) if isinstance(traffic, str) else ""
     told = transfer if isinstance(transfer, str) else ""
-    return ", ".join(filter(None, [_section_words(section), mix, told, *label_placement, common.facet_title(of, "mlc")]))  # fmt: skip
+    return ", ".join(filter(None, [_section_words(section), mix, told, *label_placement, facets.facet_title(of, "mlc")]))  # fmt: skip

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from parsers.units import size_bytes
-from reports.charts import _common as common
-from reports.charts import _tails, titles
+from reports.charts import _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.draw.figure import Figure, Table
@@ -46,7 +45,7 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
         figures=tuple(figures),
         key_numbers=tuple(key_numbers[:1]),
         access_times=tuple(accesses),
-        programs=common.programs(runs),
+        programs=wording.programs(runs),
     )
 
 
@@ -60,9 +59,9 @@ def distributions(runs: Sequence[Run]) -> list[Distribution]:
             target, op = (str(value) for _, value in of.part)
             name = _name(run, target, op, turns.get(of.part), len(blocks.get(target, ())) > 1)
             found.append((name, target, op, (run, buckets, told[of.part])))
-    own = 1 if common.pooled(runs) else 0  # of many hosts, the file counts for nothing
-    cells = group_by(found, lambda f: (*common.cell(f[3][0])[own:], f[1], f[2])).values()
-    names = common.names_apart([(same[0][0], same[0][3][0]) for same in cells])
+    own = 1 if facets.pooled(runs) else 0  # of many hosts, the file counts for nothing
+    cells = group_by(found, lambda f: (*facets.cell(f[3][0])[own:], f[1], f[2])).values()
+    names = facets.names_apart([(same[0][0], same[0][3][0]) for same in cells])
     return [
         _tails.pooled(
             name, same[0][1], [member for *_, member in same],
@@ -145,7 +144,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     left_out = len(found) - len(chosen)
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
-        f"{common.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
+        f"{wording.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
         f"own cost in it{_clock(runs)}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
@@ -227,8 +226,8 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     if not found:
         return None
     rows = []
-    cells = group_by(found, lambda f: common.cell(f[0])).values()
-    names = common.names_apart([(own[0][0].point.describe(), own[0][0]) for own in cells])
+    cells = group_by(found, lambda f: facets.cell(f[0])).values()
+    names = facets.names_apart([(own[0][0].point.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
         for name, same in group_by(own, lambda f: f[1].name).items():
             value = formulas.spread([number.value for _, number in same])
@@ -247,7 +246,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
         of=sweep,
         sweep=runs[0].sweep_title,
         title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
-        sub=f"{common.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
+        sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
         tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5))),),
     )
 
@@ -259,7 +258,7 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     if subject is None or p999 is None:
         return []
     context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
-    return [common.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs)]
+    return [wording.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs)]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reports.charts import _common as common
+from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
-from reports.charts._common import Curve
 from reports.charts.chapter import Chapter
+from reports.charts.curve_rows import Curve
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.plot import Plot, height, left_margin
@@ -47,19 +47,19 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
         if not kernel:
             continue
-        lost = common.lost(results, tool, sweep, members, within=("place", "threads"))
+        lost = facets.lost(results, tool, sweep, members, within=("place", "threads"))
         figures.append(_figure(sweep, members, found, kernel, lost))
         for same in group_by(members, program_kind).values():
             sound = [run for run in same if run.sound]
             key_numbers += _key_numbers(sound, kernel, curves(_rates(sound), kernel)) if sound else []
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=common.programs(runs)
+        tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
 
 
 def _rates(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the rates of some runs, with `panel` (a Facet), `place` and `threads` beside the columns of `readings.stream.rates`."""
-    return common.in_panels(rates.frame(runs), *_within(runs)).assign(
+    return facets.in_panels(rates.frame(runs), *_within(runs)).assign(
         place=lambda f: f["run"].map(_line),
         threads=lambda f: f["run"].map(threads),
     )
@@ -67,7 +67,7 @@ def _rates(runs: Sequence[Run]) -> pd.DataFrame:
 
 def _within(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the options that need no panels: not threads that were asked for, where the same number ran."""
-    return common.told(((run, (_line(run), threads(run))) for run in runs), ("place", "threads"))
+    return facets.told(((run, (_line(run), threads(run))) for run in runs), ("place", "threads"))
 
 
 def _line(run: Run) -> str:
@@ -87,13 +87,13 @@ def threads(run: Run) -> int:
     return int(facts.get("threads") or run.options.get("threads") or placed)
 
 
-def curves(found: pd.DataFrame, kernel: str) -> dict[common.Facet, list[Curve]]:
+def curves(found: pd.DataFrame, kernel: str) -> dict[facets.Facet, list[Curve]]:
     """Return bandwidth (B/s) over threads, panel by panel, one curve a place; local first."""
     order = {"local": 0, "remote": 1}
-    panels: dict[common.Facet, list[Curve]] = {}
+    panels: dict[facets.Facet, list[Curve]] = {}
     for (of, place), own in groups(found[found["kernel"] == kernel], ["panel", "place"]):
         pairs = zip(own["threads"].astype(float), own["bandwidth"], strict=True)
-        panels.setdefault(of, []).append(common.curve(place, pairs, runs=own["run"]))
+        panels.setdefault(of, []).append(curve_rows.curve(place, pairs, runs=own["run"]))
     return {of: sorted(lines, key=lambda c: (order.get(c.name, 2), c.name)) for of, lines in panels.items()}
 
 
@@ -111,15 +111,15 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         (y.median for lines in sound.values() for c in lines for _, y in c.points), default=0.0
     )
     scale = fmt.scale_to_largest([largest], "B/s")
-    names = common.panel_names(runs, within=_within(runs))
-    missing = group_by(lost, lambda r: common.facet(r, names))
+    names = facets.panel_names(runs, within=_within(runs))
+    missing = group_by(lost, lambda r: facets.facet(r, names))
     counts = [int(x) for c in everything for x, _ in c.points] + [threads(run) for run in lost]
     x = axes.integers(counts, "Threads")
     x = replace(x, ticks=tuple((at, text if at else "not said") for at, text in x.ticks))
     y = axes.from_zero([largest / scale.factor], f"{kernel.capitalize()} bandwidth, {scale.unit}")
-    shown = dict(list(panels.items())[: common.MOST_PANELS])
-    ranked = common.highlight(list(shown.values()), lambda c: -max(c.medians.values()))
-    colours = common.colours(ranked)
+    shown = dict(list(panels.items())[: facets.MOST_PANELS])
+    ranked = curve_rows.highlight(list(shown.values()), lambda c: -max(c.medians.values()))
+    colours = curve_rows.colours(ranked)
     drawn = tuple(
         _panel(
             of,
@@ -134,7 +134,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         )
         for of, lines in zip(shown, ranked, strict=True)
     )
-    marks = common.marks(drawn)
+    marks = wording.marks(drawn)
     name = _name(runs, kernel)
     measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
     seen = [run for run in measured if run in set(found.loc[found["panel"].isin([*shown]), "run"])]
@@ -148,16 +148,16 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         for lines in sound.values()
     }
     share = _dram_share(measured, largest_median)
-    rest = common.not_drawn(len(panels), len(shown))
+    rest = wording.not_drawn(len(panels), len(shown))
     return Figure(
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 and not joined else f"{name} bandwidth over threads",
-        sub=f"{kernel.capitalize()}, {common.ran(seen, program_name)}; the best rate of a run."
+        sub=f"{kernel.capitalize()}, {wording.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
-        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {common.over(runs)}.' if 'ranges' in marks else ''}"
-        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{_hollow(runs) if 'hollow' in marks else ''}{common.dimmed(ranked, 'bandwidth')}{rest}{common.of_texts(seen)}",
+        f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {wording.over(runs)}.' if 'ranges' in marks else ''}"
+        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{_hollow(runs) if 'hollow' in marks else ''}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
@@ -185,7 +185,7 @@ def _dram_share(runs: Sequence[Run], rate: float) -> str:
 
 
 def _panel(
-    of: common.Facet,
+    of: facets.Facet,
     lines: list[Curve],
     kernel: str,
     x: axes.Axis,
@@ -201,18 +201,18 @@ def _panel(
     def build(width: int) -> Spec:
         frame = Frame(
             width=width, height=height(width, 330, 290), left=left_margin(y),
-            right=common.name_margin(lines, width),
+            right=curve_rows.name_margin(lines, width),
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
-        points = common.point_rows(
-            lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {common.exact(v, 'B/s')}"
+        points = curve_rows.point_rows(
+            lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {wording.exact(v, 'B/s')}"
         )  # fmt: skip
         data = {
             "points": [row for row in points if (row["series"], row["x"]) not in hollow],
             "hollow": [row for row in points if (row["series"], row["x"]) in hollow],
-            "ranges": [row for row in common.range_rows(lines, tested, scale.factor) if (row["series"], row["x"]) not in hollow],
-            **common.end_names(lines, plot, scale.factor),
-            "crosses": common.cross_rows(lost),
+            "ranges": [row for row in curve_rows.range_rows(lines, tested, scale.factor) if (row["series"], row["x"]) not in hollow],
+            **curve_rows.end_names(lines, plot, scale.factor),
+            "crosses": curve_rows.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
         sound = [line for line in lines if not any((line.name, x) in hollow for x, _ in line.points)]
@@ -225,12 +225,14 @@ def _panel(
                 data["notes"].append(
                     {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-        rings = common.saturation_rings(common.highlighted(sound)[:3], plot, scale.factor)
+        rings = curve_rows.saturation_rings(curve_rows.highlighted(sound)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
-        return vega.fill("scaling", frame=frame, x=x, y=y, series=common.series_of(lines, colours), data=data)
+        return vega.fill(
+            "scaling", frame=frame, x=x, y=y, series=curve_rows.series_of(lines, colours), data=data
+        )
 
-    title = common.facet_title(of, "stream")
+    title = facets.facet_title(of, "stream")
     described = " ".join(
         f"{line.name}: {fmt.quantity(max(line.medians.values()), 'B/s')} at most"
         + (
@@ -265,8 +267,8 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         )
         rows.append(
             (
-                kernel, *([common.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
-                *(f"{'⚠ ' * (p in unsound)}{common.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
+                kernel, *([facets.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
+                *(f"{'⚠ ' * (p in unsound)}{wording.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
@@ -286,22 +288,22 @@ def _rank(kernel: str) -> int:
 
 
 def _key_numbers(
-    runs: Sequence[Run], kernel: str, panels: dict[common.Facet, list[Curve]]
+    runs: Sequence[Run], kernel: str, panels: dict[facets.Facet, list[Curve]]
 ) -> Iterable[KeyNumber]:
     """Give the most of each curve, with how much of it remote memory moves with as many threads."""
     name = _name(runs, kernel)
     for of, lines in panels.items():
-        members = common.of_panel(runs, of)
+        members = facets.of_panel(runs, of)
         remote = next((dict(c.points) for c in lines if c.name == "remote"), {})
         for line in lines:
             at, top = max(line.points, key=lambda p: p[1].median)
             cell = [run for run in members if threads(run) == at and _line(run) == line.name]
             words = [_counted(at) if at else "", line.name if line.name != "all" else ""]
-            context = ", ".join(filter(None, [*words, common.facet_title(of, "stream")]))
+            context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
             if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
-            yield common.key_number(name, top, "B/s", context, 12, cell)
+            yield wording.key_number(name, top, "B/s", context, 12, cell)
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.charts import _common as common
-from reports.charts._common import Curve
+from reports.charts import curve_rows, wording
+from reports.charts.curve_rows import Curve
 from reports.compare import text as texts
 from reports.compare.comparison import Comparison, Row
 from reports.draw import axes, vega
@@ -420,27 +420,27 @@ def _panel(
                 for row in members
                 for value in (row.a if side == "A" else row.b)
             ]
-            label = side if len(series) == 1 else " " if dashed else common.shorten(name, 20)
-            lines.append(common.curve(f"{name}, {side}".lstrip(", "), pairs, label=label, dashed=dashed))
+            label = side if len(series) == 1 else " " if dashed else wording.shorten(name, 20)
+            lines.append(curve_rows.curve(f"{name}, {side}".lstrip(", "), pairs, label=label, dashed=dashed))
     tested = sorted({x for line in lines for x, _ in line.points})
     x = _x_axis(axis, tested)
     colours = [vega.SERIES[i // 2 % len(vega.SERIES)] for i in range(len(lines))]
 
     def tip(value: float, spread: Spread) -> str:
         at = fmt.size(value) if axis == "message_size" else f"{axis} {value:g}"
-        return f"{at} · {common.exact(spread, unit)}"
+        return f"{at} · {wording.exact(spread, unit)}"
 
     def build(width: int) -> Spec:
         named = lines[::2] if len(lines) > 2 else lines
         frame = Frame(
             width=width, height=height(width, 300, 280), left=left_margin(y),
-            right=common.name_margin(named, width) if named else 16,
+            right=curve_rows.name_margin(named, width) if named else 16,
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
         data: dict[str, Rows] = {
-            "points": common.point_rows(lines, tested, scale.factor, tip),
-            "ranges": common.range_rows(lines, tested, scale.factor),
-            **common.end_names([c for c in named if (c.label or c.name).strip()], plot, scale.factor),
+            "points": curve_rows.point_rows(lines, tested, scale.factor, tip),
+            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
+            **curve_rows.end_names([c for c in named if (c.label or c.name).strip()], plot, scale.factor),
         }
         known = [
             vega.Series(name=line.name, colour=colour, dashed=line.dashed)

@@ -15,8 +15,7 @@ from typing import Any
 from orchestrator.machine import facts
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
-from reports.charts import _common as common
-from reports.charts import chart_module
+from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
 from reports.checks import checks
 from reports.checks.audit import Finding, audit, convicted, coverage, doubts, watched
@@ -83,7 +82,7 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
     if strips := host_figures(results):
         yield Section(title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips),))
     times = [t for c in chapters.values() for t in c.access_times]
-    if common.pooled(results.runs):  # hosts that differ are no repeats that scatter
+    if facets.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
     overview = overview_figure(times)
     sections: dict[str, list[str]] = {}  # → its tools
@@ -318,7 +317,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             yield Check(
                 level="warn" if flag_id in _INCOMPLETE else "info",
                 subject=_sentence_of(text),
-                text=f"{program}, {fmt.plural(len(same), 'run')}.{common.of_texts(run for *_, run in same)}",
+                text=f"{program}, {fmt.plural(len(same), 'run')}.{wording.of_texts(run for *_, run in same)}",
             )
     if results.tools:
         yield Check(

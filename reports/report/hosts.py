@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reports.charts import _common as common
+from reports.charts import facets
 from reports.draw.figure import Figure, Table
 from reports.fleet import outliers, strip
 from reports.numbers import conditions, series
@@ -40,7 +40,7 @@ def figures(results: Results) -> tuple[Figure, ...]:
 
     What is said of a host is what `pinsweep fleet` says of it.
     """
-    if not common.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
+    if not facets.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
         return ()
     report = outliers.build(results)
     several = len(report.groups) > 1

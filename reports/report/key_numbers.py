@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from reports.charts import _common as common
+from reports.charts import facets
 from reports.checks._cells import Cell
 from reports.checks.audit import doubts
 from reports.page.model import KeyNumber
@@ -39,7 +39,7 @@ def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyN
     """Say of how many texts, or of hosts and texts, that give this number it is the best one's; of very many hosts that it is that of
     their medians, and their range is no unsteadiness."""
     hosts = len({run.host for number in same for run in number.runs if not run.captured})
-    if hosts > common.MOST_HOSTS:
+    if hosts > facets.MOST_HOSTS:
         return replace(best, context=f"{best.context}; median of {hosts} hosts", unsteady=False)
     named = texts_of(results.runs)
     texts = {frozenset((run.file, named[run]) for run in number.runs if run in named) for number in same} - {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reports.charts import _common as common
-from reports.charts import titles
+from reports.charts import facets, titles, wording
 from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Figure, Table, panel
@@ -71,7 +70,7 @@ def _picture(shown: Sequence[AccessTime], head: str, width: int) -> Spec:
 
 def _marks(shown: Sequence[AccessTime], start: float, room: float) -> dict[str, Rows]:
     """Return the data sets `rows` (dots, with a line from `start`, ns, and names cut to `room`, px) and `tails`."""
-    names = common.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
+    names = wording.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
     return {
         "rows": [
             {"series": t.group, "x": t.median, "y": i + 0.5, "start": start, "name": names[t.name], "tip": _tip(t)}
@@ -120,9 +119,9 @@ def _table(known: Sequence[AccessTime]) -> Table:
 def _named_apart(times: Sequence[AccessTime]) -> list[AccessTime]:
     """Name the rows so that no two are called the same, and where they are of several machines each with its own: its host, or its
     text."""
-    names = common.names_apart([(t.name, t.run) for t in times])
+    names = facets.names_apart([(t.name, t.run) for t in times])
     machines = {machine_key(t.run) if t.run.captured else t.run.host for t in times}
-    several = len(machines) > 1 and not common.pooled(t.run for t in times)
+    several = len(machines) > 1 and not facets.pooled(t.run for t in times)
     whose = [(t.run.text or t.run.where) if several else "" for t in times]
     told = [
         name if not own or own in name else f"{name}, {own}" for name, own in zip(names, whose, strict=True)
@@ -139,9 +138,9 @@ def _dots(told: Sequence[str]) -> str:
 
 def _fitting(name: str, width: float) -> str:
     most = len(name)
-    while label_placement.text_width(common.shorten(name, most)) > width and most > 8:
+    while label_placement.text_width(wording.shorten(name, most)) > width and most > 8:
         most -= 1
-    return common.shorten(name, most)
+    return wording.shorten(name, most)
 
 
 def _unsteady(time: AccessTime) -> bool:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports import show
-from reports.charts import _common as common
+from reports.charts import wording
 from reports.checks import audit
 from reports.draw.figure import Figure, Table
 from reports.lab import columns
@@ -158,8 +158,8 @@ def test_the_overview_cuts_names_where_they_do_not_differ(make: Any, tmp_path: P
 def test_a_name_is_cut_in_its_middle() -> None:
     names = ["alg fast, mode x, size 4096", "alg fast, mode x, size 8192"]
 
-    assert [common.shorten(name, 20) for name in names] == ["alg fast…size 4096", "alg fast…size 8192"]
-    assert common.shorten("file, direct", 20) == "file, direct"
+    assert [wording.shorten(name, 20) for name in names] == ["alg fast…size 4096", "alg fast…size 8192"]
+    assert wording.shorten("file, direct", 20) == "file, direct"
 
 
 def test_repeats_are_the_range_that_was_seen(make: Any, tmp_path: Path) -> None:
@@ -519,7 +519,7 @@ def test_names_that_a_cut_makes_alike_are_told_apart() -> None:
         for middle in ("cpu 0", "cpu 1", "cpu 12")
     ]
 
-    cut = common.cut_apart([*names, "short"])
+    cut = wording.cut_apart([*names, "short"])
 
     assert len(set(cut.values())) == 4
     assert [cut[name].removeprefix("…").partition(",")[0] for name in names] == ["cpu 0", "cpu 1", "cpu 12"]

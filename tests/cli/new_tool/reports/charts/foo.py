@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reports.readings.foo import messages
 
-from reports.charts import _common as common
+from reports.charts import wording
 from reports.charts.chapter import Chapter
 from reports.draw.figure import Figure, Table
 from reports.results.model import Results
@@ -21,4 +21,4 @@ def chapter(results: Results, tool: str = "foo") -> Chapter:
     rows = tuple((fmt.whole(size), fmt.number(time)) for size, time in medians.items())
     table = Table(columns=("Size, B", "Time, ns"), rows=rows, numeric=frozenset((0, 1)))
     figure = Figure(id="foo", title="Messages of foo", sub="Medians.", tables=(table,))
-    return Chapter(tool=tool, figures=(figure,), programs=common.programs(runs))
+    return Chapter(tool=tool, figures=(figure,), programs=wording.programs(runs))

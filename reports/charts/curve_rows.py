@@ -1,0 +1,236 @@
+"""Curves, and the rows of dots, lines, bands and names that they become; whose curves are highlighted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from reports.draw import label_placement, vega
+from reports.draw.plot import Plot
+from reports.draw.vega import Rows, Series
+from reports.numbers.formulas import Spread, saturations, spread
+from reports.results.grouping import group_by
+from reports.results.model import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One line: y over x, the repeats of each x as a Spread, both in base units."""
+
+    name: str
+    points: tuple[tuple[float, Spread], ...]  # by rising x
+    label: str = ""  # at the line's end; the name if not given
+    dashed: bool = False
+    ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
+    turns: tuple[Mapping[float, float], ...] = field(
+        default=(), compare=False
+    )  # x → y of each repeat, where they are known
+
+    @property
+    def medians(self) -> dict[float, float]:
+        return {x: y.median for x, y in self.points}
+
+
+def curve(
+    name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False
+) -> Curve:  # fmt: skip
+    """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat."""
+    pairs = list(values)
+    by_x = group_by(pairs, lambda v: v[0])
+    points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
+    turns = group_by(zip(runs, pairs, strict=False), lambda of: of[0].turn).values()
+    return Curve(
+        name=name, points=points, label=label, dashed=dashed, turns=tuple(dict(xy for _, xy in own) for own in turns)
+    )  # fmt: skip
+
+
+Tip = Callable[[float, Spread], str]
+"""Says a point's exact values: "8 threads · 23.1 GB/s (22.9–23.4)"."""
+
+
+def point_rows(
+    curves: Sequence[Curve], tested: Sequence[float], factor: float, tip: Tip | None = None
+) -> Rows:
+    """Return the rows of lines and dots. A line breaks where a tested x is missing in it: it is never joined across."""
+    rank = {x: i for i, x in enumerate(sorted(set(tested)))}
+    rows = []
+    for line in curves:
+        segment, last = 0, None
+        for order, (x, y) in enumerate(line.points):
+            if last is not None and rank[x] != last + 1:
+                segment += 1
+            last = rank[x]
+            rows.append(
+                {
+                    "series": line.name, "x": x, "y": y.median / factor,
+                    "order": order, "segment": segment, "dashed": line.dashed,
+                    **({"tip": tip(x, y)} if tip else {}),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) -> Rows:
+    """Return the rows of bands and bars: where a point has repeats (or the ranges it was given), lowest to highest."""
+    segments = {(r["series"], r["x"]): r["segment"] for r in point_rows(curves, tested, factor)}
+    rows = []
+    for line in curves:
+        given = (
+            line.ranges
+            if line.ranges is not None
+            else [(x, y.low, y.high) for x, y in line.points if y.n > 1]
+        )
+        for x, low, high in given:
+            if high > low:
+                rows.append(
+                    {
+                        "series": line.name, "x": x, "low": low / factor, "high": high / factor,
+                        "segment": segments.get((line.name, x), 0),
+                    }
+                )  # fmt: skip
+    return rows
+
+
+MOST_SERIES = 6
+_DIMMED = " "
+
+
+C = TypeVar("C", bound=Curve)
+
+
+def highlight(panels: Sequence[Sequence[C]], badness: Callable[[C], float]) -> list[list[C]]:
+    """Return the curves of a figure's panels as they are drawn: in a panel of over six, the worst three last and with their names, the
+    others before them, grey and without. The worst are those of the first such panel, in all panels that have them. Their tips and the
+    table tell who the others are."""
+    crowded = next((curves for curves in panels if len(curves) > MOST_SERIES), ())
+    worst = {c.name for c in sorted(crowded, key=badness)[-3:]}
+    drawn = []
+    for curves in panels:
+        if len(curves) <= MOST_SERIES:
+            drawn.append(list(curves))
+            continue
+        ranked = sorted(curves, key=badness)
+        named = worst & {c.name for c in curves} or {c.name for c in ranked[-3:]}
+        grey = [replace(c, label=_DIMMED) for c in ranked if c.name not in named]
+        drawn.append([*grey, *(c for c in ranked if c.name in named)])
+    return drawn
+
+
+def highlighted(curves: Sequence[C]) -> list[C]:
+    """Return the curves that have a name beside them."""
+    return [c for c in curves if c.label != _DIMMED]
+
+
+def dimmed(panels: Sequence[Sequence[Curve]], by: str) -> str:
+    """Say what grey lines are, if there are any, and by what the others are the worst."""
+    grey = any(len(highlighted(curves)) < len(curves) for curves in panels)
+    return f" Grey: all but the worst three by {by}." if grey else ""
+
+
+def colours(panels: Sequence[Sequence[Curve]]) -> dict[str, str]:
+    """Return the colour of each name beside a line: the same in all panels of a figure."""
+    names = list(dict.fromkeys(c.name for curves in panels for c in highlighted(curves)))
+    return dict(zip(names, vega.palette(len(names)), strict=True))
+
+
+def series_of(curves: Sequence[Curve], named: Mapping[str, str]) -> list[Series]:
+    """Give each curve its colour, that of its name in the figure; grey to those that are not highlighted."""
+    return [
+        Series(
+            name=c.name,
+            colour=named.get(c.name, vega.GREY) if c.label != _DIMMED else vega.GREY,
+            dashed=c.dashed,
+        )
+        for c in curves
+    ]
+
+
+def segments(
+    curves: Sequence[Curve], plot: Plot, factor: float
+) -> list[tuple[label_placement.Point, label_placement.Point]]:
+    """Return the strokes of the curves in px: what names should not lie on."""
+    return [
+        (plot.at(a, ya.median / factor), plot.at(b, yb.median / factor))
+        for line in curves
+        for (a, ya), (b, yb) in itertools.pairwise(line.points)
+    ]
+
+
+def cross_rows(xs: Iterable[float]) -> Rows:
+    """Return the rows of crosses on the x axis: cells that failed."""
+    return [{"series": "failed", "x": x, "y": 0} for x in sorted(set(xs))]
+
+
+def saturates(line: Curve) -> float | None:
+    """Return the first x with 95 % of the curve's maximum. None of fewer than three points, of a curve whose largest x it is: nothing
+    larger was tried, and a curve that still rises has not saturated; and where the repeats do not agree."""
+    first = saturations(line.turns or [line.medians])
+    return first[0] if len(first) == 1 and len(line.points) >= 3 and first[0] != line.points[-1][0] else None
+
+
+def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+    """Mark where each curve `saturates`, with "95 % at 8" beside it: the data sets `rings` and `notes`. Rings at one x are named
+    once."""
+    rings: Rows = []
+    for line in lines:
+        full = saturates(line)
+        if full is None:
+            continue
+        at = {"x": full, "y": line.medians[full] / factor}
+        rings.append({"series": line.name, **at})
+    named = list(
+        {ring["x"]: ring for ring in sorted(rings, key=lambda r: float(r["y"]))}.values()
+    )  # the upper one
+    anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {ring['x']:g}") for ring in named]
+    boxes = [(x - 7, y - 7, x + 7, y + 7) for x, y in (plot.at(ring["x"], ring["y"]) for ring in rings)]
+    bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)
+    placed = label_placement.near(anchors, segments(lines, plot, factor), boxes, bounds, 11.5)
+    notes = [
+        {"x": ring["x"], "y": ring["y"], "text": text, "dx": label.dx, "dy": label.dy, "align": label.align}
+        for ring, (_, text), label in zip(named, anchors, placed, strict=True)
+    ]
+    return {"rings": rings, "notes": notes}
+
+
+def end_names(curves: Sequence[Curve], plot: Plot, factor: float) -> dict[str, Rows]:
+    """Put the names in a column to the right of the longest line, at the heights of the lines' ends, pushed apart.
+
+    Returns the data sets `names` and `leads`: a hairline leads back where a name had to move, or its line ends earlier.
+    """
+    drawn = [c for c in highlighted(curves) if c.points]
+    ends = [plot.at(c.points[-1][0], c.points[-1][1].median / factor) for c in drawn]
+    places = label_placement.column([y for _, y in ends], gap=15, low=2, high=plot.frame.plot_height - 2)
+    right = (
+        max(
+            (plot.at(c.points[-1][0], c.points[-1][1].median / factor)[0] for c in curves if c.points),
+            default=0.0,
+        )
+        + 8
+    )
+    names, leads = [], []
+    for line, (x, y), place in zip(drawn, ends, places, strict=True):
+        at = {"series": line.name, "x": line.points[-1][0], "y": line.points[-1][1].median / factor}
+        names.append(
+            {
+                **at,
+                "text": line.label or line.name,
+                "dx": _px(right - x),
+                "dy": _px(place - y + 4),
+                "align": "left",
+            }
+        )
+        if abs(place - y) > 4 or right - x > 14:
+            leads.append({**at, "x2_px": _px(right - 3), "y2_px": _px(place)})
+    return {"names": names, "leads": leads}
+
+
+def name_margin(curves: Sequence[Curve], width: int) -> float:
+    """Return the right margin that the names need, at most a third of the picture."""
+    widest = max((label_placement.text_width(c.label or c.name) for c in highlighted(curves)), default=0)
+    return min(round(widest * 1.05 + 14), width / 3)
+
+
+def _px(value: float) -> float:
+    return round(value, 1)

@@ -1,0 +1,152 @@
+"""Which runs share a panel, and what tells panels, cells and their names apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reports.results.grouping import group_by
+from reports.results.model import Results, Run
+from reports.results.naming import option_value, program_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_PANELS = 8
+"""A figure with more panels than this is a wall: the rest is in its table, and the figure says so."""
+
+MOST_HOSTS = 8
+"""Beyond so many hosts a panel each is a wall, too, and a line each a tangle: a line is then drawn through the medians over all
+hosts, its band or bar from the lowest to the highest, and the hosts are set against one another in a strip and a table."""
+
+
+Facet = tuple[tuple[str, Any], ...]
+"""What all runs of a panel have in common: (name, value) pairs, always the same names in a figure."""
+
+
+TURN = "run of its text"
+"""What tells the panels of a text that holds several runs apart."""
+
+
+def facet(run: Run, names: Sequence[str]) -> Facet:
+    """Return the run's panel: its host, its place, its program, and its values of the named options."""
+    own = _own(run)
+    return tuple((name, own.get(name)) for name in names)
+
+
+def _own(run: Run) -> dict[str, Any]:
+    return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
+
+
+def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
+    """Return the runs of a panel; of one run of a text (`in_panels`) the text's."""
+    return [run for run in runs if all(_own(run).get(name) == value for name, value in of if name != TURN)]
+
+
+def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.DataFrame:
+    """Return some rows with `panel` (a Facet) beside the columns of their reading; runs that one text holds are panels, too, and with
+    `texts` the texts that were taken in."""
+    import pandas as pd
+
+    runs = list(dict.fromkeys(found["run"]))
+    names = panel_names(runs, within=within)
+    sources = _texts(runs) if texts and "source" not in names else {}
+    turns = found.groupby("run", sort=False)["turn"].transform("nunique") > 1
+    panels = [
+        (*facet(run, names), *((("source", sources.get(run)),) if sources else ()), *(((TURN, turn),) if several else ()))
+        for run, turn, several in zip(found["run"], found["turn"], turns, strict=True)
+    ]  # fmt: skip
+    return found.assign(panel=lambda f: pd.Series(panels, index=f.index, dtype=object))
+
+
+def _texts(runs: Sequence[Run]) -> dict[Run, str]:
+    """Return the short name of the text of each captured run, where there are several and none is said to be another's repeat."""
+    of = {run: run.text for run in runs if run.text}
+    cells = group_by(of, cell).values()
+    one = len({*of.values()}) < 2 or any(len({of[run] for run in same}) > 1 for same in cells)
+    return {} if one else of
+
+
+def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
+    """Return the options (and "host", "place", "program") that differ between the runs and are not drawn within a panel.
+
+    A tool and its stand-in never share a panel; many hosts do (`pooled`).
+    """
+    inner = {*within, "host"} if pooled(runs) else set(within)
+    seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
+    for run in runs:
+        for name, value in {**run.point.options, **run.point.apart}.items():
+            if not isinstance(value, dict):
+                seen.setdefault(name, set())
+        if run.source:
+            seen.setdefault("source", set())
+    for run in runs:
+        own = _own(run)
+        for name, values in seen.items():
+            values.add(str(own.get(name)))
+    return [name for name, values in seen.items() if len(values) > 1 and name not in inner]
+
+
+_MOST_OPTIONS = 3
+
+
+def panel_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
+    """Return the `facet_names`; of very many options, where the texts alone tell the panels apart, the first three."""
+    names = facet_names(runs, within=within)
+    options = [name for name in names if name not in ("host", "place", "program", "source")]
+    short = [name for name in names if name not in options[_MOST_OPTIONS:]]
+    told = {facet(run, [name for name in names if name not in options]) for run in runs}
+    alone = "source" in names and len(told) == len({facet(run, names) for run in runs})
+    return short if alone else names
+
+
+def told(drawn: Iterable[tuple[Run, object]], within: Sequence[str]) -> tuple[str, ...]:
+    """Return those of some options that need no panels: what is drawn of a run (beside it) tells their value. Cells of two values
+    that nothing tells apart would be pooled."""
+    pairs = list(drawn)
+    names = facet_names(list(dict.fromkeys(run for run, _ in pairs)), within=within)
+    known = [((facet(run, names), by), _own(run)) for run, by in pairs]
+    points = {point for point, _ in known}
+    return tuple(n for n in within if len({(point, str(own.get(n))) for point, own in known}) == len(points))
+
+
+def cell(run: Run) -> tuple[str, str, str]:
+    """Return what the repeats of a cell share; a stand-in's runs are no repeats."""
+    return run.file, run.record.point_id, program_kind(run)
+
+
+def names_apart(named: Sequence[tuple[str, Run]]) -> list[str]:
+    """Return the names of cells (name, one of its runs): what several are called is told apart by the options, place or host in
+    which these differ; at last by a number."""
+    runs = {name: [run for _, run in same] for name, same in group_by(named, lambda n: n[0]).items()}
+    apart = {name: panel_names(same, within=()) if len(same) > 1 else [] for name, same in runs.items()}
+    found = [
+        ", ".join(filter(None, (name, facet_title(facet(run, apart[name]), run.tool)))) for name, run in named
+    ]
+    seen: Counter[str] = Counter()
+    out = []
+    for name in found:
+        seen[name] += 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out
+
+
+def pooled(runs: Iterable[Run]) -> bool:
+    """Are there so many hosts that they share their panels?"""
+    return len({run.host for run in runs}) > MOST_HOSTS
+
+
+def lost(results: Results, tool: str, sweep: str, runs: Sequence[Run], *, within: Iterable[str]) -> list[Run]:
+    """Return one failed run of each cell without a number: of many hosts, of each cell that none of them has. Only of cells that
+    the options drawn `within` a panel tell from those of a panel, and nothing else: a cross stands in that panel."""
+    found = results.lost(tool, sweep)
+    known = {run.record.point_id for run in runs} if pooled(runs) else set()
+    names = facet_names([*runs, *found], within=within)
+    drawn = {facet(run, names) for run in runs}
+    return [run for run in found if run.record.point_id not in known and facet(run, names) in drawn]
+
+
+def facet_title(of: Facet, tool: str) -> str:
+    """Return "64 B stride, node n001", for people."""
+    return ", ".join(option_value(tool, key, value) for key, value in of if value is not None)

@@ -1,0 +1,125 @@
+"""What the charts say in words: names that are cut, values with their range, key numbers, what ran."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+
+from reports.charts import facets
+from reports.draw.figure import Panel
+from reports.numbers.formulas import Spread
+from reports.page.model import KeyNumber
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
+
+
+def not_drawn(panels: int, drawn: int) -> str:
+    """Say how many panels a figure leaves to its table, if any."""
+    left = panels - drawn
+    more = fmt.plural(left, "more panel")
+    return f" {more} {'is' if left == 1 else 'are'} in the numbers only." if left > 0 else ""
+
+
+def over(runs: Sequence[Run]) -> str:
+    """Return what a range is taken over: "of the repeats", "of 64 hosts"."""
+    return (
+        f"of {fmt.count(len({run.host for run in runs}))} hosts" if facets.pooled(runs) else "of the repeats"
+    )
+
+
+def shorten(text: str, most: int = 22) -> str:
+    """Cut a name that no margin could hold, in its middle: what tells it from the others often stands last."""
+    if len(text) <= most:
+        return text
+    end = most // 2
+    return f"{text[: most - 1 - end].rstrip(' ,')}…{text[len(text) - end :].lstrip(' ,')}"
+
+
+def cut_apart(names: Iterable[str], cut: Callable[[str], str] = shorten) -> dict[str, str]:
+    """Return name → its cut form; those that the cut would make alike are cut from where they part on."""
+    found = {name: cut(name) for name in names}
+    for alike in group_by(found.items(), lambda pair: pair[1]).values():
+        if len(alike) > 1:
+            same = itertools.takewhile(
+                lambda at: len(set(at)) == 1, zip(*(name for name, _ in alike), strict=False)
+            )
+            shared = "".join(letter for letter, *_ in same)
+            at = next((shared.rfind(end) + len(end) for end in (", ", " ") if end in shared), len(shared))
+            parts = cut_apart((name[at:] for name, _ in alike), cut)
+            found |= {name: f"…{parts[name[at:]]}" for name, _ in alike}
+    return found
+
+
+def spread_text(value: Spread, scale: fmt.Scale, digits: int = 3) -> str:
+    """Return "23.1" for one repeat, "23.1 (22.9–23.4)" for several."""
+    text, low, high = (scale.number(v, digits) for v in (value.median, value.low, value.high))
+    return text.within(low, high) if isinstance(text, fmt.Shown) and value.n > 1 and low != high else text
+
+
+STEADY = 0.05
+"""Key numbers whose repeats lie within 5 % of the median stand alone."""
+
+
+def key_number(
+    name: str, value: Spread, unit: str, context: str, rank: int, runs: Iterable[Run], *, program: str = ""
+) -> KeyNumber:
+    """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying. `runs`: of its
+    cell.
+
+    Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
+    """
+    text, scaled = fmt.split(value.median, unit)
+    repeats = ""
+    if value.n > 1 and value.relative > STEADY:
+        factor = fmt.scale_for([value.median], unit)
+        repeats = f"{factor.number(value.low)} to {factor.number(value.high)} {scaled}"
+    return KeyNumber(
+        name=name,
+        value=text,
+        unit=scaled,
+        context=context,
+        rank=rank,
+        repeats=repeats,
+        unsteady=value.unsteady,
+        program=program,
+        runs=tuple(dict.fromkeys(runs)),
+        merit=-value.median if unit == "ns" else value.median,
+    )
+
+
+def exact(value: Spread, unit: str) -> str:
+    """Return "23.14 GB/s (22.9–23.4)": a number as it is read at a point."""
+    scale = fmt.scale_for([value.median], unit)
+    text = f"{fmt.quantity(value.median, unit, 4)}"
+    if value.n > 1 and value.low < value.high:
+        text += f" ({scale.number(value.low, 4)}–{scale.number(value.high, 4)})"
+    return text
+
+
+def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
+    """Return what ran, in words: "STREAM 5.10, 3 repeats a cell", "1 to 3 repeats a cell with numbers", "one run a cell"."""
+    programs = list(dict.fromkeys(naming(run) for run in runs))
+    counts = [len(same) for same in group_by(runs, facets.cell).values()]
+    low, high = min(counts, default=1), max(counts, default=1)
+    often = fmt.plural(high, "repeat") if low == high else f"{low} to {fmt.plural(high, 'repeat')}"
+    often = f"{often} a cell{' with numbers' if low < high else ''}" if high > 1 else "one run a cell"
+    hosts = f" on each of {fmt.count(len({run.host for run in runs}))} hosts" if facets.pooled(runs) else ""
+    return f"{fmt.words(programs)}, {often}{hosts}"
+
+
+def marks(panels: Iterable[Panel]) -> frozenset[str]:
+    """Return the kinds of marks that some pictures have: what a caption may explain."""
+    return frozenset(name for p in panels for name, rows in p.wide["datasets"].items() if rows)
+
+
+def of_texts(runs: Iterable[Run]) -> str:
+    """Say " Of a.out." or " Of 3 texts." of captured runs, where several texts were taken in; else ""."""
+    texts = list(dict.fromkeys(run.text.partition(", part ")[0] for run in runs if run.text))
+    return f" Of {texts[0] if len(texts) == 1 else fmt.plural(len(texts), 'text')}." if texts else ""
+
+
+def programs(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the names of all programs that made some runs, each version by itself, in order of appearance."""
+    return tuple(dict.fromkeys(program_name(run) for run in runs))
