@@ -2,9 +2,10 @@
 
     python benchmarks/overhead.py --runs 200 --turns 5 --json overhead.json
 
-A run is `numactl --physcpubind=0 -- echo N`, started by a loop of sh, by a loop of Python, and by `pinsweep run`, in turns;
-and by `pinsweep run` beside a thousand processes that sleep, as on a server with many services.
-What a start costs once is taken off: each side runs few and many, and the difference is divided.
+A run is `numactl --physcpubind=0 -- echo N`, started by a loop of sh, by a loop of Python that reads the number and commits
+it to SQLite, and by `pinsweep run`, in turns; and by `pinsweep run` beside a thousand processes that sleep, as on a server
+with many services. What a start costs once is taken off: each side runs few and many, and the difference is divided.
+`--flat` also divides the runs from 1 000 to 10 000 so.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from own_cost import own_cost
 from turns import Failed, Row, Sample, Side, compare, report, run, take_turns
 
 FEW = 20
@@ -40,10 +41,14 @@ repeats: 1
 """
 
 PYTHON = """\
-import re, subprocess, sys
+import re, sqlite3, subprocess, sys
+db = sqlite3.connect(sys.argv[2])
+db.execute("CREATE TABLE IF NOT EXISTS run (n INTEGER, value REAL)")
 for i in range(int(sys.argv[1])):
-    done = subprocess.run(sys.argv[2:] + [str(i)], capture_output=True, text=True)
-    re.search("([0-9]+)", done.stdout)[1]
+    done = subprocess.run(sys.argv[3:] + [str(i)], capture_output=True, text=True)
+    value = float(re.search("([0-9]+)", done.stdout)[1])
+    with db:
+        db.execute("INSERT INTO run VALUES (?, ?)", (i, value))
 """
 
 SHELL = 'i=0; while [ "$i" -lt "$0" ]; do "$@" "$i" > /dev/null; i=$((i+1)); done'
@@ -54,6 +59,7 @@ def main() -> int:
     words.add_argument("--runs", type=int, default=200, help=f"runs of the many; the few are {FEW}")
     words.add_argument("--turns", type=int, default=5)
     words.add_argument("--wait-s", type=int, default=20, help="seconds of the tool that is waited for")
+    words.add_argument("--flat", action="store_true", help="10 000 runs, too, once: some minutes")
     words.add_argument("--json", type=Path)
     words.add_argument(
         "--strict", action="store_true", help="fail if others used more than 1 %% of the machine"
@@ -67,15 +73,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows, samples = _per_run(folder, numactl, cpu, options.runs, options.turns)
+        if options.flat:
+            flat = _flat(folder, cpu)
+            rows, samples = rows + compare(flat, *(sample.side for sample in flat)), samples + flat
         more, started = take_turns(_starts(folder, cpu), options.turns)
         status = report(
             "overhead of pinsweep, ms", rows + more, samples + started, options.json, options.strict
         )
-        waited = waiting(folder, cpu, options.wait_s)
+        waited = own_cost(
+            _pinsweep(folder, f"sh -c 'sleep {options.wait_s}; echo {{n}}'", cpu, 1), options.wait_s
+        )
     print(
-        f"\nWhile a tool runs ({options.wait_s} s, the looks at its start left out): "
-        f"{waited['cpu_ms_per_s']:.3f} ms of CPU and {waited['voluntary_switches_per_s']:.2f} voluntary switches a second "
-        "(to reach: 1 and 2)."
+        f"\nWhile a tool runs ({waited.seconds:.0f} s, the looks at its start left out): {waited.cpu_ms_per_s:.3f} ms of CPU and "
+        f"{waited.switches_per_s:.2f} voluntary switches a second (to reach: 1 and 2), {waited.rss_mib:.0f} MiB resident (60)."
     )
     return status
 
@@ -86,26 +96,45 @@ def _per_run(folder: Path, numactl: str, cpu: int, many: int, turns: int) -> tup
     loops: dict[str, Callable[[int], list[str]]] = {
         "pinsweep run": lambda n: _pinsweep(folder, "echo {n}", cpu, n),
         crowd: lambda n: _pinsweep(folder, "echo {n}", cpu, n),
-        "Python loop": lambda n: [sys.executable, "-c", PYTHON, str(n), *_floor(numactl, cpu)],
+        "Python loop": lambda n: [
+            sys.executable,
+            "-c",
+            PYTHON,
+            str(n),
+            str(folder / f"{time.monotonic_ns()}.db"),
+            *_floor(numactl, cpu),
+        ],
         "sh loop": lambda n: ["sh", "-c", SHELL, str(n), *_floor(numactl, cpu)],
     }
     samples: list[Sample] = []
     for turn in range(turns):
         for name, argv in loops.items():
             with sleepers(CROWD if name == crowd else 0):
-                few, lots = (run(Side(name=name, argv=argv(n), read=_cost), turn) for n in (FEW, many))
-            figures = {k: (lots.figures[k] - few.figures[k]) / (many - FEW) for k in lots.figures}
-            samples.append(
-                Sample(
-                    side=name, turn=turn, figures={f"{k} a run": v for k, v in figures.items()},
-                    wall_s=lots.wall_s, cpu_s=lots.cpu_s, foreign=max(few.foreign, lots.foreign),
-                )
-            )  # fmt: skip
+                samples.append(_a_run(name, argv, FEW, many, turn))
     pairs = (
         ("pinsweep run", "Python loop"), ("pinsweep run", "sh loop"), ("Python loop", "sh loop"),
         (crowd, "pinsweep run"),
     )  # fmt: skip
     return [row for ours, theirs in pairs for row in compare(samples, ours, theirs)], samples
+
+
+def _a_run(name: str, argv: Callable[[int], list[str]], few: int, many: int, turn: int) -> Sample:
+    """Return what one run costs: the difference of many and few, divided."""
+    first, last = (run(Side(name=name, argv=argv(n), read=_cost, timeout_s=3600), turn) for n in (few, many))
+    return Sample(
+        side=name, turn=turn, wall_s=last.wall_s, cpu_s=last.cpu_s, foreign=max(first.foreign, last.foreign),
+        figures={f"{k} a run": (last.figures[k] - first.figures[k]) / (many - few) for k in last.figures},
+    )  # fmt: skip
+
+
+def _flat(folder: Path, cpu: int) -> list[Sample]:
+    """Return a run from 1 000 to 10 000 beside one up to 1 000."""
+    return [
+        _a_run(
+            f"pinsweep run, {few} to {many}", lambda n: _pinsweep(folder, "echo {n}", cpu, n), few, many, 0
+        )
+        for few, many in ((1000, 10_000), (FEW, 1000))
+    ]
 
 
 @contextlib.contextmanager
@@ -134,13 +163,14 @@ def _pinsweep(folder: Path, command: str, cpu: int, runs: int) -> list[str]:
     values = ", ".join(map(str, range(runs)))
     path.write_text(EXPERIMENT.format(command=command, cpu=cpu, values=values))
     output = folder / f"{time.monotonic_ns()}.db"
-    return [sys.executable, "-m", "pinsweep", "run", str(path), "-o", str(output)]
+    alone = ["--allow-disturbed", "--share-machine"]  # no run is repeated or waits: others work here, too
+    return [sys.executable, "-m", "pinsweep", "run", str(path), "-o", str(output), *alone]
 
 
 def _starts(folder: Path, cpu: int) -> list[tuple[Side, Side]]:
-    """`--help` and a small `plan`, beside the interpreter alone."""
+    """`--help` and a `plan` of 10 cells, beside the interpreter alone."""
     bare = Side(name="python -c pass", argv=[sys.executable, "-c", "pass"], read=_start)
-    plan = [*_pinsweep(folder, "echo {n}", cpu, 1)[:3], "plan", str(folder / "overhead-1.yaml")]
+    plan = [*_pinsweep(folder, "echo {n}", cpu, 10)[:3], "plan", str(folder / "overhead-10.yaml")]
     return [
         (
             Side(
@@ -155,47 +185,7 @@ def _starts(folder: Path, cpu: int) -> list[tuple[Side, Side]]:
 
 
 def _start(_: str, used: Mapping[str, float]) -> dict[str, float]:
-    return {"start": 1e3 * used["wall_s"]}
-
-
-def waiting(folder: Path, cpu: int, wait_s: int, settle_s: float = 3.0) -> dict[str, float]:
-    """Return CPU (ms) and voluntary switches of pinsweep and its watchdog, a second of waiting for a `sleep`."""
-    argv = _pinsweep(folder, f"sh -c 'sleep {wait_s}; echo {{n}}'", cpu, 1)
-    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 20
-        while not (watchdog := _children(process.pid)) or not _children(watchdog[0]):
-            if time.monotonic() > deadline or process.poll() is not None:
-                raise Failed("pinsweep started no tool")
-            time.sleep(0.02)
-        time.sleep(settle_s)  # the looks at where the tool runs are over
-        both = (process.pid, *watchdog)
-        cpu_ms, switches, begun = *_own(*both), time.monotonic()
-        time.sleep(wait_s - settle_s - 2)
-        cpu_ms_later, switches_later, ended = *_own(*both), time.monotonic()
-    finally:
-        process.terminate()
-        process.wait()
-    seconds = ended - begun
-    return {
-        "cpu_ms_per_s": (cpu_ms_later - cpu_ms) / seconds,
-        "voluntary_switches_per_s": (switches_later - switches) / seconds,
-    }
-
-
-def _own(*pids: int) -> tuple[float, int]:
-    """Return (CPU milliseconds, voluntary switches) of the threads of these processes, their children left out."""
-    cpu_ns = switches = 0
-    for task in (task for pid in pids for task in Path(f"/proc/{pid}/task").iterdir()):
-        cpu_ns += int((task / "schedstat").read_text().split()[0])
-        found = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.MULTILINE)
-        switches += int(found[1]) if found else 0
-    return cpu_ns / 1e6, switches
-
-
-def _children(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    return {"start, wall": 1e3 * used["wall_s"], "start, CPU": 1e3 * used["cpu_s"]}
 
 
 if __name__ == "__main__":

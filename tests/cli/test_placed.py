@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,39 @@ def test_cpus_that_were_taken_away_after_planning_are_a_failed_run(pinsweep: Cli
     assert done.returncode == 1
     assert f"cpu argument {CPUS[0]} is out of range" in done.stderr
     assert {status for (status,) in runs(tmp_path / "e.db", "status")} == {"failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
+def test_nothing_is_opened_or_written_from_the_proof_to_the_tool_s_end(tmp_path: Path) -> None:
+    """Nothing is parsed, compressed or stored while a tool runs; nobody looks through /proc for it."""
+    write(tmp_path, "sh -c 'sleep 2; echo found 1'")
+    trace = tmp_path / "trace"
+    calls = "trace=execve,openat,write,pwrite64,fdatasync,exit_group"
+    argv = ["strace", "-f", "--seccomp-bpf", "-e", calls, "-o", str(trace)]
+    done = subprocess.run(
+        [*argv, sys.executable, "-m", "pinsweep", "run", "e.yaml", "-o", "e.db"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "ptrace" in done.stderr:
+        pytest.skip("strace may not trace here")
+    assert done.returncode == 0, done.stderr
+
+    lines = trace.read_text().splitlines()
+    sleeps = [
+        (i, line.split()[0])
+        for i, line in enumerate(lines)
+        if 'execve("' in line and '["sleep", "2"]' in line
+    ]
+    sleeps = [(i, pid) for i, pid in sleeps if "ENOENT" not in lines[i]]
+    assert len(sleeps) == 2
+    for begun, pid in sleeps:
+        ended = next(i for i, line in enumerate(lines) if i > begun and line.startswith(f"{pid} exit_group"))
+        tool = {pid} | {line.split()[0] for line in lines[:ended] if "execve(" in line} - {
+            lines[0].split()[0]
+        }
+        ours = [line for line in lines[begun:ended] if line.split()[0] not in tool]
+        assert not [line for line in ours if 'openat(AT_FDCWD, "/proc",' in line]
+        proof = max((i for i, line in enumerate(ours) if "/proc/" in line), default=-1)
+        assert proof >= 0
+        assert ours[proof + 1 :] == []
