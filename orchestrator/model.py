@@ -1,6 +1,6 @@
 """The types that cross the borders of the orchestrator, in the order of the way of the data.
 
-    Experiment ─expand→ Point ─place→ Placement ─plan→ PlannedRun ─execute→ Outcome ─judge→ RunRecord
+    Experiment ─expand→ Cell ─place→ Placement ─plan→ PlannedRun ─execute→ Outcome ─judge→ RunRecord
 
 All are frozen values without behaviour beyond their own text form. CPU and NUMA node numbers are the
 operating system's own, everywhere; logical indexes exist only inside selectors.
@@ -95,7 +95,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, kw_only=True)  # without slots: `point_id` is asked for a dozen times a run, and kept
-class Point:
+class Cell:
     """One cell: every option resolved to a number or a word, the place still in words."""
 
     sweep: str
@@ -219,7 +219,7 @@ class PlannedRun:
 
     sweep: str
     tool: str
-    point: Point
+    cell: Cell
     repeat: int  # from 1
     argv: tuple[str, ...]
     env: Mapping[str, str]  # what is added to the inherited environment, besides LC_ALL=C
@@ -239,7 +239,7 @@ class PlannedRun:
 
     @property
     def key(self) -> tuple[str, int]:
-        return self.point.point_id, self.repeat
+        return self.cell.point_id, self.repeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class Skipped:
     """A cell that this machine cannot host, and why."""
 
     sweep: str
-    point: Mapping[str, Any]  # the labels
+    cell: Mapping[str, Any]  # the labels
     reason: str
 
 
@@ -256,26 +256,26 @@ class Alias:
     """A cell that is another one on this machine: its place stands for the same PUs and memory."""
 
     sweep: str
-    point: Mapping[str, Any]  # the labels
+    cell: Mapping[str, Any]  # the labels
     of: Mapping[str, Any]  # the labels of the cell that is measured
 
     @classmethod
-    def between(cls, point: Point, of: Point) -> Alias:
+    def between(cls, cell: Cell, of: Cell) -> Alias:
         """Return what says it by the cells' labels; where these are the same, by what differs of their places, too."""
-        labels, others = point.labels(), of.labels()
-        if (point.place is None) != (of.place is None):
-            named = [p.place.name if p.place else "none named" for p in (point, of)]
+        labels, others = cell.labels(), of.labels()
+        if (cell.place is None) != (of.place is None):
+            named = [p.place.name if p.place else "none named" for p in (cell, of)]
             labels, others = {**labels, "place": named[0]}, {**others, "place": named[1]}
-        elif labels == others and point.place and of.place:
-            words, known = asdict(point.place), asdict(of.place)
+        elif labels == others and cell.place and of.place:
+            words, known = asdict(cell.place), asdict(of.place)
             differing = [name for name, word in words.items() if word != known[name]]
             labels = {**labels, **{f"place.{name}": words[name] for name in differing}}
             others = {**others, **{f"place.{name}": known[name] for name in differing}}
-        return cls(sweep=point.sweep, point=labels, of=others)
+        return cls(sweep=cell.sweep, cell=labels, of=others)
 
     @property
     def reason(self) -> str:
-        others = {k: v for k, v in self.of.items() if self.point.get(k) != v}
+        others = {k: v for k, v in self.of.items() if self.cell.get(k) != v}
         named = " ".join(f"{k}={v}" for k, v in (others or self.of).items())
         if any(name.partition(".")[0] not in ("place", AS_NEW) for name in others):
             return f"another way to write {named}: one cell, measured under that name"
@@ -287,13 +287,13 @@ class Plan:
     """Everything `run` would do: the runs in the order in which they would start, and what is left out."""
 
     runs: tuple[PlannedRun, ...]
-    points: tuple[Point, ...]  # the cells of the runs, in the files' order
+    cells: tuple[Cell, ...]  # the cells of the runs, in the files' order
     skipped: tuple[Skipped, ...]
     aliases: tuple[Alias, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
     """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
     warm_ups: tuple[PlannedRun, ...] = ()  # what would be started before the runs
-    left_out: tuple[Point, ...] = ()  # cells that could run here, and were not asked for
+    left_out: tuple[Cell, ...] = ()  # cells that could run here, and were not asked for
     seed: int
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from parsers._mlc_words import DEFAULT_DELAYS, SECTIONS, command_options, is_index, traffic_of, traffic_word
-from parsers.measurement import Cell
+from parsers.measurement import Scalar
 from parsers.text import like_row, number, scaled
 from parsers.text import row as row_of
 from parsers.units import to_base
@@ -96,7 +96,7 @@ _NOTICES: Final = (
 
 @dataclass(slots=True)
 class Row:
-    labels: tuple[Cell, ...]  # LABELS without run
+    labels: tuple[Scalar, ...]  # LABELS without run
     cells: list[tuple[str, str, float]]  # metric, the word as printed, factor to the base unit
     last: bool  # on a last line without a line end: it may be cut anywhere
 
@@ -110,7 +110,7 @@ class Run:
     command: str | None = None
     prompted: bool = False  # the command is what was typed; the tool's own line may follow and wins
     options: Mapping[str, str] = field(default_factory=dict)
-    facts: dict[str, Cell] = field(default_factory=dict)
+    facts: dict[str, Scalar] = field(default_factory=dict)
     tables: dict[str, list[Row]] = field(default_factory=dict)  # by section, in the text's order
     flags: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
@@ -123,7 +123,7 @@ class Run:
     def measured(self, section: str | None = None) -> bool:
         return any(rows for name, rows in self.tables.items() if section in (None, name))
 
-    def add(self, labels: tuple[Cell, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
+    def add(self, labels: tuple[Scalar, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
         self.tables.setdefault(str(labels[0]), []).append(Row(labels, cells, last))
 
 
@@ -492,7 +492,7 @@ class Reader:
         return self.runs
 
 
-def _noted(line: str) -> dict[str, Cell]:
+def _noted(line: str) -> dict[str, Scalar]:
     return {
         name: kind(word)
         for pattern, kind in _NOTES
@@ -556,5 +556,5 @@ def _labels(
     transfer: str | None = None,
     source: int | None = None,
     memory: int | None = None,
-) -> tuple[Cell, ...]:
+) -> tuple[Scalar, ...]:
     return (section, row, delay, traffic, transfer, source, memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from parsers.measurement import Cell, Flag, Parsed
+from parsers.measurement import Flag, Parsed, Scalar
 
 
 def parts(parsed: Parsed) -> list[dict[str, int]]:
@@ -29,10 +29,10 @@ def part_name(parsed: Parsed) -> str:
 
 
 def agreed(
-    columns: Sequence[str], rows: Sequence[Sequence[Cell]], but: Collection[str] = ()
-) -> dict[str, Cell]:
+    columns: Sequence[str], rows: Sequence[Sequence[Scalar]], but: Collection[str] = ()
+) -> dict[str, Scalar]:
     """Return the columns in which all rows have the same value, and one at all: {column: value}."""
-    facts: dict[str, Cell] = {}
+    facts: dict[str, Scalar] = {}
     for place, column in enumerate(columns):
         values = {row[place] for row in rows}
         if len(values) == 1 and column not in but:

@@ -34,7 +34,7 @@ from typing import Any, Final
 from parsers import text as texts
 from parsers.errors import ParseError, UserError
 from parsers.expressions import Path, path, problems
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, measurements
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, measurements
 from parsers.units import to_base
 
 NAME: Final = "command"
@@ -83,7 +83,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     cleaned = texts.clean(text)
     documents = _documents(cleaned) if any("json" in spec for spec in specs.values()) else []
     rows: list[tuple[tuple[int], str, float]] = []
-    printed: list[tuple[Cell, ...]] = []
+    printed: list[tuple[Scalar, ...]] = []
     flags: list[Flag] = []
     for name, spec in specs.items():
         if "regex" in spec:

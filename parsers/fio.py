@@ -45,7 +45,7 @@ from parsers import text as texts
 from parsers._fio_report import METRICS as METRICS
 from parsers._fio_report import Job, Report
 from parsers.errors import ParseError
-from parsers.measurement import Blocks, Cell, Flag, NotYet, Parsed, Table, Taken, measurements, whole
+from parsers.measurement import Blocks, Flag, NotYet, Parsed, Scalar, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
 VERSION: Final = 2
@@ -182,11 +182,16 @@ def _combined(job: Job) -> bool:
     return job.name == "All clients" and not job.options
 
 
-def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Cell]:
+def _facts(runs: Sequence[Sequence[Report]]) -> dict[str, Scalar]:
     last = [run[-1] for run in runs]
     jobs = [job for report in last for job in report.jobs if not _combined(job)]
     reports = sum(len(run) for run in runs)
-    facts: dict[str, Cell] = {"program": "fio", "documents": len(runs), "reports": reports, "jobs": len(jobs)}
+    facts: dict[str, Scalar] = {
+        "program": "fio",
+        "documents": len(runs),
+        "reports": reports,
+        "jobs": len(jobs),
+    }
     for name, values in (("tool_version", {r.version for r in last}), ("format", {r.form for r in last})):
         if len(values) == 1 and (value := values.pop()) is not None:
             facts[name] = value
@@ -244,9 +249,9 @@ def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
 
 
 def _tables(runs: Sequence[Sequence[Report]]) -> dict[str, Table]:
-    snapshots: list[tuple[tuple[Cell, ...], str, float]] = []
-    more: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _COLUMNS}
-    histograms: list[tuple[tuple[Cell, ...], tuple[Sequence[int], ...]]] = []
+    snapshots: list[tuple[tuple[Scalar, ...], str, float]] = []
+    more: dict[str, list[tuple[Scalar, ...]]] = {name: [] for name in _COLUMNS}
+    histograms: list[tuple[tuple[Scalar, ...], tuple[Sequence[int], ...]]] = []
     for number, run in enumerate(runs):
         for index, report in enumerate(run[:-1]):
             snapshots += [
@@ -298,7 +303,7 @@ _COLUMNS: Final = {
 }
 
 
-def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
+def _rows(number: int, report: Report) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
     """Yield (labels, metric, value) of one report: its jobs, then its disks."""
     for index, job in enumerate(report.jobs):
         if not _combined(job):
@@ -314,7 +319,7 @@ def _disk_name(name: str, host: str | None) -> str:
     return f"{host}:{name}" if host else name
 
 
-def _direction(settings: Mapping[str, str]) -> Mapping[str, Cell]:
+def _direction(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
     """Return the direction that `rw` says all I/O has; one column of a mix is of reads and writes together."""
     word = settings.get("rw", "").removeprefix("rand")
     if word in ("rw", "readwrite"):
@@ -322,7 +327,7 @@ def _direction(settings: Mapping[str, str]) -> Mapping[str, Cell]:
     return {"direction": word} if word in ("read", "write", "trim") else {}
 
 
-def _typed(command: str) -> Mapping[str, Cell]:
+def _typed(command: str) -> Mapping[str, Scalar]:
     """Return the options of a command line; `--iodepth=1/4/8` stands for several commands and is none."""
     tight = re.sub(r"\s*=\s*", "=", re.sub(r"(--?)\s+(?=[a-z])", r"\1", command))
     found = re.findall(r"(?:^|\s)--?([a-z]\w*)(?:=(\S+))?", tight)

@@ -39,7 +39,7 @@ from typing import Any, Final
 from parsers import text as texts
 from parsers._runs import asked_for
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements, whole
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, whole
 
 NAME: Final = "Intel MPI Benchmarks"
 VERSION: Final = 2
@@ -243,7 +243,7 @@ class _Table:
             del row["Msg/sec"]
             self.cut = "rate"
 
-    def measurements(self, number: int) -> Iterator[tuple[tuple[Cell, ...], str, float]]:
+    def measurements(self, number: int) -> Iterator[tuple[tuple[Scalar, ...], str, float]]:
         for row in self.rows:
             size = row.get("#bytes")
             labels = (
@@ -278,7 +278,7 @@ class _Reader:
         self.open = False  # are rows of tables[-1] expected?
         self.command = False
         self.listing = False  # names that IMB does not know follow
-        self.pins: list[tuple[Cell, ...]] = []
+        self.pins: list[tuple[Scalar, ...]] = []
         self.invalid_names: list[str] = []
         self.invalid_sizes: list[tuple[str, int]] = []
         self.unknown: set[str] = set()
@@ -467,7 +467,7 @@ def _vote(row: Mapping[str, float]) -> int | None:
 
 
 def _more(reader: _Reader) -> dict[str, Table]:
-    tables: dict[str, tuple[tuple[str, ...], list[tuple[Cell, ...]]]] = {
+    tables: dict[str, tuple[tuple[str, ...], list[tuple[Scalar, ...]]]] = {
         "benchmarks": (
             ("table", "run", "benchmark", "nprocs", "threads", "waiting", "groups", "mode", "ranks"),
             [
@@ -541,10 +541,10 @@ def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
             )
 
 
-def _facts(reader: _Reader) -> dict[str, Cell]:
+def _facts(reader: _Reader) -> dict[str, Scalar]:
     runs = [run for run in reader.runs if any(table.run is run for table in reader.tables) or run.version]
-    facts: dict[str, Cell] = {"runs": len(runs)}
-    found: dict[str, list[Cell]] = {
+    facts: dict[str, Scalar] = {"runs": len(runs)}
+    found: dict[str, list[Scalar]] = {
         "tool_version": [run.version for run in runs],
         "part": [run.part for run in runs],
         "program": [_program(run) for run in runs],

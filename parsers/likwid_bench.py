@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements
 
 NAME: Final = "likwid-bench"
 VERSION: Final = 2
@@ -211,8 +211,8 @@ def _flags(runs: list[_Run]) -> Iterator[Flag]:
             yield Flag(id="not_finite", text=f"run {n} ({run.test}): inf or nan, left out")
 
 
-def _facts(runs: list[_Run]) -> dict[str, Cell]:
-    facts: dict[str, Cell] = {"program": "likwid-bench", "runs": len(runs)}
+def _facts(runs: list[_Run]) -> dict[str, Scalar]:
+    facts: dict[str, Scalar] = {"program": "likwid-bench", "runs": len(runs)}
     if len(tests := {run.test for run in runs}) == 1:
         facts["test"] = tests.pop()
     if len(threads := {run.threads for run in runs}) == 1:

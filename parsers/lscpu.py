@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number
 from parsers.units import size_bytes
 
@@ -238,10 +238,10 @@ class _Machine:
 
     def __init__(self) -> None:
         self.fields: list[tuple[int, str, str | None]] = []
-        self.facts: dict[str, Cell] = {}
+        self.facts: dict[str, Scalar] = {}
         self.caches: dict[tuple[str, str], float] = {}
         self.nodes: dict[int, str] = {}
-        self.cpus: list[dict[str, Cell]] = []
+        self.cpus: list[dict[str, Scalar]] = []
         self.flags: set[str] = set()
         self.type = 0
         self.tables = 0
@@ -422,7 +422,7 @@ def _yes(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _cell(word: str | None) -> Cell:
+def _cell(word: str | None) -> Scalar:
     """Read one cell of a table of CPUs: a number, yes or no, a word; "-" and "" are missing."""
     if word in (None, "", "-"):
         return None

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 if TYPE_CHECKING:
     import pandas as pd
 
-Cell = str | int | float | bool | None
+Scalar = str | int | float | bool | None
 """A value of a table; None is a missing label (never a missing value: that is a missing row)."""
 
 Direction = Literal["higher", "lower", "neither"]
@@ -36,14 +36,14 @@ Direction = Literal["higher", "lower", "neither"]
 T = TypeVar("T")
 
 
-def number(cell: Cell) -> float:
+def number(cell: Scalar) -> float:
     """Return the number that a cell of a numeric column holds. Raises ValueError if it holds none: the parser's mistake."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         raise ValueError(f"{cell!r} is not a number")
     return float(cell)
 
 
-def whole(cell: Cell) -> int | None:
+def whole(cell: Scalar) -> int | None:
     """Return the whole number of a cell, None for what is none: 8, 8.0 and "8" give 8; "4k", 0.5 and nan give None."""
     try:
         value = float(cell) if isinstance(cell, str | int | float) else math.nan
@@ -61,7 +61,7 @@ class Metric:
     text: str  # for people: "bandwidth", "completion latency"
 
 
-class Blocks(Sequence[tuple[Cell, ...]]):
+class Blocks(Sequence[tuple[Scalar, ...]]):
     """Rows that are made only when somebody asks: a megabyte of fio's json+ has 35 000, and most readers want none.
 
     `blocks`: (values that all rows of the block share, then the columns that differ, all of one length).
@@ -69,21 +69,21 @@ class Blocks(Sequence[tuple[Cell, ...]]):
 
     __slots__ = ("blocks",)
 
-    def __init__(self, blocks: Iterable[tuple[tuple[Cell, ...], tuple[Sequence[Cell], ...]]]) -> None:
+    def __init__(self, blocks: Iterable[tuple[tuple[Scalar, ...], tuple[Sequence[Scalar], ...]]]) -> None:
         self.blocks = tuple(blocks)
 
     def __len__(self) -> int:
         return sum(len(columns[0]) for _, columns in self.blocks)
 
-    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
+    def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
         for shared, columns in self.blocks:
             yield from zip(*map(repeat, shared), *columns, strict=False)
 
     @overload
-    def __getitem__(self, index: int) -> tuple[Cell, ...]: ...
+    def __getitem__(self, index: int) -> tuple[Scalar, ...]: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Cell, ...]]: ...
-    def __getitem__(self, index: int | slice) -> tuple[Cell, ...] | Sequence[tuple[Cell, ...]]:
+    def __getitem__(self, index: slice) -> Sequence[tuple[Scalar, ...]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[Scalar, ...] | Sequence[tuple[Scalar, ...]]:
         return tuple(self)[index]
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +97,7 @@ class Table:
     """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[Cell, ...]]  # a tuple, or Blocks
+    rows: Sequence[tuple[Scalar, ...]]  # a tuple, or Blocks
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame: len(rows) x len(columns), in order."""
@@ -105,7 +105,7 @@ class Table:
 
         return pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
 
-    def records(self) -> list[dict[str, Cell]]:
+    def records(self) -> list[dict[str, Scalar]]:
         """Return one dictionary per row, without the missing labels."""
         return [{c: v for c, v in zip(self.columns, row, strict=True) if v is not None} for row in self.rows]
 
@@ -116,9 +116,9 @@ class Measurement(NamedTuple):
     metric: str
     unit: str
     value: float
-    labels: Mapping[str, Cell]  # without those that are missing
+    labels: Mapping[str, Scalar]  # without those that are missing
 
-    def get(self, label: str) -> Cell:
+    def get(self, label: str) -> Scalar:
         """Return a label; None where the row has none of that name."""
         return self.labels.get(label)
 
@@ -148,13 +148,13 @@ class Taken:
     tells: Mapping[str, str] = field(default_factory=dict)
     """Option → the fact that tells it, or the label that does where all rows have the same."""
 
-    table_labels: Mapping[str, Mapping[str, Cell]] = field(default_factory=dict)
+    table_labels: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
     """What a plain table of the tool's numbers means if nobody says otherwise: with this column ("": always) → these labels."""
 
-    labels: Callable[[Mapping[str, str]], Mapping[str, Cell]] = lambda _: {}
+    labels: Callable[[Mapping[str, str]], Mapping[str, Scalar]] = lambda _: {}
     """Settings of a cell, as they were typed → the labels that follow from them."""
 
-    typed: Callable[[str], Mapping[str, Cell]] = lambda _: {}
+    typed: Callable[[str], Mapping[str, Scalar]] = lambda _: {}
     """A command line, as somebody typed it above a plain table → the facts that it tells."""
 
     not_yet: tuple[NotYet, ...] = ()
@@ -169,7 +169,7 @@ class Taken:
     part_name: Callable[[Parsed], str] = lambda _: "a part"
     """What one such part is called."""
 
-    command: Callable[[Parsed], Cell] = lambda parsed: (
+    command: Callable[[Parsed], Scalar] = lambda parsed: (
         parsed.facts.get("command_line") or parsed.facts.get("command")
     )
     """The command line that the text itself tells; None where it does not."""
@@ -194,7 +194,7 @@ class Parsed:
 
     tables: Mapping[str, Table]
     flags: tuple[Flag, ...] = ()
-    facts: Mapping[str, Cell] = field(
+    facts: Mapping[str, Scalar] = field(
         default_factory=dict
     )  # tool_version, program, threads, …: one value per text
     _once: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
@@ -228,13 +228,13 @@ class Parsed:
 def measurements(
     labels: Sequence[str],
     metrics: Mapping[str, Metric],
-    rows: Iterable[tuple[Sequence[Cell], str, float]],
+    rows: Iterable[tuple[Sequence[Scalar], str, float]],
 ) -> Table:
     """Build the `measurements` table from (label values, metric, value in base units).
 
     A value that is not finite is left out: a missing number is a missing row. The caller flags it.
     """
-    out: list[tuple[Cell, ...]] = []
+    out: list[tuple[Scalar, ...]] = []
     units = {name: metric.unit for name, metric in metrics.items()}
     width = len(labels)
     for values, metric, value in rows:

@@ -33,7 +33,7 @@ from parsers._mlc_words import is_index
 from parsers._mlc_words import traffic_of as traffic_of
 from parsers._runs import agreed, asked_for, collected, part_name, parts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Metric, Parsed, Scalar, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, scaled, split_ranks
 
 NAME: Final = "Intel MLC"
@@ -131,7 +131,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
 
 
 def _parsed(runs: list[Run]) -> Parsed:
-    figures: list[tuple[tuple[Cell, ...], str, float]] = []
+    figures: list[tuple[tuple[Scalar, ...], str, float]] = []
     for index, run in enumerate(runs, 1):
         for rows in run.tables.values():
             for row in rows:
@@ -155,9 +155,9 @@ def _parsed(runs: list[Run]) -> Parsed:
     )
 
 
-def _run_row(index: int, run: Run) -> tuple[Cell, ...]:
+def _run_row(index: int, run: Run) -> tuple[Scalar, ...]:
     stride = run.options.get("l", "")
-    values: dict[str, Cell] = {
+    values: dict[str, Scalar] = {
         **run.facts,
         "run": index,
         "rank": run.rank,
@@ -174,7 +174,7 @@ def _run_row(index: int, run: Run) -> tuple[Cell, ...]:
     return tuple(values.get(column) for column in _RUN_COLUMNS)
 
 
-def _traffic(settings: Mapping[str, str]) -> Mapping[str, Cell]:
+def _traffic(settings: Mapping[str, str]) -> Mapping[str, Scalar]:
     """Return the traffic that `W` asks for, in the words of the table."""
     traffic = traffic_of({"W": settings["W"]}) if "W" in settings else None
     return {"traffic": traffic} if traffic else {}
@@ -186,7 +186,7 @@ def _command(parsed: Parsed) -> str | None:
     return f"mlc {options}" if options else None
 
 
-def _typed(command: str) -> Mapping[str, Cell]:
+def _typed(command: str) -> Mapping[str, Scalar]:
     """Return a command line without its program, and what it measures."""
     line = re.sub(r"^.*?\b(?:mlc(?:_\w+)?(?:\.exe)?|memlat)\b[\"']?\s*", "", command)
     mode = next((name[2:] for name in command_options(line) if name.startswith("--")), None)

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, Parsed, Table, measurements
+from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
 from parsers.text import clean, first_line, is_captured, mentions
 
 NAME: Final = "numactl"
@@ -180,7 +180,7 @@ class _Machine:
     """What one run of numactl says."""
 
     def __init__(self) -> None:
-        self.facts: dict[str, Cell] = {}
+        self.facts: dict[str, Scalar] = {}
         self.figures: dict[tuple[int, int | None, str], float] = {}
         self.cpus: dict[int, tuple[int, ...]] = {}
         self.columns: tuple[int, ...] = ()  # of the distances

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from parsers import text as texts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, NotYet, Parsed, Table, Taken, measurements
+from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
 
 NAME: Final = "OSU"
 VERSION: Final = 2
@@ -91,7 +91,7 @@ _KEYS: Final = {"Datatype": "datatype", "Window creation": "creation", "Synchron
 class _Table:
     benchmark: str | None = None
     version: str | None = None
-    about: dict[str, Cell] = field(default_factory=dict)
+    about: dict[str, Scalar] = field(default_factory=dict)
     columns: tuple[tuple[str, str, float], ...] = ()
     rows: list[tuple[str | None, int | None, str, str, float]] = field(default_factory=list)
     decimals: bool = False  # of the last column: two, as in a row before
@@ -296,8 +296,8 @@ def _flags(found: list[_Table]) -> Iterator[Flag]:
             yield Flag(id="empty_table", text=f"{what}: no row")
 
 
-def _facts(found: list[_Table]) -> dict[str, Cell]:
-    facts: dict[str, Cell] = {"program": "OSU micro-benchmarks"}
+def _facts(found: list[_Table]) -> dict[str, Scalar]:
+    facts: dict[str, Scalar] = {"program": "OSU micro-benchmarks"}
     versions = {table.version for table in found}
     if len(versions) == 1 and (version := versions.pop()):
         facts["tool_version"] = version

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Table, Taken, measurements
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements
 from parsers.text import clean
 
 NAME: Final = "pinsweep poke"
@@ -58,7 +58,7 @@ _PER_BYTE: Final = (
     ("first_touch_ns_per_byte", "first touch"),
 )
 
-_Row = tuple[tuple[Cell, ...], str, float]
+_Row = tuple[tuple[Scalar, ...], str, float]
 
 TAKEN: Final = Taken(
     program=r"\bpoke\b",
@@ -105,8 +105,8 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
 
 def _tables(documents: list[dict[str, Any]]) -> Parsed:
     rows: list[_Row] = []
-    histogram: list[tuple[Cell, ...]] = []
-    largest: list[tuple[Cell, ...]] = []
+    histogram: list[tuple[Scalar, ...]] = []
+    largest: list[tuple[Scalar, ...]] = []
     flags: dict[str, Flag] = {}
     for document in documents:
         timer = document["timer"]
@@ -171,9 +171,9 @@ def _flags(result: Mapping[str, Any], overhead_ns: float) -> Iterator[Flag]:
         )
 
 
-def _facts(documents: list[dict[str, Any]]) -> dict[str, Cell]:
+def _facts(documents: list[dict[str, Any]]) -> dict[str, Scalar]:
     first = documents[0]
-    facts: dict[str, Cell] = {
+    facts: dict[str, Scalar] = {
         "program": "poke",
         "tool_version": str(first["version"]),
         "timer": str(first["timer"]["name"]),
@@ -195,7 +195,7 @@ def _facts(documents: list[dict[str, Any]]) -> dict[str, Cell]:
     return facts
 
 
-def _fact(value: object) -> Cell:
+def _fact(value: object) -> Scalar:
     if not isinstance(value, str | int | float | None):
         raise TypeError(f"{value!r} for one value")
     return value

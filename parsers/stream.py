@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from parsers._runs import agreed, asked_for, collected, part_name, parts
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Metric, NotYet, Parsed, Table, Taken, measurements
+from parsers.measurement import Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
 from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
 from parsers.text import row as row_of
 from parsers.units import to_base
@@ -143,7 +143,7 @@ class _Run:
     version: str | None = None
     factor: float = 0.0  # of the rate, to B/s; 0: no table head yet
     columns: tuple[str | None, ...] = ()  # after the rate; None: a column that is not ours
-    facts: dict[str, Cell] = field(default_factory=dict)
+    facts: dict[str, Scalar] = field(default_factory=dict)
     rows: dict[str, dict[str, tuple[str, float]]] = field(
         default_factory=dict
     )  # kernel: metric: word, factor
@@ -446,8 +446,8 @@ def _flag(run: _Run) -> None:
 
 def _parsed(runs: list[_Run], unread: list[str], asked: int | None) -> Parsed:
     """asked: the run that is asked for, from 1; None for all."""
-    figures: list[tuple[tuple[Cell, ...], str, float]] = []
-    rows: list[tuple[Cell, ...]] = []
+    figures: list[tuple[tuple[Scalar, ...], str, float]] = []
+    rows: list[tuple[Scalar, ...]] = []
     chosen = list(enumerate(runs if asked is None else runs[asked - 1 : asked], 1))
     for index, run in chosen:
         for kernel, cells in run.rows.items():
@@ -455,7 +455,7 @@ def _parsed(runs: list[_Run], unread: list[str], asked: int | None) -> Parsed:
                 value = scaled(word, factor)
                 if value is not None and value > 0:  # inf goes no further than measurements()
                     figures.append(((index, kernel), metric, value))
-        values: dict[str, Cell] = {
+        values: dict[str, Scalar] = {
             **run.facts,
             "run": index,
             "rank": run.rank,
@@ -478,7 +478,7 @@ def _parsed(runs: list[_Run], unread: list[str], asked: int | None) -> Parsed:
     )
 
 
-def _suite(runs: list[_Run]) -> dict[str, Cell]:
+def _suite(runs: list[_Run]) -> dict[str, Scalar]:
     """Return the facts of runs that a suite made, whose version is not STREAM's: which suite, and which of its sections."""
     programs = {run.program or "" for run in runs}
     if not programs or not all(name.startswith("HPCC ") for name in programs):

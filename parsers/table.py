@@ -33,7 +33,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from parsers.errors import ParseError, UserError
-from parsers.measurement import Cell, Flag, Metric, Parsed, Taken, measurements
+from parsers.measurement import Flag, Metric, Parsed, Scalar, Taken, measurements
 from parsers.text import clean, first_line, number, scaled
 from parsers.units import size_bytes, to_base
 
@@ -124,7 +124,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         for at, line in odd.items()
         if inside and inside[0] < at < inside[-1] and at not in taken_by_others
     ]
-    rows: list[tuple[tuple[Cell, ...], str, float]] = []
+    rows: list[tuple[tuple[Scalar, ...], str, float]] = []
     missing = 0
     for index, words in enumerate(lines):
         if chosen is not None and index not in chosen:
@@ -351,7 +351,7 @@ def _is_row(words: Sequence[str], columns: Sequence[Column]) -> bool:
     return not ruled and any(v is not None for v in metrics) and all(word.strip() for word in named)
 
 
-def _label(name: str, word: str) -> Cell:
+def _label(name: str, word: str) -> Scalar:
     if name == "kernel":
         return word.lower()
     if name == "message_size":
@@ -370,10 +370,10 @@ def _option(word: str) -> str | int | float:
     return word if value is None or value - value != 0 else value
 
 
-def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Cell]:
+def _usual(tool: str, columns: Sequence[Column]) -> dict[str, Scalar]:
     """Return the labels that a table of the tool has if nobody says otherwise."""
     labels = _parser(tool).LABELS
-    usual: dict[str, Cell] = {name: value for name, value in _COUNTED.items() if name in labels}
+    usual: dict[str, Scalar] = {name: value for name, value in _COUNTED.items() if name in labels}
     named = {"", *(column.name for column in columns)}
     for column, labels_of_it in taken(tool).table_labels.items():
         usual |= labels_of_it if column in named else {}

@@ -64,9 +64,9 @@ class SweepProgress:
 
 def _head(event: Ended) -> str:
     if event.run.warm_up:
-        return f"[warm-up] {event.run.sweep}  {event.run.point.describe()}"
+        return f"[warm-up] {event.run.sweep}  {event.run.cell.describe()}"
     width = len(str(event.total))
-    return f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.point.describe()}"
+    return f"[{event.number:{width}}/{event.total}] {event.run.sweep}  {event.run.cell.describe()}"
 
 
 def _left(event: Started, elapsed_s: float) -> str:
@@ -74,7 +74,7 @@ def _left(event: Started, elapsed_s: float) -> str:
     from reports.text.format import duration
 
     left = f"{duration(round(elapsed_s))}, about {duration(max(1, round(event.left_s)))} left"
-    return f"{left} · {event.run.sweep}  {event.run.point.describe()}"
+    return f"{left} · {event.run.sweep}  {event.run.cell.describe()}"
 
 
 class _Bar:

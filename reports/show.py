@@ -36,7 +36,7 @@ def summary(results: Results, found: Sequence[audit.Finding] = (), *, bars: bool
     doubtful = audit.convicted(found)
     by_sweep = group_by(
         (r for tool in results.tools for r in results.good(tool)),
-        lambda r: (r.point.sweep, naming.program_kind(r)),
+        lambda r: (r.cell.sweep, naming.program_kind(r)),
     )
     lines = []
     for (sweep, _), runs in by_sweep.items():
@@ -76,7 +76,7 @@ def _best(
     alike = [i for value, i in known if value == typical[chosen] and i != chosen]
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
-    at = f" at {best[0].point.describe()}" if best[0].point.labels() else ""
+    at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
     beside = _overlapping(cells, name, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
@@ -134,7 +134,7 @@ def show_result(path: Path, *, bars: bool = False) -> str:
     doubtful = audit.convicted(audit.audit(results))
     out = [_head(results, path), ""]
     every = dict.fromkeys((*results.tools, *(run.tool for run in results.disturbed)))
-    by_sweep = group_by((r for tool in every for r in results.shown(tool)), lambda r: r.point.sweep)
+    by_sweep = group_by((r for tool in every for r in results.shown(tool)), lambda r: r.cell.sweep)
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
@@ -159,14 +159,14 @@ def _head(results: Results, path: Path) -> str:
 
 
 def _axes(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(axis for run in runs for axis in run.point.labels()))
+    return list(dict.fromkeys(axis for run in runs for axis in run.cell.labels()))
 
 
 def _ordered(runs: Sequence[Run]) -> list[list[Run]]:
     """Return the repeats of each cell, the cells in the order of their axes."""
     axes = _axes(runs)
     cells = group_by(runs, lambda r: (r.host, r.record.point_id)).values()
-    return sorted(cells, key=lambda c: [model.natural(c[0].point.labels().get(axis)) for axis in axes])
+    return sorted(cells, key=lambda c: [model.natural(c[0].cell.labels().get(axis)) for axis in axes])
 
 
 def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
@@ -185,7 +185,7 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
     for members in cells[:_MOST_LINES]:
-        labels, doubt = members[0].point.labels(), audit.doubts(doubtful, members)
+        labels, doubt = members[0].cell.labels(), audit.doubts(doubtful, members)
         found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
         values = (str(labels.get(axis, "")) for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
@@ -293,7 +293,7 @@ def _trouble(results: Results) -> Iterable[str]:
         for run in bad[:_MOST_LINES]:
             status = run.record.status if not run.unreadable else "unreadable"
             yield cut(
-                f"  {run.record.run_id:>4} {status}  {run.point.sweep} {run.point.describe()}: {run.record.reason or run.unreadable}"
+                f"  {run.record.run_id:>4} {status}  {run.cell.sweep} {run.cell.describe()}: {run.record.reason or run.unreadable}"
             )
         yield ""
     if results.repeated:
@@ -301,7 +301,7 @@ def _trouble(results: Results) -> Iterable[str]:
     if given_up := results.given_up - results.repeated:
         yield f"{fmt.plural(given_up, 'attempt')} without numbers that another followed; show --runs lists all."
     lacks = Counter(
-        (run.point.sweep, flag.text)
+        (run.cell.sweep, flag.text)
         for tool in results.tools
         for run in results.good(tool)
         for flag in (run.parsed.flags if run.parsed else ())
@@ -310,7 +310,7 @@ def _trouble(results: Results) -> Iterable[str]:
     for (sweep, text), count in lacks.items():
         yield from wrapped(f"{sweep}  {fmt.plural(count, 'run')} with numbers: {text}.", rest="    ")
     for _, alias in results.aliases:
-        labels = " ".join(f"{k}={v}" for k, v in alias.point.items())
+        labels = " ".join(f"{k}={v}" for k, v in alias.cell.items())
         yield from wrapped(f"{alias.sweep}  {labels}: {alias.reason}.", rest="    ")
     if results.skipped:
         yield f"{fmt.plural(len(results.skipped), 'cell')} skipped:"
@@ -330,7 +330,7 @@ def show_runs(path: Path) -> str:
             str(run.record.run_id),
             "unreadable" if run.unreadable else run.record.status,
             fmt.seconds(run.record.wall_s),
-            f"{run.point.sweep}  {run.point.describe()}  {'warm-up' if run.record.warm_up else f'repeat {run.record.repeat}'}",
+            f"{run.cell.sweep}  {run.cell.describe()}  {'warm-up' if run.record.warm_up else f'repeat {run.record.repeat}'}",
         )
         for run in _with_warm_ups(results)
     ]
@@ -357,7 +357,7 @@ def show_run(path: Path, number: int) -> str:
 
     record = run.record
     lines = [
-        f"run {record.run_id}: {run.point.sweep}  {run.point.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
+        f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
         f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",

@@ -15,7 +15,7 @@ from typing import Any, Final
 from orchestrator.tools import get_tool, tool_names
 from parsers import get_parser, parser_names, taken
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import clean, decode
 
 OPTION_FACT: Final = "option."
@@ -103,7 +103,7 @@ def _runs(tool: str, parsed: Parsed) -> int:
     return 1
 
 
-def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Cell, ...]]:
+def _figures(parts: Iterable[Parsed]) -> Iterator[tuple[Scalar, ...]]:
     """Yield all rows without the labels that only count."""
     for part in parts:
         kept = [i for i, column in enumerate(part.measurements.columns) if column not in _COUNTING_LABELS]
@@ -154,7 +154,7 @@ def heading(tool: str, data: bytes) -> str:
 
 def told(tool: str, parsed: Parsed) -> dict[str, Any]:
     """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes them."""
-    given: dict[str, Cell] = {
+    given: dict[str, Scalar] = {
         name.removeprefix(OPTION_FACT): value
         for name, value in parsed.facts.items()
         if name.startswith(OPTION_FACT) and value is not None
@@ -174,7 +174,7 @@ def defaults(tool: str, options: Mapping[str, Any], parsed: Parsed) -> dict[str,
     )
 
 
-def _one(parsed: Parsed, name: str) -> Cell:
+def _one(parsed: Parsed, name: str) -> Scalar:
     """Return the fact of that name, or the value that all rows have of the label."""
     if name not in parsed.measurements.columns:
         return parsed.facts.get(name)

@@ -21,18 +21,18 @@ from typing import Any, Final
 from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.hwloc_xml import topology_from_xml
-from orchestrator.model import UNRECORDED_HOST, Capture, Place, PlannedRun, Point, RunRecord
+from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
 from orchestrator.store.result_file import (
     ResultFile,
+    StoredCell,
     StoredExperiment,
-    StoredPoint,
     create_result,
     dump_parsed,
     open_begun,
 )
 from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Cell, Parsed, Table
+from parsers.measurement import Parsed, Scalar, Table
 from parsers.text import by_host, decode
 from parsers.units import number_value
 
@@ -209,7 +209,7 @@ def _hwloc(text: str, name: str) -> Parsed:
         topology = topology_from_xml(text, name)
     except UserError as error:
         raise ParseError("hwloc's XML", error.cause, error.hint) from error
-    facts: dict[str, Cell] = dict(topology.numbers())
+    facts: dict[str, Scalar] = dict(topology.numbers())
     rows = tuple(
         (start, end, "distance", "1", float(d)) for (start, end), d in sorted(topology.distances.items())
     )
@@ -474,7 +474,7 @@ def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | N
 
 def _cells(
     items: Sequence[_Item], result: ResultFile, notes: dict[str, int]
-) -> list[tuple[_Item, Point, int]]:
+) -> list[tuple[_Item, Cell, int]]:
     """Give each item its cell and its repeat; `source` becomes an option where two would be one."""
     items = _by_headings(items, notes)
     there: dict[str, int] = {}
@@ -505,15 +505,15 @@ def _cells(
     axes = _axes(labelled)
     cells = [(item, _point(item, axes[item.tool])) for item in labelled]
     numbers: dict[str, list[int]] = {}
-    for item, point in cells:
-        numbers.setdefault(point.point_id, []).append(item.repeat or 0)
+    for item, cell in cells:
+        numbers.setdefault(cell.point_id, []).append(item.repeat or 0)
     return [
         (
             item,
-            point,
-            there.get(point.point_id, 0) + sorted(numbers[point.point_id]).index(item.repeat or 0) + 1,
+            cell,
+            there.get(cell.point_id, 0) + sorted(numbers[cell.point_id]).index(item.repeat or 0) + 1,
         )
-        for item, point in cells
+        for item, cell in cells
     ]
 
 
@@ -581,45 +581,45 @@ def _axes(items: Sequence[_Item]) -> dict[str, tuple[str, ...]]:
     return out
 
 
-def _point(item: _Item, axes: tuple[str, ...]) -> Point:
+def _point(item: _Item, axes: tuple[str, ...]) -> Cell:
     place = None if item.place is None else Place(name=item.place, cpus="not recorded", memory="not recorded")
-    return Point(
+    return Cell(
         sweep=f"captured-{item.tool}", tool=item.tool, options=dict(item.options), place=place,
         axes=tuple(a for a in axes if a == "place" or a in item.options),
     )  # fmt: skip
 
 
-def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Point, int]], now: str) -> None:
+def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, int]], now: str) -> None:
     repeats: dict[str, int] = {}
-    for _, point, repeat in cells:
-        repeats[point.point_id] = max(repeat, repeats.get(point.point_id, 0))
+    for _, cell, repeat in cells:
+        repeats[cell.point_id] = max(repeat, repeats.get(cell.point_id, 0))
     digest = hashlib.sha256("".join(sorted(repeats)).encode()).hexdigest()
     experiment = StoredExperiment(
         sha256=digest, path="", title="Captured output", text="", about="taken in with `pinsweep parse`"
     )
-    points = {point.point_id: point for _, point, _ in cells}
+    distinct = {cell.point_id: cell for _, cell, _ in cells}
     stored = [
-        StoredPoint(point=p, sweep_title=f"Captured {p.tool} output", repeats=repeats[key], experiment=digest)
-        for key, p in points.items()
+        StoredCell(cell=p, sweep_title=f"Captured {p.tool} output", repeats=repeats[key], experiment=digest)
+        for key, p in distinct.items()
     ]
     result.add_plan(session, experiment, stored, [])
     first = len(result.runs())
     result.add_captured(
-        (*_record(item, point, repeat, session, now, first + i), zlib.decompress(item.packed), item.dumped)
-        for i, (item, point, repeat) in enumerate(cells)
+        (*_record(item, cell, repeat, session, now, first + i), zlib.decompress(item.packed), item.dumped)
+        for i, (item, cell, repeat) in enumerate(cells)
     )
     result.end_session(session, now)
 
 
 def _record(
-    item: _Item, point: Point, repeat: int, session: int, now: str, index: int
+    item: _Item, cell: Cell, repeat: int, session: int, now: str, index: int
 ) -> tuple[PlannedRun, RunRecord]:
     planned = PlannedRun(
-        sweep=point.sweep, tool=point.tool, point=point, repeat=repeat, argv=item.argv, env={}, placement=None,
+        sweep=cell.sweep, tool=cell.tool, cell=cell, repeat=repeat, argv=item.argv, env={}, placement=None,
         timeout_s=0.0, nominal_s=0.0, estimate_s=0.0, program=item.program,
     )  # fmt: skip
     record = RunRecord(
-        run_id=0, point_id=point.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=item.argv, env={},
+        run_id=0, point_id=cell.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=item.argv, env={},
         placement=None, seen=None, program=item.program, order_index=index, started_utc=now, wall_s=0.0, exit_code=None,
         signal=None, usage={}, session=session, capture=Capture(file=item.label, digest=item.digest, reading=item.reading),
     )  # fmt: skip

@@ -1,8 +1,8 @@
-"""An experiment and a machine's numbers → its points. Pure.
+"""An experiment and a machine's numbers → its cells. Pure.
 
 Cells come about as in GitHub Actions: the product of the `matrix` axes and the `zip` rows; `exclude` takes cells away;
 then each `include` adds its options to every cell of the product whose axes it does not contradict, or, if there is
-none, becomes a cell of its own. `each …` places stay one point here: the planner resolves them.
+none, becomes a cell of its own. `each …` places stay one cell here: the planner resolves them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from orchestrator.experiment.quantities import (
     size_text,
 )
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Experiment, Place, Point, Skipped, Sweep, canonical_json
+from orchestrator.model import Cell, Experiment, Place, Skipped, Sweep, canonical_json
 from orchestrator.tools import Option, ToolModule, get_tool
 from parsers.errors import UserError
 from parsers.units import number_value, size_bytes, size_value
@@ -48,7 +48,7 @@ class Missing:
         return str(self.raw)
 
 
-Cell = dict[str, Any]
+Options = dict[str, Any]
 """Axis → value, Place or Missing."""
 
 
@@ -59,29 +59,29 @@ def expand(
     numbers: Mapping[str, int] | None = None,
     root: bool | None = None,
     versions: Mapping[str, str] | None = None,
-) -> tuple[tuple[Point, ...], tuple[Skipped, ...]]:
+) -> tuple[tuple[Cell, ...], tuple[Skipped, ...]]:
     """Return the points of all sweeps in the order of the file, and the cells that this machine cannot host.
 
     `numbers` stand in for `topology.numbers()`. `root` and `versions` (tool → version, "" if unknown; absent: not
     installed) decide `requires`; None: not known, and then they are not asked for.
     """
     numbers = topology.numbers() if numbers is None else numbers
-    points: list[Point] = []
+    found: list[Cell] = []
     skipped: list[Skipped] = []
     for sweep in experiment.sweeps:
         tool = get_tool(sweep.tool)
         reason = unmet(sweep.requires, numbers, root=root, versions=versions)
-        for point, missing in cells(sweep, numbers):
-            why = reason or missing or _refused(point, tool)
+        for cell, missing in cells(sweep, numbers):
+            why = reason or missing or _refused(cell, tool)
             if why:
-                skipped.append(Skipped(sweep=sweep.name, point=point.labels(), reason=why))
+                skipped.append(Skipped(sweep=sweep.name, cell=cell.labels(), reason=why))
             else:
-                points.append(point)
-    return tuple(points), tuple(skipped)
+                found.append(cell)
+    return tuple(found), tuple(skipped)
 
 
-def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
-    """Return every cell as (point, why this machine cannot give its values, or ""), without duplicates.
+def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Cell, str]]:
+    """Return every cell as (cell, why this machine cannot give its values, or ""), without duplicates.
 
     Raises UserError if there are more than MOST_CELLS.
     """
@@ -94,7 +94,7 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
         name: _distinct(v for raw in raws for v in values(name, raw)) for name, raws in sweep.matrix.items()
     }
     walks = {name: [v for raw in raws for v in values(name, raw)] for name, raws in sweep.zip.items()}
-    rows: list[Cell] = (
+    rows: list[Options] = (
         [dict(zip(walks, row, strict=True)) for row in zip(*walks.values(), strict=True)] if walks else [{}]
     )
     if (count := math.prod(map(len, axes.values())) * len(rows)) > MOST_CELLS:
@@ -111,25 +111,27 @@ def cells(sweep: Sweep, numbers: Mapping[str, int]) -> list[tuple[Point, str]]:
     for entry in sweep.exclude:
         wanted = {name: _wanted(values, name, raw) for name, raw in entry.items()}
         product = [
-            cell for cell in product if not all(_among(cell[name], texts) for name, texts in wanted.items())
+            chosen
+            for chosen in product
+            if not all(_among(chosen[name], texts) for name, texts in wanted.items())
         ]
     product = _include(
         product, named, [{n: values(n, raw)[0] for n, raw in entry.items()} for entry in sweep.include]
     )
     varying = tuple(dict.fromkeys(itertools.chain(named, *sweep.include)))
-    found: dict[str, tuple[Point, str]] = {}
-    for cell in product:
-        whole = fixed | cell
+    found: dict[str, tuple[Cell, str]] = {}
+    for chosen in product:
+        whole = fixed | chosen
         missing = "; ".join(dict.fromkeys(v.reason for v in whole.values() if isinstance(v, Missing)))
         place = whole.pop("place", None)
-        point = Point(
+        cell = Cell(
             sweep=sweep.name,
             tool=sweep.tool,
             options={name: v.raw if isinstance(v, Missing) else v for name, v in whole.items()},
             place=place,
             axes=varying,
         )
-        found.setdefault(point.point_id, (point, missing))
+        found.setdefault(cell.point_id, (cell, missing))
     return list(found.values())
 
 
@@ -138,10 +140,10 @@ def is_open(tool: ToolModule) -> bool:
     return bool(getattr(tool, "OPEN", False))
 
 
-def _include(product: list[Cell], named: Sequence[str], entries: Sequence[Cell]) -> list[Cell]:
+def _include(product: list[Options], named: Sequence[str], entries: Sequence[Options]) -> list[Options]:
     """Add the include entries, one after the other. Cells that an entry made are not added to by later ones."""
     extended = [dict(cell) for cell in product]
-    made: list[Cell] = []
+    made: list[Options] = []
     for entry in entries:
         fits = [
             new
@@ -222,7 +224,7 @@ def _resolve_one(name: str, option: Option, raw: Any, numbers: Mapping[str, int]
 def _normal(option: Option, value: Any) -> Any:  # noqa: ANN401
     """Return the one form of a value, however it was written: 2, 2.0 and "2s" are 2, 4096 and "4k" are "4k".
 
-    A point's identity, its labels, and what exclude, include and duplicates are found by follow from this form alone.
+    A cell's identity, its labels, and what exclude, include and duplicates are found by follow from this form alone.
     What is no value of its kind stays, for Option.problem to say so.
     """
     match option.kind:
@@ -265,7 +267,7 @@ def _among(value: Any, texts: set[str]) -> bool:  # noqa: ANN401
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401
-    """Return what a value is compared by, as a point's identity does it; a place goes by its name."""
+    """Return what a value is compared by, as a cell's identity does it; a place goes by its name."""
     if isinstance(value, Place):
         return value.name
     return canonical_json(value.raw if isinstance(value, Missing) else value)
@@ -275,14 +277,14 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
     return list({text_of(value): value for value in reversed(list(values))}.values())[::-1]
 
 
-def _refused(point: Point, tool: ToolModule) -> str:
+def _refused(cell: Cell, tool: ToolModule) -> str:
     """Say why a tool would not take the cell's values, or "". The file as such was checked when it was loaded."""
     options = tool.options()
-    for name, value in point.options.items():
+    for name, value in cell.options.items():
         for item in value if isinstance(value, tuple) else (value,):
             if problem := options.get(name, FREE).problem(item):
                 return f"{name}: {problem}"
-    found = tool.problems(point.options)
+    found = tool.problems(cell.options)
     return f"{found[0][0]}: {found[0][1]}" if found else ""
 
 

@@ -365,26 +365,26 @@ class OptionReader:
             self.reader.wrong(node, self.shown_key("exclude"), "takes away every cell of the sweep")
         depends = self._machine_dependent(sweep)
         complaints: dict[Problem, list[str]] = {}
-        for point, _ in cells[:MOST_CHECKED]:
+        for cell, _ in cells[:MOST_CHECKED]:
             found: list[Problem] = [
                 (name, "is missing: the tool needs it")
                 for name, option in self.options.items()
-                if option.required and name not in point.options
+                if option.required and name not in cell.options
             ]
-            found = found or [pair for pair in self.tool.problems(point.options) if pair[0] not in depends]
+            found = found or [pair for pair in self.tool.problems(cell.options) if pair[0] not in depends]
             for pair in found:
-                complaints.setdefault(pair, []).append(point.describe())
+                complaints.setdefault(pair, []).append(cell.describe())
         for (name, what, *instead), seen_in in complaints.items():
             at = [k for k in self.marks if k.partition(".")[2] == name and not k.startswith("exclude")]
             key = next(iter(at), "")
             more = f" and {len(seen_in) - 1} more" if len(seen_in) > 1 else ""
-            cell = "" if len(seen_in) == len(cells) else f" (in the cell {seen_in[0]}{more})"
+            where = "" if len(seen_in) == len(cells) else f" (in the cell {seen_in[0]}{more})"
             known = f"{name}: {self.options[name].help}" if name in self.options else ""
             hint = instead[0] if instead else known
             if not key:
-                self.reader.wrong(node, self.shown_key(f"fixed.{name}"), what + cell, hint)
+                self.reader.wrong(node, self.shown_key(f"fixed.{name}"), what + where, hint)
             else:
-                self.wrong(key, what + cell, hint)
+                self.wrong(key, what + where, hint)
 
     def _machine_dependent(self, sweep: Sweep) -> set[str]:
         """Return the options that hold another value on another machine, somewhere in the sweep."""

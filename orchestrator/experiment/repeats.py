@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from orchestrator.experiment.quantities import QuantityError
 from orchestrator.experiment.yaml_nodes import shown
-from orchestrator.model import Point, Sweep
+from orchestrator.model import Cell, Sweep
 
 MOST_REPEATS: Final = 1_000
 AUTO: Final = "auto"
@@ -70,30 +70,30 @@ def is_settled(values: Sequence[float]) -> bool:
 # --- order ---
 
 
-def rounds(points: Sequence[Point], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Point, int]]:
-    """Return (point, repeat) in the order in which they run: round by round, every cell once in each."""
-    most = max((sweeps[p.sweep].repeats for p in points), default=0)
+def rounds(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Cell, int]]:
+    """Return (cell, repeat) in the order in which they run: round by round, every cell once in each."""
+    most = max((sweeps[p.sweep].repeats for p in cells), default=0)
     return [
-        (point, repeat)
+        (cell, repeat)
         for repeat in range(1, most + 1)
-        for point in one_round(points, sweeps, seed, repeat)
-        if repeat <= sweeps[point.sweep].repeats
+        for cell in one_round(cells, sweeps, seed, repeat)
+        if repeat <= sweeps[cell.sweep].repeats
     ]
 
 
-def one_round(points: Sequence[Point], sweeps: Mapping[str, Sweep], seed: int, number: int) -> list[Point]:
-    """Return the points in the order of a round.
+def one_round(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int, number: int) -> list[Cell]:
+    """Return the cells in the order of a round.
 
     The cells are shuffled over all sweeps, so that drift of the machine does not look like an effect of an option; a `listed` sweep
     stays together, in the order of its file. The permutation sorts by SHA-256 of seed, round and cell: the same in every version of
     Python, which random.shuffle does not promise, and a cell that is added later does not change the order of the others.
     """
-    blocks: dict[str, list[Point]] = {}
-    for point in points:
-        listed = sweeps[point.sweep].order == "listed"
-        blocks.setdefault(f"sweep {point.sweep}" if listed else f"point {point.point_id}", []).append(point)
+    blocks: dict[str, list[Cell]] = {}
+    for cell in cells:
+        listed = sweeps[cell.sweep].order == "listed"
+        blocks.setdefault(f"sweep {cell.sweep}" if listed else f"point {cell.point_id}", []).append(cell)
 
     def rank(key: str) -> bytes:
         return hashlib.sha256(f"{seed} {number} {key}".encode()).digest()
 
-    return [point for key in sorted(blocks, key=rank) for point in blocks[key]]
+    return [cell for key in sorted(blocks, key=rank) for cell in blocks[key]]

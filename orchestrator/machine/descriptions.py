@@ -12,7 +12,7 @@ from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.machine.sysfs import from_files
 from orchestrator.machine.topology import Core, Device, NumaNode, Package, Topology
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
@@ -138,6 +138,6 @@ def numactl_disagreements(hardware: Parsed, system: Topology) -> list[str]:
     return found
 
 
-def _whole(cell: Cell) -> int:
+def _whole(cell: Scalar) -> int:
     assert isinstance(cell, int | float)
     return int(cell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from orchestrator.model import Plan, Point
+from orchestrator.model import Cell, Plan
 from parsers.errors import UserError
 
 OPTION = "--cells"
@@ -19,22 +19,22 @@ def chosen(plan: Plan, asked: Sequence[str]) -> Plan:
     """
     if not asked:
         return plan
-    known = _values([*(point.labels() for point in plan.points), *(item.point for item in plan.skipped)])
+    known = _values([*(cell.labels() for cell in plan.cells), *(item.cell for item in plan.skipped)])
     wanted: dict[str, set[str]] = {}
     for text in asked:
         axis, values = _read(text, known)
         wanted.setdefault(axis, set()).update(values)
 
-    def fits(point: Point) -> bool:
-        labels = {axis: str(value) for axis, value in point.labels().items()}
+    def fits(cell: Cell) -> bool:
+        labels = {axis: str(value) for axis, value in cell.labels().items()}
         return all(labels.get(axis) in values for axis, values in wanted.items())
 
-    kept = {point.point_id for point in plan.points if fits(point)}
+    kept = {cell.point_id for cell in plan.cells if fits(cell)}
     return dataclasses.replace(
         plan,
-        runs=tuple(run for run in plan.runs if run.point.point_id in kept),
-        points=tuple(point for point in plan.points if point.point_id in kept),
-        left_out=tuple(point for point in plan.points if point.point_id not in kept),
+        runs=tuple(run for run in plan.runs if run.cell.point_id in kept),
+        cells=tuple(cell for cell in plan.cells if cell.point_id in kept),
+        left_out=tuple(cell for cell in plan.cells if cell.point_id not in kept),
         more={cell: number for cell, number in plan.more.items() if cell in kept},
     )
 

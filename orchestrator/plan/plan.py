@@ -1,4 +1,4 @@
-"""Points, a topology and the programs found → every command line, in the order in which it would be started. Pure.
+"""Cells, a topology and the programs found → every command line, in the order in which it would be started. Pure.
 
 `pinsweep plan` prints a Plan and `pinsweep run` executes one; both get it from `make_plan`, so that what is
 printed is what is started.
@@ -15,12 +15,12 @@ from orchestrator.experiment.expand import expand, is_open
 from orchestrator.experiment.repeats import CAP, rounds
 from orchestrator.model import (
     Alias,
+    Cell,
     Experiment,
     Place,
     Placement,
     Plan,
     PlannedRun,
-    Point,
     Skipped,
     Sweep,
     canonical_json,
@@ -46,21 +46,21 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTimings:
-    """How long earlier runs took: wall seconds by point, and what a tool takes beyond its own estimate."""
+    """How long earlier runs took: wall seconds by cell, and what a tool takes beyond its own estimate."""
 
-    points: Mapping[str, float] = field(default_factory=dict)
+    cells: Mapping[str, float] = field(default_factory=dict)
     overhead: Mapping[str, float] = field(default_factory=dict)
 
-    def wall_s(self, point: Point, estimate_s: float) -> float:
-        known = self.points.get(point.point_id)
-        return known if known is not None else max(0.1, estimate_s + self.overhead.get(point.tool, 0.0))
+    def wall_s(self, cell: Cell, estimate_s: float) -> float:
+        known = self.cells.get(cell.point_id)
+        return known if known is not None else max(0.1, estimate_s + self.overhead.get(cell.tool, 0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cell:
-    """A point that this machine can host, and how."""
+class _Placed:
+    """A cell that this machine can host, and how."""
 
-    point: Point
+    cell: Cell
     placement: Placement | None
     command: Command
     program: Program
@@ -80,7 +80,7 @@ def make_plan(
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
     past = past or PastTimings()
-    cells: dict[str, _Cell] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
+    placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
     sweeps: dict[str, Sweep] = {}
     versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
@@ -93,46 +93,46 @@ def make_plan(
                     "give the file or the sweep another name",
                 )
             sweeps[sweep.name] = sweep
-        points, unresolved = expand(
+        found, unresolved = expand(
             experiment, machine.site.topology, root=machine.site.root, versions=versions
         )
         skipped.extend(unresolved)
-        for point in points:
-            for outcome in _cells(point, machine, only):
+        for cell in found:
+            for outcome in _cells(cell, machine, only):
                 if isinstance(outcome, Skipped):
                     skipped.append(outcome)
                 else:
-                    cells.setdefault(outcome.point.point_id, outcome)
+                    placed.setdefault(outcome.cell.point_id, outcome)
     if strict and skipped:
         first = skipped[0]
         rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
         raise UserError(
             first.sweep,
-            f"{_labels(first.point)}: {first.reason}{rest}",
+            f"{_labels(first.cell)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
-    cells, aliases = _merged(cells.values(), machine.site.scratch)
+    placed, aliases = _merged(placed.values(), machine.site.scratch)
     runs = []
-    for point, repeat in rounds([cell.point for cell in cells.values()], sweeps, seed):
-        cell = cells[point.point_id]
-        command = cell.command
-        asked = sweeps[point.sweep].timeout_s
+    for cell, repeat in rounds([one.cell for one in placed.values()], sweeps, seed):
+        one = placed[cell.point_id]
+        command = one.command
+        asked = sweeps[cell.sweep].timeout_s
         runs.append(
             PlannedRun(
-                sweep=point.sweep,
-                tool=point.tool,
-                point=point,
+                sweep=cell.sweep,
+                tool=cell.tool,
+                cell=cell,
                 repeat=repeat,
                 argv=command.argv,
                 env=command.env,
-                placement=cell.placement,
+                placement=one.placement,
                 timeout_s=asked
                 if asked is not None
                 else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s),
                 nominal_s=command.estimate_s,
-                estimate_s=past.wall_s(point, command.estimate_s),
-                program=cell.program.name,
-                files={**cell.program.helpers, **command.files},
+                estimate_s=past.wall_s(cell, command.estimate_s),
+                program=one.program.name,
+                files={**one.program.helpers, **command.files},
                 cwd=command.cwd,
                 scratch=command.scratch,
                 writes=command.writes,
@@ -142,45 +142,45 @@ def make_plan(
         )
     return Plan(
         runs=tuple(runs),
-        points=tuple(cell.point for cell in cells.values()),
+        cells=tuple(one.cell for one in placed.values()),
         skipped=tuple(skipped),
         aliases=aliases,
         more={
-            pid: CAP - sweeps[cell.point.sweep].repeats
-            for pid, cell in cells.items()
-            if sweeps[cell.point.sweep].settle
+            pid: CAP - sweeps[one.cell.sweep].repeats
+            for pid, one in placed.items()
+            if sweeps[one.cell.sweep].settle
         },
         seed=seed,
     )
 
 
-def _merged(cells: Iterable[_Cell], scratch: str) -> tuple[dict[str, _Cell], tuple[Alias, ...]]:
+def _merged(placed: Iterable[_Placed], scratch: str) -> tuple[dict[str, _Placed], tuple[Alias, ...]]:
     """Return the cells by point_id, of several that are one on this machine the first; and the others as its aliases."""
-    kept: dict[str, _Cell] = {}
-    first: dict[object, _Cell] = {}
+    kept: dict[str, _Placed] = {}
+    first: dict[object, _Placed] = {}
     aliases = []
-    for cell in cells:
-        point = cell.point
-        words = tuple("" if word.startswith(scratch) else word for word in cell.command.argv)
-        same = first.setdefault((start(point, cell.placement, words), tuple(cell.command.env.items())), cell)
-        if same is cell:
-            kept[point.point_id] = cell
+    for one in placed:
+        cell = one.cell
+        words = tuple("" if word.startswith(scratch) else word for word in one.command.argv)
+        same = first.setdefault((start(cell, one.placement, words), tuple(one.command.env.items())), one)
+        if same is one:
+            kept[cell.point_id] = one
         else:
-            aliases.append(Alias.between(point, same.point))
+            aliases.append(Alias.between(cell, same.cell))
     return kept, tuple(aliases)
 
 
-def start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
+def start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:
     """Return what is the same for all runs that are started in one way, however their options and places are written."""
-    asked = canonical_json(dict(meant(point.tool, point.options)))
-    name = point.place.name if point.place and "{place}" in asked else ""  # a command is told it
+    asked = canonical_json(dict(meant(cell.tool, cell.options)))
+    name = cell.place.name if cell.place and "{place}" in asked else ""  # a command is told it
     return (
-        point.sweep,
-        point.tool,
+        cell.sweep,
+        cell.tool,
         asked,
         name,
         placement.groups if placement else (),
-        spelt(point.tool, argv),
+        spelt(cell.tool, argv),
     )
 
 
@@ -196,44 +196,44 @@ def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _cells(point: Point, machine: Machine, only: Collection[str] | None) -> list[_Cell | Skipped]:
-    """Return the cells of a point: several where its place says `each …`, a Skipped where one cannot be hosted."""
-    tool = get_tool(point.tool)
-    program = machine.programs.get(point.tool, f"{point.tool} was not looked for")
+def _cells(cell: Cell, machine: Machine, only: Collection[str] | None) -> list[_Placed | Skipped]:
+    """Return what a cell becomes here: several where its place says `each …`, a Skipped where one cannot be hosted."""
+    tool = get_tool(cell.tool)
+    program = machine.programs.get(cell.tool, f"{cell.tool} was not looked for")
     if isinstance(program, str):
-        return [Skipped(sweep=point.sweep, point=point.labels(), reason=program)]
-    place = point.place or tool.default_place(point.options)
+        return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=program)]
+    place = cell.place or tool.default_place(cell.options)
     try:
         places = (None,) if place is None else expand_each(place, machine.site.topology)
     except Unplaceable as error:
-        return [Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))]
-    points = [(_at(point, place, each), each) for each in places]
+        return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))]
+    cells = [(_at(cell, place, each), each) for each in places]
     return [
-        _cell(at, each, tool, program, machine) for at, each in points if only is None or at.point_id in only
+        _cell(at, each, tool, program, machine) for at, each in cells if only is None or at.point_id in only
     ]
 
 
-def _at(point: Point, asked: Place | None, place: Place | None) -> Point:
-    """Return the point at one of the places that its own place stands for; its place is then what tells it apart."""
+def _at(cell: Cell, asked: Place | None, place: Place | None) -> Cell:
+    """Return the cell at one of the places that its own place stands for; its place is then what tells it apart."""
     if place == asked:
-        return point
-    return replace(point, place=place, axes=point.axes if "place" in point.axes else (*point.axes, "place"))
+        return cell
+    return replace(cell, place=place, axes=cell.axes if "place" in cell.axes else (*cell.axes, "place"))
 
 
 def _cell(
-    point: Point, place: Place | None, tool: ToolModule, program: Program, machine: Machine
-) -> _Cell | Skipped:
+    cell: Cell, place: Place | None, tool: ToolModule, program: Program, machine: Machine
+) -> _Placed | Skipped:
     site = machine.site
     try:
         placement = None
         if place is not None:
-            threads, processes = tool.shape(point.options)
+            threads, processes = tool.shape(cell.options)
             (placement,) = resolve(place, site.topology, threads=threads, processes=processes)
             if not site.numactl:
                 raise Refused(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"
                 )
-        command = tool.command(point, placement, site, program)
+        command = tool.command(cell, placement, site, program)
         needed = sum(file.size_bytes for file in command.scratch)
         room = machine.free_scratch_bytes
         if needed and room is not None and needed > room:
@@ -241,8 +241,8 @@ def _cell(
                 f"needs {size_text(needed)} of scratch space, {site.scratch} has {size_text(max(0, room))} to give"
             )
     except (Unplaceable, Refused) as error:
-        return Skipped(sweep=point.sweep, point=point.labels(), reason=str(error))
-    return _Cell(point=point, placement=placement, command=command, program=program)
+        return Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))
+    return _Placed(cell=cell, placement=placement, command=command, program=program)
 
 
 def _labels(labels: Mapping[str, Any]) -> str:
@@ -257,10 +257,10 @@ def as_json(plan: Plan) -> dict[str, Any]:
         "warm_ups": [_run_as_json(run) for run in plan.warm_ups],
         "runs": [_run_as_json(run) for run in plan.runs],
         "aliases": [
-            {"sweep": a.sweep, "point": dict(a.point), "of": dict(a.of), "reason": a.reason}
+            {"sweep": a.sweep, "point": dict(a.cell), "of": dict(a.of), "reason": a.reason}
             for a in plan.aliases
         ],
-        "skipped": [{"sweep": s.sweep, "point": dict(s.point), "reason": s.reason} for s in plan.skipped],
+        "skipped": [{"sweep": s.sweep, "point": dict(s.cell), "reason": s.reason} for s in plan.skipped],
     }
 
 
@@ -268,9 +268,9 @@ def _run_as_json(run: PlannedRun) -> dict[str, Any]:
     return {
         "sweep": run.sweep,
         "tool": run.tool,
-        "point": run.point.labels(),
-        "options": dict(run.point.options),
-        "point_id": run.point.point_id,
+        "point": run.cell.labels(),
+        "options": dict(run.cell.options),
+        "point_id": run.cell.point_id,
         "repeat": run.repeat,
         "argv": list(run.argv),
         "env": dict(run.env),
@@ -296,16 +296,16 @@ def as_shell(plan: Plan, scratch: str) -> str:
     ]
     made: set[str] = set()
     lines += [
-        f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.point)}: {skipped.reason}')}"
+        f"# skipped: {_one_line(f'{skipped.sweep} {_labels(skipped.cell)}: {skipped.reason}')}"
         for skipped in plan.skipped
     ]
-    lines += [f"# {_one_line(f'{a.sweep} {_labels(a.point)}: {a.reason}')}" for a in plan.aliases]
+    lines += [f"# {_one_line(f'{a.sweep} {_labels(a.cell)}: {a.reason}')}" for a in plan.aliases]
     if any(run.scratch or run.cwd for run in plan.runs):
         lines += [f"mkdir -p {shlex.quote(scratch)}"]
     for number, run in enumerate((*plan.warm_ups, *plan.runs), 1 - len(plan.warm_ups)):
         which = f"{number}/{len(plan.runs)} " if not run.warm_up else "warm-up "
         often = f", repeat {run.repeat}" if not run.warm_up else ""
-        lines += ["", f"# {which}{_one_line(f'{run.sweep} {run.point.describe()}')}{often}"]
+        lines += ["", f"# {which}{_one_line(f'{run.sweep} {run.cell.describe()}')}{often}"]
         for file in run.scratch:
             if file.path in made:
                 continue

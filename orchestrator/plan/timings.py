@@ -14,7 +14,7 @@ from orchestrator.machine.user_folders import data_folder
 from orchestrator.model import PlannedRun
 from orchestrator.plan.plan import PastTimings
 
-KEPT_POINTS = 5000
+KEPT_CELLS = 5000
 KEPT_OVERHEADS = 50
 
 
@@ -27,31 +27,31 @@ def load() -> PastTimings:
     raw = _read()
     overhead = {tool: statistics.median(values) for tool, values in raw.get("overhead", {}).items() if values}
     return PastTimings(
-        points={key: float(wall) for key, wall in raw.get("points", {}).items()}, overhead=overhead
+        cells={key: float(wall) for key, wall in raw.get("points", {}).items()}, overhead=overhead
     )
 
 
 def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> None:
-    """Add the wall times of the ok runs of a call, by point. A home that cannot be written costs nothing but the learning."""
+    """Add the wall times of the ok runs of a call, by cell. A home that cannot be written costs nothing but the learning."""
     raw = _read()
-    points: dict[str, float] = dict(raw.get("points", {}))
+    cells: dict[str, float] = dict(raw.get("points", {}))
     overhead: dict[str, list[float]] = {
         tool: list(values) for tool, values in raw.get("overhead", {}).items()
     }
-    planned = {run.point.point_id: run for run in runs}
+    planned = {run.cell.point_id: run for run in runs}
     for point_id, seconds in walls.items():
-        points.pop(point_id, None)  # the newest stand last
-        points[point_id] = round(statistics.median(seconds), 3)
+        cells.pop(point_id, None)  # the newest stand last
+        cells[point_id] = round(statistics.median(seconds), 3)
         run = planned[point_id]
         kept = overhead.setdefault(run.tool, [])
-        kept.append(round(points[point_id] - run.nominal_s, 3))
+        kept.append(round(cells[point_id] - run.nominal_s, 3))
         del kept[:-KEPT_OVERHEADS]
     path = _path()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(
-            json.dumps({"points": dict(list(points.items())[-KEPT_POINTS:]), "overhead": overhead}), "utf-8"
+            json.dumps({"points": dict(list(cells.items())[-KEPT_CELLS:]), "overhead": overhead}), "utf-8"
         )
         temporary.replace(path)
 

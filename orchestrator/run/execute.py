@@ -237,7 +237,7 @@ class _Sweep:
         status, reason, parsed = judge(run, outcome, monitor.mismatches(), disturbances)
         record = RunRecord(
             run_id=0,
-            point_id=run.point.point_id,
+            point_id=run.cell.point_id,
             repeat=run.repeat,
             attempt=slot.tried.attempts + 1,
             status=status,
@@ -287,7 +287,7 @@ class _Sweep:
         else:
             self.summary.counts[record.status] += 1
         if record.status == "ok":
-            self.summary.walls.setdefault(slot.run.point.point_id, []).append(record.wall_s)
+            self.summary.walls.setdefault(slot.run.cell.point_id, []).append(record.wall_s)
 
 
 def _added(tried: Tried, status: str) -> Tried:

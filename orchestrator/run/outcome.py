@@ -91,7 +91,7 @@ def judge(
     )
     try:
         text = text_to_parse(run.tool, outcome.stdout, outcome.stderr)
-        parsed = get_parser(run.tool).parse(text, run.point.options)
+        parsed = get_parser(run.tool).parse(text, run.cell.options)
         complaint = verdict(parsed, run, stdout, stderr)
     except ParseError as error:
         return "failed", how + (words(stderr, stdout) if how else str(error)), None
@@ -116,7 +116,7 @@ def verdict(parsed: Parsed, run: PlannedRun, stdout: str, stderr: str) -> str:
             return flag.text
     if not parsed.measurements.rows:
         return "there are no figures in the output"
-    return tool.complaint(parsed, stdout, stderr, run.point)
+    return tool.complaint(parsed, stdout, stderr, run.cell)
 
 
 def words(*texts: str) -> str:

@@ -32,7 +32,7 @@ class Remaining:
 
     def add(self, run: PlannedRun) -> None:
         """One more run is to do: of the plan, or a repeat that was decided on since."""
-        cell = run.point.point_id
+        cell = run.cell.point_id
         self._runs[cell] += 1
         if cell in self._took:
             self._known_s += statistics.median(self._took[cell])
@@ -41,7 +41,7 @@ class Remaining:
 
     def ended(self, run: PlannedRun, seconds: float) -> None:
         """A run ended `seconds` after it was begun, its preparation and its storing included."""
-        cell, kind = run.point.point_id, _kind(run)
+        cell, kind = run.cell.point_id, _kind(run)
         if cell in self._took:
             self._known_s -= self._runs[cell] * statistics.median(self._took[cell])
         else:

@@ -26,10 +26,10 @@ from orchestrator.machine.ask import checksum
 from orchestrator.machine.facts import changed, short
 from orchestrator.model import (
     AS_NEW,
+    Cell,
     Experiment,
     Plan,
     PlannedRun,
-    Point,
     RunRecord,
     Skipped,
     Tried,
@@ -50,8 +50,8 @@ from orchestrator.store.result_file import (
     Conditions,
     ResultFile,
     Session,
+    StoredCell,
     StoredExperiment,
-    StoredPoint,
     create_result,
     open_result,
 )
@@ -64,7 +64,7 @@ Output = tuple[Side, Path]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class CellRef:
     """A cell of a result file."""
 
     path: Path
@@ -75,8 +75,8 @@ class Cell:
 class Pair:
     """The same cell on both sides, and how many fresh runs a side it gets."""
 
-    a: Cell
-    b: Cell
+    a: CellRef
+    b: CellRef
     repeats: int
 
 
@@ -114,7 +114,7 @@ class _Source:
     path: Path
     session: Session  # the last one
     measured: tuple[Session, ...]  # those that the cells are of
-    points: Mapping[str, StoredPoint]
+    cells: Mapping[str, StoredCell]
     experiments: Mapping[str, StoredExperiment]
     conditions: tuple[Conditions, ...]  # of the cells
 
@@ -159,7 +159,7 @@ def prepare_again(
 
 def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
     """Return the experiments that some cells are of, by checksum; none of captured output."""
-    wanted = {source.points[point_id].experiment for point_id in point_ids}
+    wanted = {source.cells[point_id].experiment for point_id in point_ids}
     return {
         sha256: parse_experiment(e.text, e.path)
         for sha256, e in source.experiments.items()
@@ -170,7 +170,7 @@ def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
 def _wanted(pairs: Sequence[Pair]) -> dict[Output, dict[str, int]]:
     found: dict[Output, dict[str, int]] = {}
     for pair in pairs:
-        sides: tuple[tuple[Side, Cell], ...] = (("a", pair.a), ("b", pair.b))
+        sides: tuple[tuple[Side, CellRef], ...] = (("a", pair.a), ("b", pair.b))
         for side, cell in sides:
             found.setdefault((side, cell.path), {})[cell.point_id] = pair.repeats
     return found
@@ -187,7 +187,7 @@ def _open(path: Path, point_ids: Container[str]) -> _Source:
             path=path,
             session=sessions[-1],
             measured=tuple(session for session in sessions if session.session in numbers),
-            points={stored.point.point_id: stored for stored in result.points()},
+            cells={stored.cell.point_id: stored for stored in result.cells()},
             experiments={experiment.sha256: experiment for experiment in result.experiments()},
             conditions=conditions,
         )
@@ -239,26 +239,26 @@ def _plan(
     experiments = _narrowed(source, texts, wanted)
     known = survey(experiments, scratch=scratch, allow_write=allow_write, recorded=source.session.programs)
     plans = [make_plan([e], known, seed=seed, past=timings.load(), only=wanted) for e in experiments]
-    there = {point.point_id for plan in plans for point in plan.points}
-    if other := [source.points[w].point for w in wanted if w not in there]:  # the text has it in other words
+    there = {cell.point_id for plan in plans for cell in plan.cells}
+    if other := [source.cells[w].cell for w in wanted if w not in there]:  # the text has it in other words
         with contextlib.suppress(UserError):  # of cells that are not asked for
             every = [make_plan([e], known, seed=seed, past=timings.load()) for e in experiments]
             plans += [as_known(plan, other, source.conditions) for plan in every]
     runs = {
-        run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.point.point_id, 0)
+        run.key: run for plan in plans for run in plan.runs if run.repeat <= wanted.get(run.cell.point_id, 0)
     }
     changed_files = _changed_files(runs.values(), source.session)
     runs = {key: run for key, run in runs.items() if key[0] not in changed_files}
-    points = {run.point.point_id: run.point for run in runs.values()}
+    cells = {run.cell.point_id: run.cell for run in runs.values()}
     skipped = [item for plan in plans for item in plan.skipped]
-    plan = Plan(runs=tuple(runs.values()), points=tuple(points.values()), skipped=(), seed=seed)
+    plan = Plan(runs=tuple(runs.values()), cells=tuple(cells.values()), skipped=(), seed=seed)
     return _Planned(
         prepared=Prepared(experiments=experiments, machine=known, plan=plan, scratch=scratch),
         runs=runs,
         reasons={
-            point_id: changed_files.get(point_id) or _reason(source.points[point_id].point, skipped)
+            point_id: changed_files.get(point_id) or _reason(source.cells[point_id].cell, skipped)
             for point_id in wanted
-            if point_id not in points
+            if point_id not in cells
         },
     )
 
@@ -272,7 +272,7 @@ def _changed_files(runs: Iterable[PlannedRun], session: Session) -> dict[str, st
         for name, path in run.files.items():
             now = sums.setdefault(path, checksum(path))
             if name in known and known[name]["sha256"] != now:
-                found[run.point.point_id] = f"{path} is another program now"
+                found[run.cell.point_id] = f"{path} is another program now"
     return found
 
 
@@ -282,9 +282,9 @@ def _narrowed(
     """Return the experiments of the wanted cells: only their sweeps, under the names they had, with the repeats asked for."""
     repeats: dict[str, dict[str, int]] = {}  # experiment → sweep → repeats
     for point_id, number in wanted.items():
-        stored = source.points[point_id]
+        stored = source.cells[point_id]
         of = repeats.setdefault(stored.experiment, {})
-        of[stored.point.sweep] = max(number, of.get(stored.point.sweep, 0))
+        of[stored.cell.sweep] = max(number, of.get(stored.cell.sweep, 0))
     found = []
     for sha256, sweeps in repeats.items():
         experiment = texts.get(sha256)
@@ -304,12 +304,12 @@ def _narrowed(
     return tuple(found)
 
 
-def _reason(point: Point, skipped: Iterable[Skipped]) -> str:
-    if AS_NEW in point.options:
-        return f"it began anew in its file (as-new={point.options[AS_NEW]}): `pinsweep run` with more repeats goes on with it"
-    labels = canonical_json(point.labels())
+def _reason(cell: Cell, skipped: Iterable[Skipped]) -> str:
+    if AS_NEW in cell.options:
+        return f"it began anew in its file (as-new={cell.options[AS_NEW]}): `pinsweep run` with more repeats goes on with it"
+    labels = canonical_json(cell.labels())
     for item in skipped:
-        if item.sweep == point.sweep and canonical_json(dict(item.point)) == labels:
+        if item.sweep == cell.sweep and canonical_json(dict(item.cell)) == labels:
             return item.reason
     return "the experiment's text, planned for this machine, has no such cell"
 
@@ -383,8 +383,8 @@ def _alike(a: _Planned, cell_a: str, b: _Planned, cell_b: str) -> bool:
 
 def _restricted(prepared: Prepared, keys: Container[tuple[str, int]]) -> Prepared:
     runs = tuple(run for run in prepared.plan.runs if run.key in keys)
-    points = {run.point.point_id: run.point for run in runs}
-    plan = dataclasses.replace(prepared.plan, runs=runs, points=tuple(points.values()))
+    cells = {run.cell.point_id: run.cell for run in runs}
+    plan = dataclasses.replace(prepared.plan, runs=runs, cells=tuple(cells.values()))
     return dataclasses.replace(prepared, plan=plan)
 
 
@@ -420,7 +420,7 @@ def run_again(
 
     Other sweeps on the same cores are waited for; `on_wait` is told whose. Raises Stopped on a stop meanwhile.
     """
-    plan = Plan(runs=tuple(run for _, run in rerun.runs), points=(), skipped=(), seed=rerun.seed)
+    plan = Plan(runs=tuple(run for _, run in rerun.runs), cells=(), skipped=(), seed=rerun.seed)
     paths = _names(folder, rerun.outputs)
     topologies = [prepared.machine.site.topology for prepared in rerun.outputs.values()]
     with contextlib.ExitStack() as stack:

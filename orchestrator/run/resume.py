@@ -16,7 +16,7 @@ from typing import Any, Final
 from orchestrator.machine import facts
 from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.topology import Topology
-from orchestrator.model import AS_NEW, Alias, Placement, Plan, PlannedRun, Point, canonical_json
+from orchestrator.model import AS_NEW, Alias, Cell, Placement, Plan, PlannedRun, canonical_json
 from orchestrator.placement.place import Unplaceable, resolve, where
 from orchestrator.plan.plan import spelt, start
 from orchestrator.store.result_file import Conditions, Session
@@ -40,7 +40,7 @@ class Held:
 
     path: str
     sessions: Sequence[Session]
-    points: Sequence[Point]
+    cells: Sequence[Cell]
     conditions: Sequence[Conditions]
 
 
@@ -69,31 +69,31 @@ def continued(
                 f"holds runs of the host {session.host}, this is {now.host}",
                 "name another file with -o",
             )
-    plan = as_known(plan, held.points, held.conditions)
+    plan = as_known(plan, held.cells, held.conditions)
     sessions = {session.session: session for session in held.sessions}
-    first = {point.point_id: point for point in held.points if AS_NEW not in point.options}
-    begun = {(point.sweep, point.options[AS_NEW]) for point in held.points if AS_NEW in point.options}
+    first = {cell.point_id: cell for cell in held.cells if AS_NEW not in cell.options}
+    begun = {(cell.sweep, cell.options[AS_NEW]) for cell in held.cells if AS_NEW in cell.options}
     of_cell: dict[str, list[Conditions]] = {}
     of_sweep: dict[str, dict[int, Session]] = {}
     for conditions in held.conditions:
-        if point := first.get(conditions.point_id):
-            of_cell.setdefault(point.point_id, []).append(conditions)
-            of_sweep.setdefault(point.sweep, {})[conditions.session] = sessions[conditions.session]
-    cells: dict[str, Point] = {}  # point_id → the cell that its runs belong to
+        if cell := first.get(conditions.point_id):
+            of_cell.setdefault(cell.point_id, []).append(conditions)
+            of_sweep.setdefault(cell.sweep, {})[conditions.session] = sessions[conditions.session]
+    cells: dict[str, Cell] = {}  # point_id → the cell that its runs belong to
     refused: dict[str, Difference] = {}
-    pending = {run.point.point_id for run in plan.runs if is_pending(run)}
+    pending = {run.cell.point_id for run in plan.runs if is_pending(run)}
     shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
-    to_run = {(run.sweep, _groups(run.placement)) for run in plan.runs if run.point.point_id in pending}
-    for run in {run.point.point_id: run for run in plan.runs}.values():
-        before, of_all = of_cell.get(run.point.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
+    to_run = {(run.sweep, _groups(run.placement)) for run in plan.runs if run.cell.point_id in pending}
+    for run in {run.cell.point_id: run for run in plan.runs}.values():
+        before, of_all = of_cell.get(run.cell.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
         own = [sessions[conditions.session] for conditions in before]
         found = [*_of_place(run, before), *_of_mask(run, own, of_all, now), *_of_machine(run, of_all, now)]
         label = ", ".join(dict.fromkeys(difference.label for difference in found))
         if found and (as_new or (run.sweep, label) in begun):
-            cells[run.point.point_id] = _anew(run.point, label)
-        elif run.point.point_id in pending:
+            cells[run.cell.point_id] = _anew(run.cell, label)
+        elif run.cell.point_id in pending:
             refused |= {difference.said: difference for difference in found}
-        elif _named(run.sweep, run.point.labels()) in shared or any(
+        elif _named(run.sweep, run.cell.labels()) in shared or any(
             one.placement and (run.sweep, _groups(one.placement)) in to_run for one in before
         ):  # it is done, and another place would be called the same cell, or would run where it ran
             refused |= {difference.said: difference for difference in _of_place(run, before)}
@@ -104,12 +104,12 @@ def continued(
             held.path, tuple(refused), tuned=any(session.facts.get("tuned") for session in held.sessions)
         )
     anew = {
-        _named(p.sweep, p.labels()): cells[p.point_id].labels() for p in plan.points if p.point_id in cells
+        _named(p.sweep, p.labels()): cells[p.point_id].labels() for p in plan.cells if p.point_id in cells
     }
     aliases = (
         dataclasses.replace(a, of=anew.get(_named(a.sweep, a.of), a.of))
         for a in plan.aliases
-        if _named(a.sweep, a.point) not in elsewhere
+        if _named(a.sweep, a.cell) not in elsewhere
     )
     return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
 
@@ -119,76 +119,74 @@ def _named(sweep: str, labels: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _elsewhere(
-    plan: Plan, points: Iterable[Point], of_cell: Mapping[str, Sequence[Conditions]]
+    plan: Plan, cells: Iterable[Cell], of_cell: Mapping[str, Sequence[Conditions]]
 ) -> dict[tuple[str, str], list[Difference]]:
     """Return of the plan's aliases that ran as cells of their own, on other PUs than the cell that they are now: name → what differs."""
-    runs = {_named(run.sweep, run.point.labels()): run for run in plan.runs}
-    held = {_named(point.sweep, point.labels()): point for point in points}
+    runs = {_named(run.sweep, run.cell.labels()): run for run in plan.runs}
+    held = {_named(cell.sweep, cell.labels()): cell for cell in cells}
     found = {}
     for alias in plan.aliases:
-        name = _named(alias.sweep, alias.point)
-        point, run = held.get(name), runs.get(_named(alias.sweep, alias.of))
-        if not point or not run:
+        name = _named(alias.sweep, alias.cell)
+        cell, run = held.get(name), runs.get(_named(alias.sweep, alias.of))
+        if not cell or not run:
             continue
-        if differing := _of_place(dataclasses.replace(run, point=point), of_cell.get(point.point_id, ())):
+        if differing := _of_place(dataclasses.replace(run, cell=cell), of_cell.get(cell.point_id, ())):
             found[name] = differing
     return found
 
 
-def as_known(plan: Plan, points: Sequence[Point], conditions: Sequence[Conditions]) -> Plan:
+def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]) -> Plan:
     """Return the plan with the cells that a file holds under other words as it has them: a place or an option that is written in
     another way, and starts the same, begins no cell."""
     measured = {one.point_id: one for one in conditions}
-    planned = {point.point_id: point for point in plan.points}
-    starts = {run.point.point_id: _start(run.point, run.placement, run.argv) for run in plan.runs}
-    sweeps = {(point.sweep, point.tool) for point in plan.points}
-    known: dict[Hashable, Point] = {}
-    for point in points:
-        of = measured.get(point.point_id)
-        if of and (point.sweep, point.tool) in sweeps and point.point_id not in planned:
-            known.setdefault(_start(point, of.placement, of.argv), point)
-    used = {_place_of(point) for point in points}
-    asked = {_place_of(point) for point in plan.points}
-    cells: dict[str, Point] = {}
+    planned = {cell.point_id: cell for cell in plan.cells}
+    starts = {run.cell.point_id: _start(run.cell, run.placement, run.argv) for run in plan.runs}
+    sweeps = {(cell.sweep, cell.tool) for cell in plan.cells}
+    known: dict[Hashable, Cell] = {}
+    for cell in cells:
+        of = measured.get(cell.point_id)
+        if of and (cell.sweep, cell.tool) in sweeps and cell.point_id not in planned:
+            known.setdefault(_start(cell, of.placement, of.argv), cell)
+    used = {_place_of(cell) for cell in cells}
+    asked = {_place_of(cell) for cell in plan.cells}
+    renamed_to: dict[str, Cell] = {}
     for point_id, own in starts.items():
-        point, same = planned[point_id], known.get(own)
+        cell, same = planned[point_id], known.get(own)
         if point_id in measured or same is None:
             continue
-        renamed = _place_of(point) != _place_of(same)
-        if renamed and (_place_of(point) in used or _place_of(same) in asked):
+        renamed = _place_of(cell) != _place_of(same)
+        if renamed and (_place_of(cell) in used or _place_of(same) in asked):
             continue  # names that are exchanged are no other words
-        cells[point_id] = dataclasses.replace(point, options=same.options, place=same.place)
+        renamed_to[point_id] = dataclasses.replace(cell, options=same.options, place=same.place)
         del known[own]
-    labels = {canonical_json(planned[point_id].labels()): point for point_id, point in cells.items()}
+    labels = {canonical_json(planned[point_id].labels()): cell for point_id, cell in renamed_to.items()}
     aliases = [
-        Alias.between(planned[point_id], point)
-        for point_id, point in cells.items()
-        if planned[point_id].place != point.place
+        Alias.between(planned[point_id], cell)
+        for point_id, cell in renamed_to.items()
+        if planned[point_id].place != cell.place
     ]
     for alias in plan.aliases:
         kept = labels.get(canonical_json(dict(alias.of)))
         alias = dataclasses.replace(alias, of=kept.labels()) if kept else alias
-        if alias.point != alias.of:
+        if alias.cell != alias.of:
             aliases.append(alias)
-    return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
+    return dataclasses.replace(_in_cells(plan, renamed_to), aliases=tuple(aliases))
 
 
-def _place_of(point: Point) -> tuple[str, str]:
-    return point.sweep, point.place.name if point.place else ""
+def _place_of(cell: Cell) -> tuple[str, str]:
+    return cell.sweep, cell.place.name if cell.place else ""
 
 
-def _start(point: Point, placement: Placement | None, argv: Sequence[str]) -> Hashable:
-    return start(point, placement, [word for word in argv if "/" not in word])
+def _start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hashable:
+    return start(cell, placement, [word for word in argv if "/" not in word])
 
 
-def _in_cells(plan: Plan, cells: Mapping[str, Point]) -> Plan:
+def _in_cells(plan: Plan, others: Mapping[str, Cell]) -> Plan:
     """Return the plan with the runs of some cells (by point_id) in others."""
-    runs = tuple(
-        dataclasses.replace(run, point=cells.get(run.point.point_id, run.point)) for run in plan.runs
-    )
-    points = tuple(cells.get(point.point_id, point) for point in plan.points)
-    more = {cells[key].point_id if key in cells else key: number for key, number in plan.more.items()}
-    return dataclasses.replace(plan, runs=runs, points=points, more=more)
+    runs = tuple(dataclasses.replace(run, cell=others.get(run.cell.point_id, run.cell)) for run in plan.runs)
+    cells = tuple(others.get(cell.point_id, cell) for cell in plan.cells)
+    more = {others[key].point_id if key in others else key: number for key, number in plan.more.items()}
+    return dataclasses.replace(plan, runs=runs, cells=cells, more=more)
 
 
 def _refusal(path: str, said: Sequence[str], *, tuned: bool) -> UserError:
@@ -201,15 +199,15 @@ def _refusal(path: str, said: Sequence[str], *, tuned: bool) -> UserError:
     )
 
 
-def _anew(point: Point, label: str) -> Point:
-    return dataclasses.replace(point, options={**point.options, AS_NEW: label}, axes=(*point.axes, AS_NEW))
+def _anew(cell: Cell, label: str) -> Cell:
+    return dataclasses.replace(cell, options={**cell.options, AS_NEW: label}, axes=(*cell.axes, AS_NEW))
 
 
 def _of_place(run: PlannedRun, before: Sequence[Conditions]) -> list[Difference]:
     """Say where the cell's runs were, or what they were told to do, if that is not what is planned."""
     found = []
     now = _groups(run.placement)
-    cell = run.point.describe()
+    cell = run.cell.describe()
     for conditions in before:
         if _groups(conditions.placement) != now:
             here, there = where(run.placement), where(conditions.placement)
@@ -236,12 +234,12 @@ def _of_mask(
         if not here or not there or here == there:
             continue
         if not run.placement:
-            said = f"{run.sweep} {run.point.describe()} was free to run on CPUs {there}, and would be on {here} now"
+            said = f"{run.sweep} {run.cell.describe()} was free to run on CPUs {there}, and would be on {here} now"
             found.append(Difference(said=said, label=f"free on CPUs {here}"))
         elif not own and now.topology:
             then = _placed(run, now.topology.under(parse_cpulist(there)))
             if then and then.groups != run.placement.groups:
-                said = f"{run.sweep} {run.point.describe()} would have been on {where(then)} in earlier runs, and would be on {where(run.placement)} now"
+                said = f"{run.sweep} {run.cell.describe()} would have been on {where(then)} in earlier runs, and would be on {where(run.placement)} now"
                 found.append(Difference(said=said, label=where(run.placement)))
     return found
 
@@ -249,8 +247,8 @@ def _of_mask(
 def _placed(run: PlannedRun, topology: Topology) -> Placement | None:
     """Return where a run's place is on a machine; None where it has no such place."""
     tool = get_tool(run.tool)
-    place = run.point.place or tool.default_place(run.point.options)
-    threads, processes = tool.shape(run.point.options)
+    place = run.cell.place or tool.default_place(run.cell.options)
+    threads, processes = tool.shape(run.cell.options)
     try:
         return resolve(place, topology, threads=threads, processes=processes)[0] if place else None
     except Unplaceable:

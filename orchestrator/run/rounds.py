@@ -28,13 +28,13 @@ def further(
     """Return one more run of each cell that may go on and has not settled by what the file holds."""
     if not plan.more:
         return dataclasses.replace(plan, runs=(), warm_ups=())
-    points = {run.point.point_id: run.point for run in plan.runs if run.point.point_id in plan.more}
+    cells = {run.cell.point_id: run.cell for run in plan.runs if run.cell.point_id in plan.more}
     good: dict[str, list[Parsed]] = {}
     for record in result.runs():
-        if record.status == "ok" and not record.warm_up and record.point_id in points:
+        if record.status == "ok" and not record.warm_up and record.point_id in cells:
             with contextlib.suppress(ParseError):
-                good.setdefault(record.point_id, []).append(result.parsed(record, points[record.point_id]))
-    values = {cell: leading(points[cell].tool, own) for cell, own in good.items()}
+                good.setdefault(record.point_id, []).append(result.parsed(record, cells[record.point_id]))
+    values = {cell: leading(cells[cell].tool, own) for cell, own in good.items()}
     return next_round(plan, result.attempts(), values, sweeps, rules)
 
 
@@ -53,7 +53,7 @@ def execute_rounds(
 ) -> Summary:
     """Do what `execute` does, then one more run of each unsettled cell, until all have settled or ran as often as they may."""
     scratch_of_more = frozenset(
-        file.path for run in plan.runs if run.point.point_id in plan.more for file in run.scratch
+        file.path for run in plan.runs if run.cell.point_id in plan.more for file in run.scratch
     )
     start = partial(
         execute, result=result, session=session, scratch=scratch, stop=stop, topology=topology,

@@ -188,7 +188,7 @@ def _continued(
         resume.Held(
             path=str(result.path),
             sessions=sessions,
-            points=[stored.point for stored in result.points()],
+            cells=[stored.cell for stored in result.cells()],
             conditions=result.conditions(),
         ),
         resume.Setting(
@@ -223,11 +223,11 @@ def plan_experiments(
         from orchestrator.run.rounds import further
 
         later = further(prepared.plan, known, prepared.sweeps, Rules(), leading)
-    left = dict.fromkeys(run.point.point_id for run in todo)
+    left = dict.fromkeys(run.cell.point_id for run in todo)
     more = {cell: number for cell, number in prepared.plan.more.items() if cell in left}
     plan = dataclasses.replace(prepared.plan, runs=(*todo, *later.runs), more={**more, **later.more})
-    left |= dict.fromkeys(run.point.point_id for run in later.runs)
-    plan = dataclasses.replace(plan, points=tuple(p for p in plan.points if p.point_id in left))
+    left |= dict.fromkeys(run.cell.point_id for run in later.runs)
+    plan = dataclasses.replace(plan, cells=tuple(p for p in plan.cells if p.point_id in left))
     prepared = dataclasses.replace(prepared, plan=plan)
     return _with_warm_ups(prepared, plan.runs, options), done + failed
 
@@ -258,14 +258,14 @@ def _begun(path: Path | None) -> ResultFile | None:
 
 
 def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
-    from orchestrator.store.result_file import StoredExperiment, StoredPoint
+    from orchestrator.store.result_file import StoredCell, StoredExperiment
 
     for experiment in prepared.experiments:
         sweeps = {sweep.name: sweep for sweep in experiment.sweeps}
         digest = hashlib.sha256(experiment.text.encode()).hexdigest()
         plan = prepared.plan
-        asked = {point.point_id for point in plan.points}
-        points = [point for point in (*plan.points, *plan.left_out) if point.sweep in sweeps]
+        asked = {cell.point_id for cell in plan.cells}
+        cells = [cell for cell in (*plan.cells, *plan.left_out) if cell.sweep in sweeps]
         result.add_plan(
             session,
             StoredExperiment(
@@ -276,14 +276,14 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
                 about=experiment.about,
             ),
             [
-                StoredPoint(
-                    point=point,
-                    sweep_title=sweeps[point.sweep].title,
-                    repeats=sweeps[point.sweep].repeats if point.point_id in asked else 0,
+                StoredCell(
+                    cell=cell,
+                    sweep_title=sweeps[cell.sweep].title,
+                    repeats=sweeps[cell.sweep].repeats if cell.point_id in asked else 0,
                     experiment=digest,
-                    most_repeats=CAP if point.point_id in plan.more else 0,
+                    most_repeats=CAP if cell.point_id in plan.more else 0,
                 )
-                for point in points
+                for cell in cells
             ],
             [skipped for skipped in prepared.plan.skipped if skipped.sweep in sweeps],
             [alias for alias in prepared.plan.aliases if alias.sweep in sweeps],

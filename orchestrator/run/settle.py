@@ -44,20 +44,20 @@ def next_round(
     """
     firsts, last = _first_runs(plan), _last_repeats(attempts)
     once = dataclasses.replace(rules, retry_failed=False)  # what failed again is no reason to wait
-    waiting = {run.point.point_id for run in plan.runs if is_pending(attempts.get(run.key, NEVER), once)}
+    waiting = {run.cell.point_id for run in plan.runs if is_pending(attempts.get(run.key, NEVER), once)}
     open_ = [
-        cell
-        for cell in plan.more
-        if cell not in waiting and last[cell] < CAP and values.get(cell) and not is_settled(values[cell])
+        key
+        for key in plan.more
+        if key not in waiting and last[key] < CAP and values.get(key) and not is_settled(values[key])
     ]
     order = one_round(
-        [firsts[cell].point for cell in open_],
+        [firsts[key].cell for key in open_],
         sweeps,
         plan.seed,
-        max((last[cell] + 1 for cell in open_), default=0),
+        max((last[key] + 1 for key in open_), default=0),
     )
-    runs = [dataclasses.replace(firsts[point.point_id], repeat=last[point.point_id] + 1) for point in order]
-    ran = {cell: last[cell] + 1 for cell in open_}
+    runs = [dataclasses.replace(firsts[cell.point_id], repeat=last[cell.point_id] + 1) for cell in order]
+    ran = {key: last[key] + 1 for key in open_}
     return dataclasses.replace(plan, runs=tuple(runs), more=_more(plan, ran), warm_ups=())
 
 
@@ -67,7 +67,7 @@ def _more(plan: Plan, last: Mapping[str, int]) -> dict[str, int]:
 
 
 def _first_runs(plan: Plan) -> dict[str, PlannedRun]:
-    return {run.point.point_id: run for run in reversed(plan.runs)}
+    return {run.cell.point_id: run for run in reversed(plan.runs)}
 
 
 def _last_repeats(keys: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -53,7 +53,7 @@ class Watch:
             cpus=cpus,
             neighbours=neighbours(self._topology, run.placement) if run.placement else (),
             memory_bound=memory_bound(run.tool),
-            computing=computing(run.tool, run.point.options),
+            computing=computing(run.tool, run.cell.options),
             disks=disks,
             writes=bool(run.writes),
         )

@@ -31,11 +31,11 @@ from typing import Any, Self
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.facts import MemoryModule, memory_modules
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Alias, Capture, Place, Placement, PlannedRun, Point, RunRecord, Skipped, Tried
+from orchestrator.model import Alias, Capture, Cell, Place, Placement, PlannedRun, RunRecord, Skipped, Tried
 from orchestrator.store import lockfile
 from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Blocks, Cell, Flag, Parsed, Table
+from parsers.measurement import Blocks, Flag, Parsed, Scalar, Table
 
 SCHEMA_VERSION = 2
 APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
@@ -140,10 +140,10 @@ def _topology(text: str) -> Topology | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPoint:
+class StoredCell:
     """A cell with what the reader of a result needs beside it."""
 
-    point: Point
+    cell: Cell
     sweep_title: str
     repeats: int  # asked for; 0: known, and not asked for
     experiment: str  # sha256 of the experiment's text
@@ -282,7 +282,7 @@ class ResultFile:
         self,
         session: int,
         experiment: StoredExperiment,
-        points: Iterable[StoredPoint],
+        cells: Iterable[StoredCell],
         skipped: Iterable[Skipped],
         aliases: Iterable[Alias] = (),
     ) -> None:
@@ -300,9 +300,9 @@ class ResultFile:
                     session,
                 ),
             )
-            for stored in points:
-                point = stored.point
-                row = point.canonical()
+            for stored in cells:
+                cell = stored.cell
+                row = cell.canonical()
                 db.execute(
                     "INSERT INTO point (point_id, sweep, sweep_title, tool, options, place, axes, repeats, experiment, most_repeats)"
                     " VALUES (?,?,?,?,?,?,?,?,?,?)"
@@ -311,22 +311,22 @@ class ResultFile:
                     " repeats = iif(excluded.repeats, excluded.repeats, repeats),"  # what was asked for before stays so
                     " most_repeats = iif(excluded.repeats, excluded.most_repeats, most_repeats)",
                     (
-                        point.point_id, point.sweep, stored.sweep_title, point.tool, _options(row["options"]),
-                        None if row["place"] is None else _json(row["place"]), _json(list(point.axes)),
+                        cell.point_id, cell.sweep, stored.sweep_title, cell.tool, _options(row["options"]),
+                        None if row["place"] is None else _json(row["place"]), _json(list(cell.axes)),
                         stored.repeats, stored.experiment, stored.most_repeats,
                     ),
                 )  # fmt: skip
-            sweeps = {(item.sweep,) for item in skipped} | {(stored.point.sweep,) for stored in points}
+            sweeps = {(item.sweep,) for item in skipped} | {(stored.cell.sweep,) for stored in cells}
             db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))
             db.execute(_ALIAS)
             db.executemany("DELETE FROM alias WHERE sweep = ?", sorted(sweeps))
             db.executemany(
                 "INSERT INTO alias (sweep, point, of) VALUES (?,?,?)",
-                [(item.sweep, _json(dict(item.point)), _json(dict(item.of))) for item in aliases],
+                [(item.sweep, _json(dict(item.cell)), _json(dict(item.of))) for item in aliases],
             )
             db.executemany(
                 "INSERT OR REPLACE INTO skipped (sweep, point, reason, session) VALUES (?,?,?,?)",
-                [(item.sweep, _json(dict(item.point)), item.reason, session) for item in skipped],
+                [(item.sweep, _json(dict(item.cell)), item.reason, session) for item in skipped],
             )
 
     def add_run(
@@ -345,7 +345,7 @@ class ResultFile:
         with self._transaction() as db:
             for run, record, text, dumped in runs:
                 run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""}, {})
-                _insert_parsed(db, run_id, _how(record, run.point)[0], dumped)
+                _insert_parsed(db, run_id, _how(record, run.cell)[0], dumped)
                 count += 1
         return count
 
@@ -398,15 +398,15 @@ class ResultFile:
             StoredExperiment(sha256=r[0], path=r[1], title=r[2], text=r[3], about=r[4]) for r in rows
         )
 
-    def points(self) -> tuple[StoredPoint, ...]:
+    def cells(self) -> tuple[StoredCell, ...]:
         """Return all cells, in the order in which they were first planned."""
         rows = self._rows(
             "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment,"
             f" {self._since_2('point')} FROM point ORDER BY rowid"
         )
         return tuple(
-            StoredPoint(
-                point=Point(
+            StoredCell(
+                cell=Cell(
                     sweep=row[0],
                     tool=row[2],
                     options=_tuples(json.loads(row[3])),
@@ -447,14 +447,14 @@ class ResultFile:
 
     def skipped(self) -> tuple[Skipped, ...]:
         rows = self._rows("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
-        return tuple(Skipped(sweep=row[0], point=json.loads(row[1]), reason=row[2]) for row in rows)
+        return tuple(Skipped(sweep=row[0], cell=json.loads(row[1]), reason=row[2]) for row in rows)
 
     def aliases(self) -> tuple[Alias, ...]:
         """Return the cells that were others under another name; of files of before 0.2 none are known."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
         rows = self._rows("SELECT sweep, point, of FROM alias ORDER BY rowid")
-        return tuple(Alias(sweep=row[0], point=json.loads(row[1]), of=json.loads(row[2])) for row in rows)
+        return tuple(Alias(sweep=row[0], cell=json.loads(row[1]), of=json.loads(row[2])) for row in rows)
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started."""
@@ -489,12 +489,12 @@ class ResultFile:
         except zlib.error as error:
             raise _damaged(self.path, error) from error
 
-    def parsed(self, record: RunRecord, point: Point) -> Parsed:
+    def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
         """Return what a run's output says, from the cache where it was read by the same parser version.
 
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
-        name, context = _how(record, point)
+        name, context = _how(record, cell)
         parser = get_parser(name)
         if record.run_id in self._unsaved:
             self._save_parsed()
@@ -504,7 +504,7 @@ class ResultFile:
         if row is not None:
             return _load_parsed(row[0])
         parsed = parser.parse(
-            text_to_parse(point.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
+            text_to_parse(cell.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
             context,
         )
         self._unsaved[record.run_id] = name, dump_parsed(parsed)
@@ -523,10 +523,10 @@ class ResultFile:
         self._unsaved.clear()
 
 
-def _how(record: RunRecord, point: Point) -> tuple[str, Mapping[str, Any]]:
+def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
     """Return (parser, context) for a run's output: the tool's own and the cell's options, but for what a capture says."""
     reading = record.capture.reading if record.capture else {}
-    return str(reading.get("parser", point.tool)), {**point.options, **reading}
+    return str(reading.get("parser", cell.tool)), {**cell.options, **reading}
 
 
 def _run(row: Sequence[Any]) -> RunRecord:
@@ -553,7 +553,7 @@ def _insert_run(
         "INSERT INTO run (session, point_id, repeat, attempt, status, reason, argv, env, program, placement, seen,"
         " order_index, started_utc, wall_s, exit_code, signal, usage, counters, warm_up) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
-            record.session, run.point.point_id, record.repeat, record.attempt, record.status, record.reason,
+            record.session, run.cell.point_id, record.repeat, record.attempt, record.status, record.reason,
             _json(list(record.argv)), _json(record.env), record.program,
             _placement_json(record.placement) if record.placement else None,
             _json(seen) if seen else None,
@@ -805,7 +805,7 @@ def _json_of(parsed: Parsed) -> Iterator[str]:
     yield "}}"
 
 
-def _loaded(table: Mapping[str, Any]) -> Sequence[tuple[Cell, ...]]:
+def _loaded(table: Mapping[str, Any]) -> Sequence[tuple[Scalar, ...]]:
     if "blocks" in table:
         return Blocks((tuple(shared), tuple(columns)) for shared, columns in table["blocks"])
     return tuple(tuple(row) for row in table["rows"])
@@ -821,8 +821,8 @@ __all__ = [
     "ParseError",
     "ResultFile",
     "Session",
+    "StoredCell",
     "StoredExperiment",
-    "StoredPoint",
     "create_result",
     "open_begun",
     "open_result",

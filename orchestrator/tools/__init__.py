@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast
 
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Place, Placement, Point, ScratchFile, Write
+from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.units import size_bytes
 
 Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
@@ -198,7 +198,7 @@ class ToolModule(Protocol):
         """Return what else is to be known of the program at `path`, or why it cannot be started. Touches the machine."""
         ...
 
-    def told(self, given: Mapping[str, Cell], parsed: Parsed) -> Mapping[str, Any]:
+    def told(self, given: Mapping[str, Scalar], parsed: Parsed) -> Mapping[str, Any]:
         """Return the options of a captured run as an experiment writes them; `given`: what its text tells by itself."""
         ...
 
@@ -234,7 +234,7 @@ class ToolModule(Protocol):
         """Return where a cell runs that names no place; None where the tool places itself or nothing is to be pinned."""
         ...
 
-    def command(self, point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+    def command(self, cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
         """Return the command line. Raises Refused where it cannot be given on this site."""
         ...
 
@@ -244,7 +244,7 @@ class ToolModule(Protocol):
 
     def version_argv(self, path: str) -> tuple[str, ...]: ...
 
-    def complaint(self, parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
+    def complaint(self, parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:
         """Say why an output without a fatal flag is still not what was asked for, or ""."""
         ...
 

@@ -13,7 +13,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from orchestrator.model import Place, Placement, Point
+from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.expressions import mistakes
@@ -140,15 +140,15 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return None
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:  # noqa: ARG001
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:  # noqa: ARG001
     """Fill the placeholders. Raises Refused where the program is not found."""
-    values = {**point.options, "place": point.place.name if point.place else ""}
-    argv = [fill(word, values) for word in words(str(point.options["command"]))]
+    values = {**cell.options, "place": cell.place.name if cell.place else ""}
+    argv = [fill(word, values) for word in words(str(cell.options["command"]))]
     if not argv[0]:
         raise Refused("the command's first word is empty")
-    env = {str(name): fill(str(value), values) for name, value in (point.options.get("env") or {}).items()}
-    if "threads" in point.options:
-        env.setdefault("OMP_NUM_THREADS", str(point.options["threads"]))
+    env = {str(name): fill(str(value), values) for name, value in (cell.options.get("env") or {}).items()}
+    if "threads" in cell.options:
+        env.setdefault("OMP_NUM_THREADS", str(cell.options["threads"]))
     path = site.find(argv[0], env.get("PATH"))
     if not path and "PATH" not in env:  # with a PATH of its own, only starting it will tell
         raise Refused(f"{argv[0]}: no program of that name can be started here")
@@ -157,7 +157,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         argv=(*prefix, *argv),
         env=env,
         files={argv[0]: path} if path else {},
-        estimate_s=float(point.options.get("seconds", 10.0)),
+        estimate_s=float(cell.options.get("seconds", 10.0)),
     )
 
 
@@ -169,5 +169,5 @@ def version(text: str) -> str:  # noqa: ARG001
     return ""
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001 (what is missing is a flag)
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001 (what is missing is a flag)
     return ""

@@ -20,11 +20,11 @@ from importlib import resources
 from pathlib import PurePath
 from typing import Any, Final
 
-from orchestrator.model import Place, Placement, Point, ScratchFile, Write
+from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Ask, Command, Option, Probed, Problem, Program, Refused, Site
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed, whole
+from parsers.measurement import Parsed, Scalar, whole
 from parsers.units import number_value, size_bytes, size_value
 
 PROGRAMS = ("fio",)
@@ -307,13 +307,13 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build one fio job.
 
     Raises UserError where it would write to what is not ours and nobody allowed it; Refused where what it would
     read is not here, or this fio lacks an option.
     """
-    given = dict(point.options)
+    given = dict(cell.options)
     known = program.notes.get("cmdhelp", "").split()
     if missing := sorted(
         name for name in given if known and name not in known and _canonical(name) not in known
@@ -326,7 +326,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     if (
         runtime_s is None
         and not ({"io_size", "number_ios", "loops", "time_based"} & given.keys())
-        and "size" not in point.options
+        and "size" not in cell.options
     ):
         runtime_s = DEFAULT_RUNTIME_S
         given["runtime"] = int(DEFAULT_RUNTIME_S)
@@ -348,7 +348,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
     argv = (
         *prefix,
         program.path,
-        f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', point.sweep)}",
+        f"--name={re.sub(r'[^A-Za-z0-9_.-]+', '-', cell.sweep)}",
         "--output-format=json+",
         *target,
         *(f"--{name}={_text(value)}" for name, value in given.items()),
@@ -466,7 +466,7 @@ def probe(path: str, ask: Ask) -> Probed:
     return Probed(notes={"cmdhelp": " ".join(names)})
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     return ""
 
 
@@ -479,7 +479,7 @@ _NOT_THE_CELL: Final = frozenset(
 """Options that name files, or say how fio reports: they do not tell one cell from another."""
 
 
-def told(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
+def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
     """Return the options of a captured run as an experiment writes them."""
     out: dict[str, Any] = {}
     for name, value in given.items():

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.model import Place, Placement, Point, ScratchFile
+from orchestrator.model import Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Ask, Command, Option, Probed, Program, Site, _mpi
 from parsers.measurement import Parsed
@@ -98,9 +98,9 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="local")
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build one `mpirun`, with `-np 1 numactl … IMB-MPI1 …` for each rank."""
-    given = point.options
+    given = cell.options
     if placement is None:
         raise ValueError("MPI ranks are always placed")
     mpirun = program.helpers.get("mpirun", "mpirun")
@@ -110,7 +110,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         arguments += ["-npmin", str(len(placement.groups))]
     scratch: tuple[ScratchFile, ...] = ()
     if sizes := given.get("message_sizes"):
-        path = f"{site.scratch}/sizes-{point.point_id}.txt"
+        path = f"{site.scratch}/sizes-{cell.point_id}.txt"
         scratch = (ScratchFile(path=path, text="".join(f"{size_bytes(str(size))}\n" for size in sizes)),)
         arguments += ["-msglen", path]
     for name in ("msglog", "iter", "iter_policy", "time", "mem", "off_cache"):
@@ -179,7 +179,7 @@ def probe(path: str, ask: Ask) -> Probed | str:
     return Probed(env=found.env, helpers={"mpirun": found.launcher, **library}, notes={"mpi": found.name})
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     """IMB exits with 0 after a misspelt name, having run everything, and when nothing joins its processes."""
     runs = parsed.facts.get("runs", 1)
     if runs != 1:
@@ -188,7 +188,7 @@ def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  #
         )
     if parsed.facts.get("complete") is False:
         return "IMB did not come to its end"
-    wanted = str(point.options.get("benchmark", "PingPong"))
+    wanted = str(cell.options.get("benchmark", "PingPong"))
     index = parsed.measurements.columns.index("benchmark")
     seen = sorted({str(row[index]) for row in parsed.measurements.rows})
     if seen != [wanted]:

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator.machine.cpulist import format_cpulist
-from orchestrator.model import Place, Placement, Point, ScratchFile
+from orchestrator.model import Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.mlc import command_options
 from parsers.units import number_value, size_bytes
 
@@ -186,9 +186,9 @@ def default_place(options: Mapping[str, Any]) -> Place | None:
     return None if options["mode"] in PLACES_ITSELF else Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where a loaded latency would have no load."""
-    given = point.options
+    given = cell.options
     mode = str(given["mode"])
     official = not program.stand_in
     if official and not site.root and not given.get("e"):
@@ -290,19 +290,19 @@ def version(text: str) -> str:
     return ""
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     """A row for each delay that was asked for, no more and no fewer."""
-    asked = point.options.get("delays")
+    asked = cell.options.get("delays")
     columns = parsed.measurements.columns
     metric, delay = columns.index("metric"), columns.index("delay")
-    counted = "bandwidth" if point.options.get("T") else "latency"
+    counted = "bandwidth" if cell.options.get("T") else "latency"
     got = tuple(row[delay] for row in parsed.measurements.rows if row[metric] == counted)
     if asked is not None and got != tuple(asked):
         return f"asked for {len(asked)} delays, got {len(got)} rows"
     return ""
 
 
-def told(given: Mapping[str, Cell], parsed: Parsed) -> dict[str, Any]:
+def told(given: Mapping[str, Scalar], parsed: Parsed) -> dict[str, Any]:
     """Return the options of a captured run, read off its command line."""
     command = command_options(str(parsed.facts.get("command_line") or ""))
     out: dict[str, Any] = dict(given)

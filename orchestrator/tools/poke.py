@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchestrator.model import Place, Placement, Point, ScratchFile, Write
+from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Parsed
@@ -163,9 +163,9 @@ def chosen(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"block": FILE_BLOCK if reach >= FILE_BLOCK else 1}
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the array does not fit into memory."""
-    given = point.options
+    given = cell.options
     target = str(given["target"])
     size = size_bytes(str(given.get("bytes", 0)))
     memory = site.memory_for(placement)
@@ -246,5 +246,5 @@ def version(text: str) -> str:
     return text.split()[2] if text.startswith("pinsweep poke") else ""
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     return ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Place, Placement, Point
+from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.measurement import Parsed
@@ -90,9 +90,9 @@ def default_place(options: Mapping[str, Any]) -> Place | None:  # noqa: ARG001
     return Place(name="all", cpus="all", memory="any")
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
     """Build the command line. Raises Refused where the arrays do not fit, or a foreign binary cannot take an option."""
-    given = point.options
+    given = cell.options
     if placement is None:
         raise ValueError("STREAM is always placed")
     group = placement.groups[0]
@@ -113,7 +113,7 @@ def command(point: Point, placement: Placement | None, site: Site, program: Prog
         notes = (*note, "pinsweep's kernel stands in for STREAM")
     else:
         fixed = [name for name, usual in _COMPILED_IN.items() if given.get(name, usual) != usual]
-        if "ntimes" in point.axes:  # a single value is no more than a wish for the length of the run
+        if "ntimes" in cell.axes:  # a single value is no more than a wish for the length of the run
             fixed.append("ntimes")
         if fixed:
             raise Refused(
@@ -178,5 +178,5 @@ def version(text: str) -> str:
     return ""
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:  # noqa: ARG001
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:  # noqa: ARG001
     return ""

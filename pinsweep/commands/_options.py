@@ -116,7 +116,7 @@ def left_out(plan: Plan) -> None:
     """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here."""
     for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
         for item in items:
-            labels = " ".join(f"{key}={value}" for key, value in item.point.items())
+            labels = " ".join(f"{key}={value}" for key, value in item.cell.items())
             click.secho(f"{word}  {item.sweep}  {labels}: {item.reason}", fg="yellow", err=True)
 
 

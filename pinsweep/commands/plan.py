@@ -95,14 +95,14 @@ def _table(plan: Plan, topology: Topology) -> None:
 
     repeats: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:
-        repeats.setdefault(run.point.point_id, []).append(run)
-    for point in plan.points:
-        runs = repeats[point.point_id]
+        repeats.setdefault(run.cell.point_id, []).append(run)
+    for cell in plan.cells:
+        runs = repeats[cell.point_id]
         run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
-        most = len(runs) + plan.more.get(point.point_id, 0)
+        most = len(runs) + plan.more.get(cell.point_id, 0)
         times = f"{len(runs)} to {most}" if most > len(runs) else f"{most}"
-        click.secho(f"{run.sweep}  {run.point.describe()}  × {times}", bold=True)
+        click.secho(f"{run.sweep}  {run.cell.describe()}  × {times}", bold=True)
         if run.placement is not None:
             click.echo(f"  {draw(run.placement, topology)}")
         click.echo(f"  {env}{shlex.join(run.argv)}")
@@ -125,22 +125,23 @@ def _summary(plan: Plan, done: int) -> None:
                 f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
                 err=True,
             )
-    costs = {run.point.point_id: run.estimate_s for run in plan.runs}
+    costs = {run.cell.point_id: run.estimate_s for run in plan.runs}
     least, most = dict[str, float](), dict[str, float]()  # sweep → seconds
     for run in plan.runs:
         least[run.sweep] = most[run.sweep] = least.get(run.sweep, 0.0) + run.estimate_s
-    for point in plan.points:
-        most[point.sweep] += costs[point.point_id] * plan.more.get(point.point_id, 0)
+    for cell in plan.cells:
+        most[cell.sweep] += costs[cell.point_id] * plan.more.get(cell.point_id, 0)
     warming = sum(run.estimate_s for run in plan.warm_ups)
     total = sum(least.values()) + warming, sum(most.values()) + warming
     before = f"; {done} runs are in the result file already" if done else ""
-    left_out = f" of {len(plan.points) + len(plan.left_out)}" if plan.left_out else ""
-    points = f"{len(plan.points)}{left_out}"
+    cells = plural(len(plan.cells), "cell")
+    if plan.left_out:
+        cells = f"{len(plan.cells)} of {plural(len(plan.cells) + len(plan.left_out), 'cell')}"
     and_warm_ups = f" after {plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     runs, further = len(plan.runs), sum(plan.more.values())
-    counted = f"{runs} to {runs + further}" if further else f"{runs}"
+    counted = f"{runs} to {plural(runs + further, 'run')}" if further else plural(runs, "run")
     click.echo(
-        f"{points} points, {counted} runs{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
+        f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers import get_parser
-from parsers.measurement import Cell, Direction, Measurement
+from parsers.measurement import Direction, Measurement, Scalar
 from reports import numbers
 from reports.charts import curve_rows, facets, wording
 from reports.charts.chapter import Chapter
@@ -45,7 +45,7 @@ class Point:
     better: Direction
     line: str  # what tells it from the others of its panel and x: "alg fast, host n001, p99"
     x: float | None  # the value of the axis, else the message size
-    key: tuple[Cell, ...]  # the values of the axis and of the options, then of the labels
+    key: tuple[Scalar, ...]  # the values of the axis and of the options, then of the labels
     value: float
 
 
@@ -53,7 +53,7 @@ def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
     runs = results.good(tool)
     figures = [
-        _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.point.sweep).items()
+        _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.cell.sweep).items()
     ]
     return Chapter(tool=tool, figures=tuple(f for f in figures if f), programs=wording.programs(runs))
 
@@ -137,7 +137,7 @@ def _points(
             )  # fmt: skip
 
 
-def _word(label: str, value: Cell) -> str:
+def _word(label: str, value: Scalar) -> str:
     if label == "statistic":
         return str(value)
     return fmt.size(float(value)) if label == _SIZE and isinstance(value, int | float) else f"{label} {value}"
@@ -145,7 +145,7 @@ def _word(label: str, value: Cell) -> str:
 
 def _numeric_axis(runs: Sequence[Run]) -> str | None:
     """Return the first axis of the sweep whose values are two or more different numbers."""
-    for name in runs[0].point.axes:
+    for name in runs[0].cell.axes:
         values = [run.options.get(name) for run in runs]
         if (
             all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
@@ -261,7 +261,7 @@ def _rows_panels(metrics: Metrics) -> list[Panel]:
 
 def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
     lines = {
-        name or own[0].run.sweep_title or own[0].run.point.sweep: formulas.spread([p.value for p in own])
+        name or own[0].run.sweep_title or own[0].run.cell.sweep: formulas.spread([p.value for p in own])
         for name, own in group_by(points, lambda p: p.line).items()
     }
     cut = wording.cut_apart(lines, lambda name: wording.shorten(name, 26))

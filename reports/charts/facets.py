@@ -76,7 +76,7 @@ def facet_names(runs: Sequence[Run], *, within: Iterable[str]) -> list[str]:
     inner = {*within, "host"} if pooled(runs) else set(within)
     seen: dict[str, set[str]] = {"host": set(), "place": set(), "program": set()}
     for run in runs:
-        for name, value in {**run.point.options, **run.point.apart}.items():
+        for name, value in {**run.cell.options, **run.cell.apart}.items():
             if not isinstance(value, dict):
                 seen.setdefault(name, set())
         if run.source:

@@ -72,7 +72,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
     both = len({_cache([run]) for run in runs} - {""}) > 1
-    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         found = cells(members)
         if len(found):
             figures.append(

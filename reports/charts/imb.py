@@ -51,7 +51,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     times: list[AccessTime] = []
-    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         for benchmark, panels in curves(members).items():
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
             figures.append(_figure(sweep, benchmark, of, panels))

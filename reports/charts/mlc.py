@@ -152,7 +152,7 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     floors: list[Idle] = []
-    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         loaded = [run for run in members if load_rows(run)]
         if loaded:
             figures += _loaded_figures(sweep, loaded, loads(loaded))

@@ -32,7 +32,7 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
     runs = results.good(tool)
     figures, key_numbers, accesses = [], [], []
-    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         found = distributions(members)
         if found:
             figures.append(_figure(sweep, members, found))
@@ -227,7 +227,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
         return None
     rows = []
     cells = group_by(found, lambda f: facets.cell(f[0])).values()
-    names = facets.names_apart([(own[0][0].point.describe(), own[0][0]) for own in cells])
+    names = facets.names_apart([(own[0][0].cell.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
         for name, same in group_by(own, lambda f: f[1].name).items():
             value = formulas.spread([number.value for _, number in same])

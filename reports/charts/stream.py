@@ -42,7 +42,7 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
     runs = results.shown(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
-    for sweep, members in group_by(runs, lambda r: r.point.sweep).items():
+    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         found = _rates(members)
         kernel = next((k for k in KERNELS if (found["kernel"] == k).any()), "")
         if not kernel:

@@ -16,15 +16,15 @@ from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Run
 
-Cell = tuple[object, ...]
+CellKey = tuple[object, ...]
 
 
-def cell_key(run: Run) -> Cell:
+def cell_key(run: Run) -> CellKey:
     """The same for the repeats of one cell."""
     return run.file, run.record.point_id
 
 
-def by_cell(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
+def by_cell(runs: Iterable[Run]) -> dict[CellKey, list[Run]]:
     return group_by(runs, cell_key)
 
 
@@ -39,10 +39,10 @@ def module_peak(run: Run) -> float | None:
     return formulas.dram_peak(run.session.memory_modules)
 
 
-def siblings_key(run: Run, but: Sequence[str]) -> Cell:
+def siblings_key(run: Run, but: Sequence[str]) -> CellKey:
     """The same for cells of one sweep, on one machine, that differ in nothing but the options named."""
-    options = tuple(sorted((k, str(v)) for k, v in run.point.options.items() if k not in but))
-    return machine_key(run), run.point.sweep, run.place, naming.program_kind(run), options
+    options = tuple(sorted((k, str(v)) for k, v in run.cell.options.items() if k not in but))
+    return machine_key(run), run.cell.sweep, run.place, naming.program_kind(run), options
 
 
 def siblings(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run]]:

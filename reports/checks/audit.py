@@ -12,7 +12,7 @@ from typing import Any
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
-from reports.checks._cells import Cell, cell_key, is_captured
+from reports.checks._cells import CellKey, cell_key, is_captured
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -34,7 +34,7 @@ class Finding:
     where: str  # the host, and file where there are several
     cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
     todo: str
-    about: frozenset[Cell]  # the cells, by `_cells.cell_key`
+    about: frozenset[CellKey]  # the cells, by `_cells.cell_key`
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -62,20 +62,20 @@ def audit(results: Results) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: LEVELS.index(f.level)))
 
 
-def _sweep(run: Run) -> Cell:
-    return run.file, run.point.sweep
+def _sweep(run: Run) -> CellKey:
+    return run.file, run.cell.sweep
 
 
 def _varying(runs: Sequence[Run]) -> frozenset[str]:
     """Return the axes that tell a sweep's cells apart."""
     values: dict[str, set[str]] = {}
     for run in runs:
-        for name, value in run.point.labels().items():
+        for name, value in run.cell.labels().items():
             values.setdefault(name, set()).add(str(value))
     return frozenset(name for name, own in values.items() if len(own) > 1)
 
 
-def convicted(findings: Iterable[Finding]) -> dict[Cell, str]:
+def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
     """Return the cells of which an error or a warning speaks, with the ids of their checks: "F1, F7"."""
     said = [(cell, f.id) for f in findings if f.level != "info" for cell in f.about]
     return {
@@ -84,7 +84,7 @@ def convicted(findings: Iterable[Finding]) -> dict[Cell, str]:
     }
 
 
-def doubts(convicted: Mapping[Cell, str], runs: Iterable[Run]) -> str:
+def doubts(convicted: Mapping[CellKey, str], runs: Iterable[Run]) -> str:
     """Return the ids of the checks that speak of some runs' cells; "" if none does."""
     found = (key for run in runs if (ids := convicted.get(cell_key(run))) for key in ids.split(", "))
     return ", ".join(dict.fromkeys(found))
@@ -113,20 +113,22 @@ def watched(results: Results) -> bool:
 class _Names:
     """What cells are called by."""
 
-    told_apart: Mapping[Cell, frozenset[str]]  # sweep, or a text of it → the axes that tell its cells apart
+    told_apart: Mapping[
+        CellKey, frozenset[str]
+    ]  # sweep, or a text of it → the axes that tell its cells apart
     texts: Mapping[
-        Cell, str
+        CellKey, str
     ]  # cell → the captured text that alone gave its numbers, where there are several; else ""
 
     def cell(self, run: Run) -> str:
         """Return "a.out, mode=loaded_latency W=6"."""
-        told = run.point.describe() if run.point.labels() or not run.text else ""
+        told = run.cell.describe() if run.cell.labels() or not run.text else ""
         return ", ".join(filter(None, [self._beside(run), told])) or run.text
 
     def words(self, run: Run) -> str:
         """Return the cell for a sentence, by what tells it from the others: "a.out, PingPong, np 2"; of very many options, beside a text's
         name, the first."""
-        labels = run.point.labels()
+        labels = run.cell.labels()
         apart = self.told_apart.get(_sweep(run), frozenset())
         named = {name: value for name, value in labels.items() if name in apart or name in _ALWAYS} or labels
         if self.texts.get(cell_key(run)) and len(named) > _MOST_LABELS:
@@ -138,12 +140,12 @@ class _Names:
 
     def _beside(self, run: Run) -> str:
         """The text of a cell, where its options do not name it."""
-        return "" if "source" in run.point.labels() else self.texts.get(cell_key(run), "")
+        return "" if "source" in run.cell.labels() else self.texts.get(cell_key(run), "")
 
     def _first(self, run: Run) -> Sequence[str]:
         """Return what tells the cells of its text apart, then what is named in any case, then others up to a few."""
         own = self.told_apart.get((*_sweep(run), run.text), frozenset())
-        labels = sorted(run.point.labels(), key=lambda name: (name not in own, name not in _ALWAYS))
+        labels = sorted(run.cell.labels(), key=lambda name: (name not in own, name not in _ALWAYS))
         return labels[: max(_MOST_LABELS, len(own))]
 
 
@@ -151,9 +153,9 @@ _MOST_LABELS = 4
 
 
 def _findings(
-    check: Check, faults: Sequence[Fault], repeats: Mapping[Cell, int], names: _Names
+    check: Check, faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
 ) -> Iterable[Finding]:
-    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.point.sweep))
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep))
     for (level, _, where, sweep), members in alike.items():
         first = members[0]
         said = _filled(first.title or first.text, _alike(first, members))
@@ -180,7 +182,7 @@ def _title(fault: Fault, names: _Names, text: str) -> str:
     """Return the finding in words: "Memory, 1 MB: the timer takes 28 of 52 ns". Its cell is named by what tells it from others."""
     whose = fault.cell or names.words(fault.run) or fault.run.text
     said = ": ".join(filter(None, (whose, text)))
-    source = str(fault.run.point.labels().get("source", " "))
+    source = str(fault.run.cell.labels().get("source", " "))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))
     return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
 
@@ -199,7 +201,9 @@ def _words(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     return (str(value) if plain else naming.option_value(tool, name, value)).replace("_", " ")
 
 
-def _cells(faults: Sequence[Fault], repeats: Mapping[Cell, int], names: _Names) -> Iterable[tuple[str, str]]:
+def _cells(
+    faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
+) -> Iterable[tuple[str, str]]:
     """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():

@@ -51,5 +51,5 @@ def repeated(results: Results) -> Iterator[Fault]:
 
 
 def _fault(run: Run, text: str, level: str = "warn") -> Fault:
-    cell = f"{run.point.describe()}, repeat {run.record.repeat}"
+    cell = f"{run.cell.describe()}, repeat {run.record.repeat}"
     return Fault(level="info" if level == "info" else "warn", run=run, cell=cell, text=text)

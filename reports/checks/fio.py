@@ -12,7 +12,7 @@ from orchestrator.tools.fio import known
 from parsers.measurement import whole
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
-    Cell,
+    CellKey,
     braced,
     by_cell,
     from_table,
@@ -178,7 +178,7 @@ def number_of_jobs(results: Results) -> Iterator[Fault]:
         typed, row = whole(typed_options(run).get("numjobs")), whole(run.options.get("numjobs"))
         depth, flight = whole(run.options.get("iodepth")), fio.in_flight(run)
         if is_captured(run) and typed and row and depth and flight and typed != row:
-            found.setdefault((run.file, run.point.sweep, typed, row), []).append((run, flight / depth))
+            found.setdefault((run.file, run.cell.sweep, typed, row), []).append((run, flight / depth))
     for (_, _, said, held), members in found.items():
         if len(members) < 3:
             continue
@@ -203,17 +203,17 @@ def block_size(results: Results) -> Iterator[Fault]:
 
     Do: quote the block size that the rates show, and correct the other.
     """
-    typed_wrong: dict[tuple[Cell, str, int, int], list[Run]] = {}
-    peaks: dict[tuple[Cell, str, str], list[float]] = {}
+    typed_wrong: dict[tuple[CellKey, str, int, int], list[Run]] = {}
+    peaks: dict[tuple[CellKey, str, str], list[float]] = {}
     for run in results.good("fio"):
         size = in_bytes(run.options.get("bs"))
         if size is None:
             continue
         typed, machine = in_bytes(typed_options(run).get("bs", "?")), machine_key(run)
         if is_captured(run) and typed is not None and typed != size:
-            typed_wrong.setdefault((machine, run.point.sweep, typed, size), []).append(run)
+            typed_wrong.setdefault((machine, run.cell.sweep, typed, size), []).append(run)
         else:
-            key = machine, run.point.sweep, str(run.options.get("rw"))
+            key = machine, run.cell.sweep, str(run.options.get("rw"))
             peaks.setdefault(key, []).append(_iops(run) * size)
         for direction, own in () if fio.joined(run) else fio.directions(run).items():
             for job in own:
@@ -369,7 +369,7 @@ def page_cache(results: Results) -> Iterator[Fault]:
                 level = "error"
             else:
                 text += " through the page cache; how much of it came from the device is not told"
-            if "direct" in run.point.swept and not is_captured(run):
+            if "direct" in run.cell.swept and not is_captured(run):
                 level = "info"
             yield Fault(level=level, run=run, own=True, text=text, quoted=quoted)
 

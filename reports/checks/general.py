@@ -54,10 +54,10 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
     for tool in results.tools:
         cells = list(by_cell(results.good(tool)).values())
         yield from _copies(cells)
-        for name in dict.fromkeys(axis for runs in cells for axis in runs[0].point.swept):
+        for name in dict.fromkeys(axis for runs in cells for axis in runs[0].cell.swept):
             swept = _swept(cells, name)
             if swept and all(_alike(members) for members in swept):
-                first, values = swept[0][0][0], [runs[0].point.options[name] for runs in swept[0]]
+                first, values = swept[0][0][0], [runs[0].cell.options[name] for runs in swept[0]]
                 yield Fault(
                     level="warn", run=first, cell=fmt.plural(sum(map(len, swept)), "cell"),
                     runs=tuple(runs[0] for members in swept for runs in members),
@@ -67,7 +67,7 @@ def _whole_axes(results: Results) -> Iterator[Fault]:
 
 def _swept(cells: Sequence[list[Run]], name: str) -> list[list[list[Run]]]:
     """Return the cells that differ in one option alone, which nothing that was printed repeats."""
-    unprinted = [runs for runs in cells if name in runs[0].point.options and not _printed(runs[0], name)]
+    unprinted = [runs for runs in cells if name in runs[0].cell.options and not _printed(runs[0], name)]
     siblings = group_by(unprinted, lambda runs: siblings_key(runs[0], (name,)))
     return [members for members in siblings.values() if len(members) > 1]
 
@@ -82,16 +82,16 @@ def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
     for runs in cells:
         run = runs[0]
         figures = tuple(row.value for row in run.measured())
-        options = {k: v for k, v in run.point.options.items() if k != "source"}
+        options = {k: v for k, v in run.cell.options.items() if k != "source"}
         if len(set(figures)) < 10:
             continue
         before = seen.setdefault((run.file, run.tool, figures), run)
-        others = {k: v for k, v in before.point.options.items() if k != "source"}
+        others = {k: v for k, v in before.cell.options.items() if k != "source"}
         differs = sorted(k for k in {*options, *others} if options.get(k) != others.get(k))
         if before is not run and differs and _told(before) == _told(run):
             yield Fault(
                 level="warn", run=run,
-                text=f"all {len(figures)} figures are those of {before.point.describe()}, to the last digit: {fmt.words(differs)} had no effect, or a text was copied",
+                text=f"all {len(figures)} figures are those of {before.cell.describe()}, to the last digit: {fmt.words(differs)} had no effect, or a text was copied",
             )  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _printed(run: Run, name: str) -> bool:
     """Does what the tool printed tell the option's value? Then it arrived."""
     if is_captured(run):
         return True  # what tells captured cells apart is what was printed, or what the user says of them
-    asked = run.point.options[name]
+    asked = run.cell.options[name]
     if any(row.get(name) == asked for row in itertools.islice(run.measured(), 1000)):
         return True
     return any(same_value(value, asked) for value in _told(run).values())
@@ -152,7 +152,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
             yield Fault(level="error", run=run, text=text)
     written = (run for run in firsts if is_captured(run) and run.record.argv)
     for (_, tool, command), members in group_by(written, lambda r: (r.file, r.tool, command_text(r))).items():
-        cells = members[0].point.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
+        cells = members[0].cell.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         short = command if len(command) <= 90 else command[:89] + "…"
         typed_command = own_command(members[0])
         for level, problem in _typing(tool, typed_command):
@@ -172,7 +172,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
 
 def _contradictions(run: Run) -> Iterator[tuple[str, object, object]]:
     facts = run.parsed.facts if run.parsed else {}
-    for name, asked in run.point.options.items():
+    for name, asked in run.cell.options.items():
         printed = facts.get(f"option.{name}")
         known = printed not in (None, "") and isinstance(asked, str | int | float)
         if known and not same_value(str(printed), asked):

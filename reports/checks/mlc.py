@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import Cell, by_cell, cell_key, is_captured, module_peak, siblings_key
+from reports.checks._cells import CellKey, by_cell, cell_key, is_captured, module_peak, siblings_key
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.readings.mlc import entries, load_rows
@@ -107,7 +107,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
     for run in results.good("mlc"):
         peak = module_peak(run)
         most = max((entry.value for entry in entries(run) if entry.metric == "bandwidth"), default=0.0)
-        if peak and most > peak and (is_captured(run) or "b" not in run.point.swept):
+        if peak and most > peak and (is_captured(run) or "b" not in run.cell.swept):
             yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
     Do: quote the latency as that of a reader beside this traffic, not as the traffic's own.
     """
     found = curves(results)
-    reads: dict[Cell, float] = {}
+    reads: dict[CellKey, float] = {}
     for curve in found:
         if curve.traffic == "read":
             most = max(formulas.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
@@ -218,7 +218,7 @@ def no_effect(results: Results) -> Iterator[Fault]:
             continue
         for a, b, changes in pairs:
             if max(changes) < math.log(1.1):
-                values = [curve.run.point.options.get(name, "not given") for curve in (a, b)]
+                values = [curve.run.cell.options.get(name, "not given") for curve in (a, b)]
                 yield Fault(
                     level="warn", run=b.run,
                     text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.percent(math.expm1(max(changes)))} "
@@ -232,7 +232,7 @@ def _pairs(found: Sequence[Curve], name: str) -> Iterator[tuple[Curve, Curve]]:
     alike = group_by(found, lambda c: (*siblings_key(c.run, (*but, "W") if c.traffic else but), c.traffic))
     for members in alike.values():
         for a, b in itertools.combinations(members, 2):
-            if str(a.run.point.options.get(name)) != str(b.run.point.options.get(name)):
+            if str(a.run.cell.options.get(name)) != str(b.run.cell.options.get(name)):
                 yield a, b
 
 

@@ -129,7 +129,7 @@ def drifts(results: Results) -> Iterator[Fault]:
     """
     own = (run for tool in results.tools for run in results.good(tool) if not run.captured and not run.void)
     for sessions in group_by(
-        own, lambda run: (run.file, run.session.session, run.point.sweep, run.tool)
+        own, lambda run: (run.file, run.session.session, run.cell.sweep, run.tool)
     ).values():
         cells = [list(same) for same in by_cell(sessions).values()]
         found = scatter.drift([timed for same in cells if (timed := _timed(same))])

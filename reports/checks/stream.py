@@ -76,7 +76,7 @@ def array_too_small(results: Results) -> Iterator[Fault]:
             caches = last_level_bytes(machine, cpus)
             if size < 4 * caches:
                 yield Fault(
-                    level="info" if "array_size" in run.point.swept else "error", run=run,
+                    level="info" if "array_size" in run.cell.swept else "error", run=run,
                     text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
                 )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
@@ -116,7 +116,7 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
 
 
 def _asked_axes(run: Run) -> tuple[str, ...]:
-    return () if is_captured(run) else run.point.swept
+    return () if is_captured(run) else run.cell.swept
 
 
 @check("S3", "error", "warn", flags=("threads_differ",), needs="topology")
@@ -162,9 +162,9 @@ def _cores_left(run: Run, cpus: Sequence[int], threads: int) -> tuple[str, int] 
     if machine is None or run.relation == "smt siblings":
         return None
     there = machine.allowed_cpus
-    if run.point.place is not None:
+    if run.cell.place is not None:
         try:
-            asked = resolve(run.point.place, machine, threads=None, processes=1)
+            asked = resolve(run.cell.place, machine, threads=None, processes=1)
         except (PinsweepError, Unplaceable):
             return None
         there = frozenset(cpu for one in asked for group in one.groups for cpu in group.cpus)
@@ -185,16 +185,16 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
     """
     placed = [r for r in results.good("stream") if r.relation in ("local", "remote") and _rate(r)]
     said = []
-    for same in siblings(placed, lambda r: (machine_key(r), r.point.sweep, *siblings_key(r, ())[4:])):
+    for same in siblings(placed, lambda r: (machine_key(r), r.cell.sweep, *siblings_key(r, ())[4:])):
         both = group_by(same, lambda r: r.relation)
         slit = _slit(both["remote"][0], results) if len(both) == 2 else None
         if slit is None:
             continue
         local, remote = (statistics.median(_rate(r) or 0.0 for r in both[w]) for w in ("local", "remote"))
         run = both["remote"][0]
-        text = f"local is {fmt.number(local / remote)} × remote ({run.point.describe()}), the table says {fmt.number(slit)}"
+        text = f"local is {fmt.number(local / remote)} × remote ({run.cell.describe()}), the table says {fmt.number(slit)}"
         said.append((abs(local / remote / slit - 1), run, text))
-    for found in group_by(said, lambda f: (f[1].file, f[1].point.sweep)).values():
+    for found in group_by(said, lambda f: (f[1].file, f[1].cell.sweep)).values():
         off, run, text = max(found, key=lambda f: f[0])
         if off > 0.10:
             yield Fault(level="info", run=run, text=text)

@@ -265,7 +265,7 @@ class Comparison:
 
 def side(name: SideName, title: str, results: Results, only: Collection[str] = ()) -> Side:
     """Return a side of all runs of some results; `only`: of these sweeps."""
-    return _side(name, title, results, lambda run: not only or run.point.sweep in only)
+    return _side(name, title, results, lambda run: not only or run.cell.sweep in only)
 
 
 def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ()) -> tuple[Side, Side]:
@@ -274,11 +274,9 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
 
     The axis is an option, "place", "relation", "program" or "host". Raises UserError where no run has a level, with those there are.
     """
-    runs = [
-        run for tool in results.tools for run in results.good(tool) if not only or run.point.sweep in only
-    ]
+    runs = [run for tool in results.tools for run in results.good(tool) if not only or run.cell.sweep in only]
     known = sorted({level for run in runs if (level := level_of(run, axis)) is not None}, key=natural)
-    axes = sorted({a for run in runs for a in run.point.axes} | {"host", "program"})
+    axes = sorted({a for run in runs for a in run.cell.axes} | {"host", "program"})
     if not known:
         hint = nearest_word(axis, axes) or f"there are: {', '.join(axes)}"
         raise UserError(f"--by {axis}", "no run has it", hint)
@@ -292,8 +290,8 @@ def levels(results: Results, axis: str, wanted: str, only: Collection[str] = ())
         raise UserError(f"--by {axis}={wanted}", said, hint)
     a, b = pairs[0]
     return (
-        _side("A", f"{axis}={a}", results, lambda run: level_of(run, axis) == a and (not only or run.point.sweep in only)),
-        _side("B", f"{axis}={b}", results, lambda run: level_of(run, axis) == b and (not only or run.point.sweep in only)),
+        _side("A", f"{axis}={a}", results, lambda run: level_of(run, axis) == a and (not only or run.cell.sweep in only)),
+        _side("B", f"{axis}={b}", results, lambda run: level_of(run, axis) == b and (not only or run.cell.sweep in only)),
     )  # fmt: skip
 
 
@@ -314,7 +312,7 @@ def level_of(run: Run, axis: str) -> str | None:
         case "host":
             value = run.host
         case _:
-            value = run.point.labels().get(axis, run.point.options.get(axis))
+            value = run.cell.labels().get(axis, run.cell.options.get(axis))
             value = listed(value) if isinstance(value, tuple) else value
     return None if value in (None, "") else str(value)
 
@@ -416,7 +414,7 @@ def _across(a: Side, b: Side, *, allowed: bool) -> tuple[str, ...]:
 
 def refuse_sweeps(only: Collection[str], *results: Results) -> None:
     """Raise UserError for a sweep that none of the results has."""
-    known = sorted({run.point.sweep for one in results for run in one.runs}, key=natural)
+    known = sorted({run.cell.sweep for one in results for run in one.runs}, key=natural)
     for name in only:
         if known and name not in known:
             hint = nearest_word(name, known) or f"sweeps: {', '.join(known[:20])}"
@@ -440,13 +438,13 @@ def _identity(session: Session) -> Hashable:
 
 
 def _refuse_axes(a: Side, b: Side, ignore: Iterable[str]) -> None:
-    known = sorted({"place", *(name for one in (a, b) for run in one.runs for name in run.point.options)})
+    known = sorted({"place", *(name for one in (a, b) for run in one.runs for name in run.cell.options)})
     for name in ignore:
         if name not in known:
             hint = nearest_word(name, known) or f"there are: {', '.join(known[:20])}"
             raise UserError(f"--ignore {name}", "no run has this option", hint)
         for one in (a, b):
-            for (_, sweep), runs in group_by(one.runs, lambda run: (run.tool, run.point.sweep)).items():
+            for (_, sweep), runs in group_by(one.runs, lambda run: (run.tool, run.cell.sweep)).items():
                 values = sorted({str(level_of(run, name)) for run in runs}, key=natural)
                 if len(values) > 1:
                     raise UserError(
@@ -533,7 +531,7 @@ def _of_all_repeats(
 
 def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
     """Return the metrics that an experiment reads in another unit on each side: the reading was mended, not the machine."""
-    of_a, of_b = (cell.runs[0].point.options.get("metrics") or {} for cell in (a, b))
+    of_a, of_b = (cell.runs[0].cell.options.get("metrics") or {} for cell in (a, b))
     units = {
         name: (str(of_a[name].get("unit", "")), str(of_b[name].get("unit", "")))
         for name in of_a

@@ -17,7 +17,7 @@ from pathlib import Path
 from orchestrator.run.exclusive import told
 from orchestrator.run.execute import Event
 from orchestrator.run.outcome import Rules
-from orchestrator.run.rerun import Cell, Rerun, prepare_again, run_again
+from orchestrator.run.rerun import CellRef, Rerun, prepare_again, run_again
 from orchestrator.run.rerun import Pair as Again
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
@@ -125,10 +125,10 @@ def asked(found: Comparison) -> Asked:
     )
 
 
-def _cell(cell: CellOfSide, of: Side) -> Cell:
+def _cell(cell: CellOfSide, of: Side) -> CellRef:
     """Return where a cell was measured last."""
     last: Run = max(cell.runs, key=lambda run: (of.when[run.file, run.session.session].at, run.record.run_id))
-    return Cell(path=Path(of.results.paths[last.file]), point_id=last.record.point_id)
+    return CellRef(path=Path(of.results.paths[last.file]), point_id=last.record.point_id)
 
 
 def confirmed(

@@ -164,14 +164,14 @@ def cells(runs: Iterable[Run], ignore: Collection[str] = ()) -> list[CellOfSide]
     """Return the cells of some runs, in their order. `ignore`: options that do not count ("place" among them)."""
 
     def key(run: Run) -> Hashable:
-        point = _point_key(run, ignore) if ignore else run.record.point_id
-        return point, "" if "place" in ignore else run.relation
+        cell = _cell_key(run, ignore) if ignore else run.record.point_id
+        return cell, "" if "place" in ignore else run.relation
 
     return [_cell(cell, members, ignore) for cell, members in group_by(runs, key).items()]
 
 
-def _point_key(run: Run, ignore: Collection[str]) -> str:
-    canonical = run.point.canonical()
+def _cell_key(run: Run, ignore: Collection[str]) -> str:
+    canonical = run.cell.canonical()
     canonical["options"] = {k: v for k, v in canonical["options"].items() if k not in ignore}
     return canonical_json({k: v for k, v in canonical.items() if k not in ignore})
 
@@ -182,23 +182,23 @@ def _cell(key: Hashable, runs: Sequence[Run], ignore: Collection[str]) -> CellOf
     placed = "place" not in ignore
     return CellOfSide(
         key=key,
-        sweep=first.point.sweep,
+        sweep=first.cell.sweep,
         title=first.sweep_title,
         tool=first.tool,
-        options={k: v for k, v in first.point.options.items() if k not in dropped},
-        place=first.point.place if placed else None,
+        options={k: v for k, v in first.cell.options.items() if k not in dropped},
+        place=first.cell.place if placed else None,
         relation=first.relation if placed else "",
         scope=scope(first) if placed else "",
-        axes=tuple(axis for axis in first.point.axes if axis not in dropped),
+        axes=tuple(axis for axis in first.cell.axes if axis not in dropped),
         runs=tuple(runs),
-        apart={name: value for name, value in first.point.apart.items() if name not in dropped},
+        apart={name: value for name, value in first.cell.apart.items() if name not in dropped},
         asked={k: v for k, v in _meant(first, ignore).items() if k not in dropped},
     )
 
 
 def _meant(run: Run, ignore: Collection[str]) -> Mapping[str, Any]:
     """Return what a run's options ask for; as they are where its tool is one that is only read, or would not take them."""
-    options = {k: v for k, v in run.point.options.items() if k not in ignore}
+    options = {k: v for k, v in run.cell.options.items() if k not in ignore}
     try:
         return meant(run.tool, options)
     except (KeyError, ValueError, UserError):
@@ -355,20 +355,20 @@ def absence(other: Results, name: str) -> Callable[[CellOfSide], str]:
         (run for run in other.runs if run.parsed is None or run.void), lambda run: run.record.point_id
     )
     skipped = {
-        (item.sweep, _labels_key(item.point)): f"{where}: {item.reason}" for where, item in other.skipped
+        (item.sweep, _labels_key(item.cell)): f"{where}: {item.reason}" for where, item in other.skipped
     }
-    open_ = {point.point_id for _, point, _ in other.missing}
+    open_ = {cell.point_id for _, cell, _ in other.missing}
 
     def why(cell: CellOfSide) -> str:
-        point = cell.runs[0].point
-        if runs := tried.get(point.point_id):
+        of = cell.runs[0].cell
+        if runs := tried.get(of.point_id):
             left_out = [r for r in runs if r.void or r.record.status in LEFT_OUT]
             words = sorted(set(map(became, runs)))
             verb = "left out" if len(left_out) == len(runs) else "gave no number"
             return f"{name}: {fmt.plural(len(runs), 'run')} {verb} ({fmt.words(words)})"
-        if reason := skipped.get((cell.sweep, _labels_key(point.labels()))):
+        if reason := skipped.get((cell.sweep, _labels_key(of.labels()))):
             return f"{name} could not run it, {reason}"
-        return f"{name} has not run it yet" if point.point_id in open_ else ""
+        return f"{name} has not run it yet" if of.point_id in open_ else ""
 
     return why
 

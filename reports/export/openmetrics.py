@@ -177,9 +177,9 @@ def _stem(name: Name, unit: str) -> str:
 
 def _cell_labels(run: Run) -> Labels:
     """Return what tells a cell from others: its axes, and the words for its placement."""
-    found: dict[str, object] = {"host": run.host, "sweep": run.point.sweep}
+    found: dict[str, object] = {"host": run.host, "sweep": run.cell.sweep}
     found |= {"place": run.place, "relation": run.relation, "program": naming.program_kind(run)}
-    return _labels((*found.items(), *(i for i in run.point.labels().items() if i[0] != "place")))
+    return _labels((*found.items(), *(i for i in run.cell.labels().items() if i[0] != "place")))
 
 
 def _own_labels(one: Series, unit: str) -> Labels:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from parsers.errors import UserError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from reports.text import format as fmt
 
 FORMS = ("table", "json", "csv")
@@ -33,9 +33,9 @@ def parsed_text(texts: Sequence[tuple[str, Parsed]], form: str) -> str:
     raise UserError("--format", f"{form!r} is not a form of a table", f"forms: {', '.join(FORMS)}")
 
 
-def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Cell]]]:
+def _tables(texts: Sequence[tuple[str, Parsed]]) -> dict[str, list[dict[str, Scalar]]]:
     names = dict.fromkeys(["measurements", *(table for _, parsed in texts for table in parsed.tables)])
-    found: dict[str, list[dict[str, Cell]]] = {
+    found: dict[str, list[dict[str, Scalar]]] = {
         table: [
             {"file": name, **row}
             for name, parsed in texts
@@ -90,5 +90,5 @@ def _people(name: str, parsed: Parsed) -> str:
     return "\n".join([f"{name}{': ' + said if said else ''}", *told, *lines, ""])
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: Scalar) -> str:
     return "" if cell is None else str(cell)

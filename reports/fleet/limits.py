@@ -65,7 +65,7 @@ def labels_of(series: Series) -> dict[str, str]:
     run = series.values[0].run
     name = series.key.name
     own: dict[str, Any] = {"place": run.place, "relation": run.relation, "kind": name.kind}
-    return {k: _text(v) for k, v in {**own, **run.point.labels(), **dict(name.part)}.items()}
+    return {k: _text(v) for k, v in {**own, **run.cell.labels(), **dict(name.part)}.items()}
 
 
 def _text(value: Any) -> str:  # noqa: ANN401

@@ -267,7 +267,7 @@ def _idle(rules: Sequence[Rule], fitted: frozenset[int]) -> list[str]:
 
 def _order(one: Series) -> tuple[object, ...]:
     """Sort key of numbers: the same whatever the order of the files."""
-    labels = [natural(value) for value in one.values[0].run.point.labels().values()]
+    labels = [natural(value) for value in one.values[0].run.cell.labels().values()]
     return one.key.tool, one.key.sweep, labels, one.key.program, one.key.point_id
 
 

@@ -231,8 +231,8 @@ def _axis(reach: float) -> axes.Axis:
 
 def _name(one: Series, several_sweeps: bool) -> str:
     """Return "triad bandwidth, threads=8", the quantity first: what does not fit is cut at the end."""
-    point = one.values[0].run.point
-    cell = one.cell if several_sweeps else point.describe() if point.labels() else ""
+    of = one.values[0].run.cell
+    cell = one.cell if several_sweeps else of.describe() if of.labels() else ""
     return ", ".join(filter(None, (one.key.name.words, cell)))
 
 

@@ -253,10 +253,10 @@ def between(before: Moment, after: Moment) -> Fingerprint:
 def _placements(before: Iterable[Run], after: Iterable[Run]) -> dict[str, tuple[str, str]]:
     """Return "PUs of scaling" → ("0-31", "0-15"), and so memory nodes and threads, of the cells that both have."""
     left, right = (
-        group_by(runs, lambda run: (run.point.sweep, run.record.point_id)) for runs in (before, after)
+        group_by(runs, lambda run: (run.cell.sweep, run.record.point_id)) for runs in (before, after)
     )
     table: dict[str, tuple[str, str]] = {}
-    for (sweep, point), runs in left.items():
-        a, b = (conditions.way(own[0]).words for own in (runs, right.get((sweep, point), runs)))
+    for (sweep, cell), runs in left.items():
+        a, b = (conditions.way(own[0]).words for own in (runs, right.get((sweep, cell), runs)))
         table |= {f"{what} of {sweep}": (a[what], b[what]) for what in a if a[what] != b[what]}
     return table

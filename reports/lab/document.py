@@ -217,7 +217,7 @@ def _machine(built: Page) -> Table:
 
 def _sweeps_table(results: Results) -> Table:
     rows = []
-    for sweep, runs in group_by(results.runs, lambda r: r.point.sweep).items():
+    for sweep, runs in group_by(results.runs, lambda r: r.cell.sweep).items():
         good = [r for r in runs if r.parsed is not None]
         programs = list(dict.fromkeys(program_name(r) for r in good)) or [runs[0].tool]
         cells = {(r.file, r.record.point_id) for r in runs}
@@ -287,7 +287,7 @@ def _commands(results: Results) -> Iterable[Sweep]:
     order = {
         r.record.point_id: i for i, r in enumerate(r for tool in results.tools for r in results.good(tool))
     }
-    for sweep, runs in group_by(results.runs, lambda r: r.point.sweep).items():
+    for sweep, runs in group_by(results.runs, lambda r: r.cell.sweep).items():
         runs.sort(key=lambda r: order.get(r.record.point_id, len(order)))  # stable: attempts stay in order
         commands = [
             Command(cell=cell, line=text, runs=_runs_text(members, several))
@@ -328,7 +328,7 @@ def _run_ids(runs: Iterable[Run]) -> dict[str, list[int]]:
 def _runs_of(figure: model.Figure, block: Block, results: Results) -> list[Run]:
     """Return the runs that a figure is drawn from: those of its tool; of its sweep alone, where it is of one."""
     runs = [r for tool in results.tools for r in results.good(tool) if block.tool in (tool, "overview")]
-    return [r for r in runs if figure.of in ("", r.point.sweep)]
+    return [r for r in runs if figure.of in ("", r.cell.sweep)]
 
 
 def _trace(results: Results, runs: Iterable[Run], version: str, digits: int = 64) -> Trace:

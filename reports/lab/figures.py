@@ -31,7 +31,7 @@ PNG_PPI = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Tile:
     """Where a panel lies in its figure, in px; the title stands above it."""
 
     panel: Panel
@@ -44,7 +44,7 @@ class Cell:
 class Layout:
     width: float
     height: float
-    cells: tuple[Cell, ...]
+    cells: tuple[Tile, ...]
     keys: tuple[tuple[Key, float, float], ...]  # with the left end and the base line of each
 
 
@@ -55,13 +55,13 @@ def layout(figure: PageFigure) -> Layout:
     abreast = 1 if len(specs) == 1 else 2
     total = max((width for width, _ in sizes), default=0) * abreast + _GAP * (abreast - 1)
     keys, y = _keys(figure.key, total)
-    cells: list[Cell] = []
+    cells: list[Tile] = []
     for start in range(0, len(specs), abreast):
         row = range(start, min(start + abreast, len(specs)))
         head = _TITLE if any(figure.panels[i].title for i in row) else 0
         for place, i in enumerate(row):
             x = place * (total + _GAP) / abreast
-            cells.append(Cell(panel=figure.panels[i], x=x, y=y + head, spec=specs[i]))
+            cells.append(Tile(panel=figure.panels[i], x=x, y=y + head, spec=specs[i]))
         y += head + max(sizes[i][1] for i in row) + (_GAP if start + abreast < len(specs) else 0)
     return Layout(width=total, height=y, cells=tuple(cells), keys=keys)
 

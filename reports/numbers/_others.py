@@ -14,7 +14,7 @@ from reports.text import format as fmt
 
 def numbers(run: Run) -> Iterator[Number]:
     parser = get_parser(run.tool)
-    metrics = parser.METRICS or command.metrics_of(run.point.options)
+    metrics = parser.METRICS or command.metrics_of(run.cell.options)
     rows = [r for r in run.measured() if r.metric in metrics and metrics[r.metric].better != "neither"]
     labels = [n for n in parser.LABELS if len({r.get(n) for r in rows}) > 1]
     steps = parser.PRINTED if parser.PRINTED is not None else run.parsed.printed() if run.parsed else {}

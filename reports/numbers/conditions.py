@@ -79,7 +79,7 @@ def told_apart(collected: Iterable[Series]) -> list[Series]:
 def facts(one: Series) -> dict[str, str]:
     """Return all that tells a number from one of its name: options, place, program, way, unit and direction."""
     run = one.values[0].run
-    options = {name: _text(value) for name, value in flat(run.point)}
+    options = {name: _text(value) for name, value in flat(run.cell)}
     made = way(run).words
     if (
         asked := options.get("threads")

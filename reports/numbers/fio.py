@@ -238,7 +238,7 @@ def directions(of: Run | Parsed) -> dict[str, list[Job]]:
 
 
 def options(run: Run, job: Job) -> dict[str, Any]:
-    return {**job.options, **run.point.options}
+    return {**job.options, **run.cell.options}
 
 
 def tells_options(run: Run) -> bool:

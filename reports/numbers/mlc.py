@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from parsers import mlc
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.numbers.model import Name, Number, Part
@@ -41,7 +41,7 @@ def numbers(run: Run) -> Iterator[Number]:
             yield from _offers(_part(rows[0], several), _offered(rows))
 
 
-def _part(row: Entry | LoadRow, several: bool, *labels: tuple[str, Cell]) -> Part:
+def _part(row: Entry | LoadRow, several: bool, *labels: tuple[str, Scalar]) -> Part:
     """Return those labels that have a value, the run (of a text that holds several) and the traffic first."""
     every = (("run", row.turn if several else None), ("traffic", row.traffic), *labels)
     return tuple((label, value) for label, value in every if value is not None)

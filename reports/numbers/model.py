@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
 
-from parsers.measurement import Cell, Direction, Measurement, Metric
+from parsers.measurement import Direction, Measurement, Metric, Scalar
 from reports.numbers.formulas import Bucket
 from reports.text import format as fmt
 
-Part = tuple[tuple[str, Cell], ...]
+Part = tuple[tuple[str, Scalar], ...]
 """What tells a number from the others of its run: (("kernel", "triad"),), (("traffic", "read"), ("delay", 100))."""
 
 Buckets = tuple[Bucket, ...]

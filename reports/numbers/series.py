@@ -150,12 +150,12 @@ def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
     """Give the numbers that all repeats of a cell in a file have; what only some have stands for no cell."""
 
     def cell(run: Run) -> Hashable:
-        return run.file, run.tool, naming.program_kind(run), run.point.sweep, run.record.point_id
+        return run.file, run.tool, naming.program_kind(run), run.cell.sweep, run.record.point_id
 
     runs = (run for tool in results.tools for run in results.good(tool) if not run.void)
     for repeats in group_by(runs, cell).values():
         first = repeats[0]
-        program, sweep, point_id = naming.program_kind(first), first.point.sweep, first.record.point_id
+        program, sweep, point_id = naming.program_kind(first), first.cell.sweep, first.record.point_id
         told = [(run, number) for run in repeats for number in numbers.numbers(run)]
         having = Counter(number.name for _, number in told)
         for run, number in told:
@@ -165,4 +165,4 @@ def _each(results: Results) -> Iterable[tuple[Run, Key, Number]]:
 
 
 def _cell(run: Run) -> str:
-    return f"{run.point.sweep}, {run.point.describe()}" if run.point.labels() else run.point.sweep
+    return f"{run.cell.sweep}, {run.cell.describe()}" if run.cell.labels() else run.cell.sweep

@@ -56,7 +56,7 @@ class Reading(Generic[Row]):
         """
         import pandas as pd
 
-        rows = [(run, run.file, run.where, run.point.sweep, run.record.point_id, run.record.repeat, *row)
+        rows = [(run, run.file, run.where, run.cell.sweep, run.record.point_id, run.record.repeat, *row)
                 for run in runs for row in self(run)]  # fmt: skip
         hints = get_type_hints(self.row)
         types: dict[str, Any] = {name: _DTYPES.get(hints[name], "object") for name in self.row._fields}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from parsers.measurement import Cell, Parsed, number, whole
+from parsers.measurement import Parsed, Scalar, number, whole
 from reports.readings import reading
 
 _PARTS = ("read", "write", "trim")
@@ -72,7 +72,7 @@ class Bucket(NamedTuple):
     n: int
 
 
-_Entry = tuple[Cell, Cell]  # document, job
+_Entry = tuple[Scalar, Scalar]  # document, job
 _Values = dict[tuple[str, str], float]  # metric, statistic
 
 
@@ -87,8 +87,8 @@ def jobs(parsed: Parsed) -> Iterator[Job]:
         (row.get("document"), row.get("job")): whole(row.get("processes"))
         for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())
     }
-    values: dict[tuple[_Entry, Cell], _Values] = {}
-    names: dict[_Entry, Cell] = {}
+    values: dict[tuple[_Entry, Scalar], _Values] = {}
+    names: dict[_Entry, Scalar] = {}
     for m in parsed.measured():
         if m.get("job") is not None:
             entry = m.get("document"), m.get("job")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from parsers import imb
-from parsers.measurement import Cell, Parsed, whole
+from parsers.measurement import Parsed, Scalar, whole
 from reports.readings import reading
 
 
@@ -49,7 +49,7 @@ class Pin(NamedTuple):
 @reading(Timing)
 def timings(parsed: Parsed) -> Iterator[Timing]:
     """The lines of all tables, in the order of the text."""
-    labels: Mapping[str, Cell] = {}
+    labels: Mapping[str, Scalar] = {}
     known = not parsed.has("from_table")  # how many digits its program prints
     line: dict[str, float] = {}
     for row in parsed.measured():
@@ -68,7 +68,7 @@ def pins(parsed: Parsed) -> Iterator[Pin]:
         yield Pin(whole(row.get("run")), str(row.get("host")), whole(row.get("rank")), str(row.get("cpus")))
 
 
-def _timing(labels: Mapping[str, Cell], line: Mapping[str, float], digits_known: bool) -> Timing:
+def _timing(labels: Mapping[str, Scalar], line: Mapping[str, float], digits_known: bool) -> Timing:
     mode, size = labels.get("mode"), whole(labels.get("message_size"))
     time, step = line.get("time"), None
     if digits_known:

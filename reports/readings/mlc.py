@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from parsers import mlc
-from parsers.measurement import Cell, Parsed, whole
+from parsers.measurement import Parsed, Scalar, whole
 from reports.readings import reading
 from reports.results.model import Run
 
@@ -19,10 +19,10 @@ class Entry(NamedTuple):
     section: str  # one of parsers.mlc.SECTIONS; "" where a table does not say
     row: int | None  # of a loaded-latency table, from 0
     traffic: str | None  # "read", "3:1 nt"
-    delay: Cell  # of a loaded-latency table: the tool's own count, an int but for tables that were typed
+    delay: Scalar  # of a loaded-latency table: the tool's own count, an int but for tables that were typed
     transfer: str | None  # of a cache-to-cache table: "remote L2->L2 HITM, homed in writer"
-    source: Cell  # of a matrix, the row: a NUMA node (a CPU where the section or `transfer` says so)
-    target: Cell  # of a matrix, the column
+    source: Scalar  # of a matrix, the row: a NUMA node (a CPU where the section or `transfer` says so)
+    target: Scalar  # of a matrix, the column
     metric: str  # "latency" or "bandwidth"
     value: float  # ns or B/s
 

@@ -142,7 +142,7 @@ def _sentence(results: Results) -> str:
     else:
         counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
     text = f"{counted} {where} gave numbers"
-    cells = len({(where, point.point_id) for where, point, _ in results.missing})
+    cells = len({(where, cell.point_id) for where, cell, _ in results.missing})
     if cells:
         text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
     if results.not_asked_for:
@@ -268,7 +268,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     ]
     for (sweep, word, reason), cells in group_by(left_out, lambda o: (o[2].sweep, o[1], o[2].reason)).items():
         hosts = list(dict.fromkeys(where for where, *_ in cells))
-        distinct = list(dict.fromkeys(_labels(cell.point) for *_, cell in cells))
+        distinct = list(dict.fromkeys(_labels(cell.cell) for *_, cell in cells))
         yield Check(
             level="info",
             subject=f"{sweep}: {fmt.plural(len(distinct), 'cell')} {word} {_where(results, hosts)}.",
@@ -276,17 +276,17 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             **_listed(distinct, "cell"),
         )
     for (sweep, status, reason), runs in group_by(
-        results.failed, lambda r: (r.point.sweep, r.record.status, r.record.reason or r.unreadable)
+        results.failed, lambda r: (r.cell.sweep, r.record.status, r.record.reason or r.unreadable)
     ).items():
         what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
-        names = list(dict.fromkeys(r.point.describe() for r in runs))
+        names = list(dict.fromkeys(r.cell.describe() for r in runs))
         all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if len(names) == 1 else ""
         yield Check(
             level="warn",
             subject=_sentence_of(reason or what),
             text=f"{sweep}: {fmt.plural(len(runs), 'run')} {what}{all_of}.",
             **_listed(
-                (f"{r.point.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
+                (f"{r.cell.describe()}, repeat {r.record.repeat}, run {r.record.run_id}" for r in runs),
                 "run",
             ),
         )
@@ -297,7 +297,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",
             text="The sweep was stopped before them; the same command goes on where it stopped.",
-            **_listed((f"{point.describe()}, repeat {repeat}" for _, point, repeat in not_started), "run"),
+            **_listed((f"{cell.describe()}, repeat {repeat}" for _, cell, repeat in not_started), "run"),
         )
     if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:
         yield Check(
@@ -375,8 +375,8 @@ def _listed(items: Iterable[str], noun: str) -> dict[str, Any]:
     return {"items": tuple(texts[:_MOST_LISTED]), "counted": f"{fmt.plural(len(texts), noun)}{first}"}
 
 
-def _labels(point: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in point.items()) or "(one cell)"
+def _labels(cell: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in cell.items()) or "(one cell)"
 
 
 # --- methods and runs --------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ def _run_rows(results: Results) -> Iterable[RunRow]:
     rows = group_by(
         results.runs,
         lambda r: (
-            (r.point.sweep, r.record.point_id, r.record.status, r.unreadable)
+            (r.cell.sweep, r.record.point_id, r.record.status, r.unreadable)
             if folded
             else (r.file, r.record.run_id)
         ),
@@ -435,8 +435,8 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         alike=len(every),
         file=_first([r.file for r in every], "file"),
         host=_first([r.host for r in every], "host"),
-        sweep=run.point.sweep,
-        cell=run.point.describe(),
+        sweep=run.cell.sweep,
+        cell=run.cell.describe(),
         repeat=f"{record.repeat}{attempt}"
         if len(every) == 1
         else f"1 to {max(r.record.repeat for r in every)}",

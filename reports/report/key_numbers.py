@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from reports.charts import facets
-from reports.checks._cells import Cell
+from reports.checks._cells import CellKey
 from reports.checks.audit import doubts
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
@@ -17,7 +17,7 @@ _MOST = 6
 
 
 def chosen(
-    candidates: Iterable[KeyNumber], results: Results, guilty: Mapping[Cell, str]
+    candidates: Iterable[KeyNumber], results: Results, guilty: Mapping[CellKey, str]
 ) -> tuple[KeyNumber, ...]:
     """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
     with the checks (`guilty`: cell → their ids) that convict it."""

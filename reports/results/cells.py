@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import AS_NEW, Alias, Place, Point, canonical_json
-from orchestrator.store.result_file import StoredPoint
+from orchestrator.model import AS_NEW, Alias, Cell, Place, canonical_json
+from orchestrator.store.result_file import StoredCell
 from orchestrator.tools import get_tool, tool_names
 from reports.results.grouping import group_by
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from reports.results.model import Run
 
 
-def told_apart(stored: Iterable[StoredPoint]) -> dict[str, Point]:
+def told_apart(stored: Iterable[StoredCell]) -> dict[str, Cell]:
     """Return the cells whose axes do not tell all that tells them apart, by point_id, with what does besides.
 
     The cells of one text differ in its axes, and in what their tool chose for them; those of an edited text, and those that began
     anew, in any option.
     """
-    found: dict[str, Point] = {}
-    for cells in group_by(stored, lambda s: (s.point.sweep, s.point.tool)).values():
-        same = [cell.point for cell in cells]
-        edited = len({cell.experiment for cell in cells}) > 1 or any(AS_NEW in p.options for p in same)
+    found: dict[str, Cell] = {}
+    for of in group_by(stored, lambda s: (s.cell.sweep, s.cell.tool)).values():
+        same = [one.cell for one in of]
+        edited = len({one.experiment for one in of}) > 1 or any(AS_NEW in p.options for p in same)
         told = {p.point_id: {**(dict(flat(p)) if edited else {}), **_chosen(p)} for p in same}
         differing = [
             n
             for n, values in _values(told.values()).items()
             if len(values) > 1 and (edited or len(values - {None}) > 1)
         ]
-        for point in same if differing else ():
-            own = told[point.point_id]
-            new = [n for n in differing if n not in point.axes and _tells(n, point, told.values())]
+        for cell in same if differing else ():
+            own = told[cell.point_id]
+            new = [n for n in differing if n not in cell.axes and _tells(n, cell, told.values())]
             apart = {name: own[name] for name in new if name in own and name != "place"}
             if AS_NEW in new:
                 apart.setdefault(AS_NEW, "no")
-            found[point.point_id] = dataclasses.replace(point, axes=(*point.axes, *new), apart=apart)
+            found[cell.point_id] = dataclasses.replace(cell, axes=(*cell.axes, *new), apart=apart)
     return found
 
 
@@ -51,18 +51,18 @@ def _values(told: Collection[Mapping[str, Any]]) -> dict[str, set[str | None]]:
     return {n: {canonical_json(own[n]) if n in own else None for own in told} for n in names}
 
 
-def _chosen(point: Point) -> Mapping[str, Any]:
-    module = get_tool(point.tool) if point.tool in tool_names() else None
-    return dict(module.chosen(point.options)) if hasattr(module, "chosen") and module else {}
+def _chosen(cell: Cell) -> Mapping[str, Any]:
+    module = get_tool(cell.tool) if cell.tool in tool_names() else None
+    return dict(module.chosen(cell.options)) if hasattr(module, "chosen") and module else {}
 
 
-def flat(point: Point) -> Iterable[tuple[str, Any]]:
+def flat(cell: Cell) -> Iterable[tuple[str, Any]]:
     """Give the options and what they hold: ("count", 100), ("metrics.rate.unit", "MB/s"), ("place", "local"), ("place.cpus", "core 0")."""
-    yield from _leaves("", point.options)
-    if point.place is not None:
-        yield "place", point.place.name
+    yield from _leaves("", cell.options)
+    if cell.place is not None:
+        yield "place", cell.place.name
         yield from _leaves(
-            "place.", {f.name: getattr(point.place, f.name) for f in dataclasses.fields(Place)[1:]}
+            "place.", {f.name: getattr(cell.place, f.name) for f in dataclasses.fields(Place)[1:]}
         )
 
 
@@ -74,11 +74,11 @@ def _leaves(prefix: str, values: Mapping[str, Any]) -> Iterable[tuple[str, Any]]
             yield f"{prefix}{name}", value
 
 
-def _tells(name: str, point: Point, told: Iterable[Mapping[str, Any]]) -> bool:
+def _tells(name: str, cell: Cell, told: Iterable[Mapping[str, Any]]) -> bool:
     """Tell whether a name is worth showing: of a place, its selectors are only where places of one name have others."""
-    if not name.startswith("place.") or point.place is None:
+    if not name.startswith("place.") or cell.place is None:
         return True
-    return len({own.get(name) for own in told if own.get("place") == point.place.name}) > 1
+    return len({own.get(name) for own in told if own.get("place") == cell.place.name}) > 1
 
 
 def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[Alias]]:
@@ -88,47 +88,47 @@ def merged(runs: Sequence[Run], order: Iterable[str]) -> tuple[list[Run], list[A
     and the other's runs are its further repeats. A cell whose own runs were in several placements is left as it is, and so are cells
     whose names an edited text gave to other CPUs.
     """
-    placed = [run for run in runs if run.record.placement and run.point.place]
+    placed = [run for run in runs if run.record.placement and run.cell.place]
     by_cell = group_by(placed, lambda run: run.record.point_id)
     fixed = [own for own in by_cell.values() if len({run.placed for run in own}) == 1]
     rank = {point_id: n for n, point_id in enumerate(order)}
     fixed.sort(key=lambda own: rank[own[0].record.point_id])
-    moved = {name for name, cells in group_by(fixed, _named).items() if len({c[0].placed for c in cells}) > 1}
+    moved = {name for name, same in group_by(fixed, _named).items() if len({c[0].placed for c in same}) > 1}
     found: dict[int, Run] = {}
     aliases = []
     for first, *others in group_by(fixed, lambda own: _start(own[0])).values():
         repeats = max(run.record.repeat for run in first)
         for own in others:
-            point, placement = first[0].point, first[0].record.placement
+            cell, placement = first[0].cell, first[0].record.placement
             if (
-                own[0].point.place is None
-                or point.place is None
-                or _selectors(own[0].point.place) == _selectors(point.place)
+                own[0].cell.place is None
+                or cell.place is None
+                or _selectors(own[0].cell.place) == _selectors(cell.place)
                 or not moved.isdisjoint((_named(own), _named(first)))
             ):
                 continue
-            aliases.append(Alias.between(own[0].point, point))
+            aliases.append(Alias.between(own[0].cell, cell))
             for run in own:
                 record = dataclasses.replace(
                     run.record,
-                    point_id=point.point_id,
+                    point_id=cell.point_id,
                     repeat=repeats + run.record.repeat,
                     placement=placement,
                 )
-                found[id(run)] = dataclasses.replace(run, point=point, record=record)
+                found[id(run)] = dataclasses.replace(run, cell=cell, record=record)
             repeats += max(run.record.repeat for run in own)
     return [found.get(id(run), run) for run in runs], aliases
 
 
-def _named(cell: Sequence[Run]) -> object:
-    point = cell[0].point
-    return point.sweep, canonical_json(dict(point.options)), point.place.name if point.place else ""
+def _named(own: Sequence[Run]) -> object:
+    cell = own[0].cell
+    return cell.sweep, canonical_json(dict(cell.options)), cell.place.name if cell.place else ""
 
 
 def _start(run: Run) -> object:
     """The same for what was started in one way: a tool with its options, in one place under whatever name."""
     words = tuple(word for word in run.record.argv if "/" not in word)
-    return run.point.sweep, run.point.tool, canonical_json(dict(run.point.options)), run.placed, words
+    return run.cell.sweep, run.cell.tool, canonical_json(dict(run.cell.options)), run.placed, words
 
 
 def _selectors(place: Place) -> tuple[str, str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator.model import Alias, Point, RunRecord, Skipped, canonical_json
-from orchestrator.store.result_file import ResultFile, Session, StoredExperiment, StoredPoint, open_result
+from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
+from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.text import decode
 from reports.results import cells
@@ -43,10 +43,10 @@ class _File:
     experiments: dict[str, StoredExperiment]
     runs: list[Run]
     warm_ups: list[Run]
-    planned: list[tuple[StoredPoint, int]]  # cell and repeat
+    planned: list[tuple[StoredCell, int]]  # cell and repeat
     unasked: int  # cells that are known, and that nobody asked for
     cells: int  # all that are planned, these among them
-    missing: list[tuple[Point, int]]  # of these, what no run has given a number for
+    missing: list[tuple[Cell, int]]  # of these, what no run has given a number for
     skipped: list[Skipped]
     aliases: list[Alias]
     sweeps: list[str]  # in the order in which they were first planned
@@ -76,10 +76,10 @@ def load(
         return f"{host}, {file}" if of_host[host] > 1 else host
 
     of_text = {digest for digest, one in experiments.items() if one.text}
-    planned = [{stored.point.point_id: stored for stored, _ in file.planned}.values() for file in files]
+    planned = [{stored.cell.point_id: stored for stored, _ in file.planned}.values() for file in files]
     apart = cells.told_apart(stored for own in planned for stored in own if stored.experiment in of_text)
     runs = [
-        replace(run, where=where(run.host, run.file), point=apart.get(run.record.point_id, run.point))
+        replace(run, where=where(run.host, run.file), cell=apart.get(run.record.point_id, run.cell))
         for file in files
         for run in file.runs
     ]
@@ -93,9 +93,9 @@ def load(
         skipped=tuple((where(file.host, file.name), item) for file in files for item in file.skipped),
         aliases=tuple((where(file.host, file.name), item) for file in files for item in file.aliases),
         missing=tuple(
-            (where(file.host, file.name), apart.get(point.point_id, point), repeat)
+            (where(file.host, file.name), apart.get(cell.point_id, cell), repeat)
             for file in files
-            for point, repeat in file.missing
+            for cell, repeat in file.missing
         ),
         unasked=sum(file.unasked for file in files),
         cells=sum(file.cells for file in files),
@@ -108,30 +108,30 @@ def load(
 def _read(path: Path, name: str, excerpts: int) -> _File:
     with open_result(path) as result:
         sessions = {session.session: session for session in result.sessions()}
-        points = {stored.point.point_id: stored for stored in result.points()}
+        by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
         every = result.runs()
         records = [record for record in every if not record.warm_up]
-        runs = [_run(result, name, sessions[r.session], points[r.point_id], r, excerpts) for r in records]
+        runs = [_run(result, name, sessions[r.session], by_id[r.point_id], r, excerpts) for r in records]
         warm_ups = [
-            _run(result, name, sessions[r.session], points[r.point_id], r, excerpts)
+            _run(result, name, sessions[r.session], by_id[r.point_id], r, excerpts)
             for r in every
             if r.warm_up
         ]
         planned = {
             (key, repeat): stored
-            for key, stored in points.items()
+            for key, stored in by_id.items()
             if key not in superseded
             for repeat in range(1, stored.repeats + 1)
-        } | {(r.point_id, r.repeat): points[r.point_id] for r in records}
-        unasked = points.keys() - superseded - {key for key, _ in planned}
+        } | {(r.point_id, r.repeat): by_id[r.point_id] for r in records}
+        unasked = by_id.keys() - superseded - {key for key, _ in planned}
         done = {
             (run.record.point_id, run.record.repeat)
             for run in runs
             if run.parsed is not None or run.record.status in LEFT_OUT
         }
-        measured = {(run.point.sweep, canonical_json(run.point.labels())) for run in runs if run.parsed}
-        merged, aliases = cells.merged(runs, points)
+        measured = {(run.cell.sweep, canonical_json(run.cell.labels())) for run in runs if run.parsed}
+        merged, aliases = cells.merged(runs, by_id)
         return _File(
             name=name,
             host=next((s.host for s in reversed(sessions.values())), path.stem),
@@ -142,26 +142,26 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
             unasked=len(unasked),
             cells=len(unasked | {key for key, _ in planned}),
             planned=[(stored, repeat) for (_, repeat), stored in planned.items()],
-            missing=[(stored.point, slot[1]) for slot, stored in planned.items() if slot not in done],
+            missing=[(stored.cell, slot[1]) for slot, stored in planned.items() if slot not in done],
             skipped=[
                 replace(item, reason=f"{item.reason}; its numbers are of before")
-                if (item.sweep, canonical_json(dict(item.point))) in measured
+                if (item.sweep, canonical_json(dict(item.cell))) in measured
                 else item
                 for item in result.skipped()
             ],
             aliases=[*result.aliases(), *aliases],
-            sweeps=list(dict.fromkeys(stored.point.sweep for stored in points.values())),
+            sweeps=list(dict.fromkeys(stored.cell.sweep for stored in by_id.values())),
         )
 
 
 def _run(
-    result: ResultFile, file: str, session: Session, stored: StoredPoint, record: RunRecord, excerpts: int
+    result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord, excerpts: int
 ) -> Run:
     """Return a run with what its parser reads, or why it reads nothing."""
     parsed, unreadable = None, ""
     if record.status in ("ok", "disturbed"):
         try:
-            parsed = result.parsed(record, stored.point)
+            parsed = result.parsed(record, stored.cell)
         except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
             unreadable = error.cause if record.status == "ok" else ""
     kept = max(excerpts, CAPTURED if record.capture else 0)
@@ -170,7 +170,7 @@ def _run(
         for stream in ("stdout", "stderr")
     )
     return Run(
-        file=file, session=session, point=stored.point, where=session.host, sweep_title=stored.sweep_title, record=record,
+        file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
         parsed=parsed if record.status == "ok" else None, aside=parsed if record.status == "disturbed" else None, unreadable=unreadable, stdout=stdout, stderr=stderr, most_repeats=stored.most_repeats,
     )  # fmt: skip
 
@@ -193,13 +193,13 @@ def _ordered(
     files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
 
     def key(run: Run) -> tuple[object, ...]:
-        values = [natural(value) for value in run.point.labels().values()]
-        return files[run.file], sweeps[run.point.sweep], values, run.record.point_id, run.record.repeat
+        values = [natural(value) for value in run.cell.labels().values()]
+        return files[run.file], sweeps[run.cell.sweep], values, run.record.point_id, run.record.repeat
 
     return {
         tool: tuple(sorted(by_key.values(), key=key))
         for tool, by_key in sorted(
-            chosen.items(), key=lambda c: min(sweeps[run.point.sweep] for run in c[1].values())
+            chosen.items(), key=lambda c: min(sweeps[run.cell.sweep] for run in c[1].values())
         )
     }
 
@@ -208,11 +208,11 @@ def _with_sources(runs: Sequence[Run]) -> list[Run]:
     """Tell each captured text apart where any of its sweep are: two that told the same may be of two machines, and then so may be
     the others, though they told something else; those of two versions of a program are not of one measurement. Nothing is joined or
     summed up across them."""
-    sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.point.sweep))
+    sweeps = group_by((run for run in runs if run.captured), lambda run: (run.file, run.cell.sweep))
     apart = {
         key
         for key, own in sweeps.items()
-        if any("source" in run.point.options for run in own) or len({run.version for run in own if run.parsed}) > 1
+        if any("source" in run.cell.options for run in own) or len({run.version for run in own if run.parsed}) > 1
     }  # fmt: skip
 
     names = dict.fromkeys(run.record.capture.file for run in runs if run.record.capture)
@@ -224,7 +224,7 @@ def _with_sources(runs: Sequence[Run]) -> list[Run]:
         if run.record.capture is None:
             return run
         name = short[run.record.capture.file]
-        source = str(run.point.options.get("source") or name) if (run.file, run.point.sweep) in apart else ""
+        source = str(run.cell.options.get("source") or name) if (run.file, run.cell.sweep) in apart else ""
         return replace(run, source=source, text=name if several else "")
 
     return [told(run) for run in runs]

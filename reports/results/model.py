@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.model import Alias, Group, Point, RunRecord, Skipped, listed
+from orchestrator.model import Alias, Cell, Group, RunRecord, Skipped, listed
 from orchestrator.store.result_file import Session, StoredExperiment
 from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
@@ -64,7 +64,7 @@ class Run:
 
     file: str
     session: Session
-    point: Point
+    cell: Cell
     sweep_title: str
     record: RunRecord
     where: str  # the host; with the file, where several files come from one host
@@ -98,14 +98,14 @@ class Run:
 
     @property
     def tool(self) -> str:
-        return self.point.tool
+        return self.cell.tool
 
     @property
     def place(self) -> str:
         """The name of the place; with what it does not say: selectors that another place of that name has otherwise, memory that is of
         another kind than it promises."""
-        name = self.point.place.name if self.point.place else ""
-        selectors = [str(v) for k, v in self.point.apart.items() if k.startswith("place.")]
+        name = self.cell.place.name if self.cell.place else ""
+        selectors = [str(v) for k, v in self.cell.apart.items() if k.startswith("place.")]
         if (
             name == "remote" and self.relation and name not in self.relation
         ):  # the only other memory may be HBM or CXL
@@ -116,7 +116,7 @@ class Run:
     def relation(self) -> str:
         """The placement in words that compare between machines; the place's own name where it has none."""
         own = self.record.placement.relation if self.record.placement else ""
-        return own or (self.point.place.name if self.point.place else "")
+        return own or (self.cell.place.name if self.cell.place else "")
 
     @property
     def placed(self) -> tuple[Group, ...]:
@@ -174,7 +174,7 @@ class Run:
             if name.startswith("option.") and value is not None
         }
         source = {"source": self.source} if self.source else {}
-        return {**said, **self.point.options, **self.point.apart, **source}
+        return {**said, **self.cell.options, **self.cell.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""
@@ -190,7 +190,7 @@ class Results:
     runs: tuple[Run, ...]  # every attempt, in order, but for warm-ups
     skipped: tuple[tuple[str, Skipped], ...]  # where (as of a Run), cell
     aliases: tuple[tuple[str, Alias], ...]  # where, cell that is another one there
-    missing: tuple[tuple[str, Point, int], ...]  # where, cell, repeats that never ran to a good end
+    missing: tuple[tuple[str, Cell, int], ...]  # where, cell, repeats that never ran to a good end
     planned: int  # cells times repeats that the newest texts ask for, and what else was run
     warm_ups: tuple[Run, ...] = ()  # what came first in its session, and is in no number
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
@@ -230,7 +230,7 @@ class Results:
         """Return one failed run of each cell of a sweep that has no good run at all: what charts mark as missing."""
         good = {(run.file, run.record.point_id) for run in self.good(tool)}
         cells = {
-            (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.point.sweep == sweep
+            (r.file, r.record.point_id): r for r in self.failed if r.tool == tool and r.cell.sweep == sweep
         }
         return tuple(run for key, run in cells.items() if key not in good)
 
@@ -293,7 +293,7 @@ class Results:
                 "file": run.file,
                 "host": run.host,
                 "session": run.session.session,
-                "sweep": run.point.sweep,
+                "sweep": run.cell.sweep,
                 "point_id": run.record.point_id,
                 "run_id": run.record.run_id,
                 "repeat": run.record.repeat,
@@ -384,12 +384,12 @@ def _varying(runs: Sequence[Run]) -> list[str]:
     names = dict.fromkeys(
         name
         for run, own in zip(runs, options, strict=True)
-        for name in (*run.point.axes, *own)
+        for name in (*run.cell.axes, *own)
         if name != "place"
     )
     values = {name: [own.get(name) for own in options] for name in names}
     plain = {n: v for n, v in values.items() if not any(isinstance(one, Mapping) for one in v)}
-    axes = {axis for run in runs for axis in run.point.axes}
+    axes = {axis for run in runs for axis in run.cell.axes}
     return [name for name, found in plain.items() if name in axes or len(set(found)) > 1]
 
 

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.plan.prepare import PlanOptions, prepare
 from orchestrator.run.execute import Ended, Event
 from orchestrator.run.outcome import Rules
-from orchestrator.run.rerun import Cell, Pair, prepare_again, run_again
+from orchestrator.run.rerun import CellRef, Pair, prepare_again, run_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import open_result
 from parsers.errors import UserError
@@ -70,13 +70,13 @@ def loop(tmp_path: Path) -> Iterator[Loop]:
 
 
 @contextlib.contextmanager
-def mounted(device: str, point: Path) -> Iterator[None]:
-    point.mkdir(exist_ok=True)
-    do("mount", device, point)
+def mounted(device: str, cell: Path) -> Iterator[None]:
+    cell.mkdir(exist_ok=True)
+    do("mount", device, cell)
     try:
         yield
     finally:
-        subprocess.run(["umount", point], check=True, env={"PATH": ROOT_PATH})
+        subprocess.run(["umount", cell], check=True, env={"PATH": ROOT_PATH})
 
 
 @pytest.fixture
@@ -288,7 +288,7 @@ class TestBeforeEachRun:
         swept(node, tmp_path, lambda _: None)
         path = tmp_path / "d.db"
         with open_result(path) as result:
-            cells = [Cell(path=path, point_id=stored.point.point_id) for stored in result.points()]
+            cells = [CellRef(path=path, point_id=stored.cell.point_id) for stored in result.cells()]
         pairs = [Pair(a=cell, b=cell, repeats=1) for cell in cells]
         rerun = prepare_again(pairs, folder=tmp_path, allow_write=(str(node),), seed=1)
 
@@ -298,7 +298,7 @@ class TestBeforeEachRun:
 
         def note(event: Event) -> None:
             if isinstance(event, Ended):
-                records[str(event.run.point.options["rw"])] = event.record.reason
+                records[str(event.run.cell.options["rw"])] = event.record.reason
 
         run_again(rerun, tmp_path, version="0", argv=[], rules=SHARED, on_event=note)
 

@@ -47,8 +47,8 @@ def logs(tmp_path: Path) -> Path:
 
 def cells(path: Path) -> list[tuple[str, int]]:
     with open_result(path) as result:
-        points = {s.point.point_id: s.point for s in result.points()}
-        return [(points[r.point_id].describe(), r.repeat) for r in result.runs()]
+        cells = {s.cell.point_id: s.cell for s in result.cells()}
+        return [(cells[r.point_id].describe(), r.repeat) for r in result.runs()]
 
 
 def test_a_folder_becomes_cells_with_the_axes_of_its_file_names(
@@ -151,7 +151,7 @@ def test_the_bytes_are_kept(pinsweep: Cli, tmp_path: Path) -> None:
     with open_result(tmp_path / "w.db") as result:
         assert result.output(1) == text.encode("utf-16")
         (record,) = result.runs()
-        assert result.parsed(record, result.points()[0].point).facts["threads"] == 2
+        assert result.parsed(record, result.cells()[0].cell).facts["threads"] == 2
 
 
 def test_standard_input_and_json(pinsweep: Cli) -> None:
@@ -318,8 +318,8 @@ Iodepth	Bs	Iops min	Iops avg
 def runs(path: Path) -> dict[str, str]:
     """Return {cell: its command line}."""
     with open_result(path) as result:
-        points = {s.point.point_id: s.point for s in result.points()}
-        return {points[r.point_id].describe(): " ".join(r.argv) for r in result.runs()}
+        cells = {s.cell.point_id: s.cell for s in result.cells()}
+        return {cells[r.point_id].describe(): " ".join(r.argv) for r in result.runs()}
 
 
 def test_a_whole_report_is_named_cells_of_one_result(pinsweep: Cli, tmp_path: Path) -> None:
@@ -347,9 +347,9 @@ def test_a_whole_report_is_named_cells_of_one_result(pinsweep: Cli, tmp_path: Pa
     assert not any("source=" in cell for cell in found)
     assert all(f"--{cell.split()[0]}" in command for cell, command in found.items() if "rw=" in cell)
     with open_result(tmp_path / "r.db") as result:
-        points = {s.point.point_id: s.point for s in result.points()}
-        mixed = [(r, points[r.point_id]) for r in result.runs() if "randrw" in " ".join(r.argv)]
-        rows = [row for run, point in mixed for row in result.parsed(run, point).measurements.records()]
+        cells = {s.cell.point_id: s.cell for s in result.cells()}
+        mixed = [(r, cells[r.point_id]) for r in result.runs() if "randrw" in " ".join(r.argv)]
+        rows = [row for run, cell in mixed for row in result.parsed(run, cell).measurements.records()]
     assert [(r["direction"], r["value"]) for r in rows] == [
         ("write", 25119), ("read", 58587), ("write", 55047), ("read", 128382),
     ]  # fmt: skip

@@ -73,11 +73,11 @@ def test_rounds_are_interleaved_and_the_order_is_kept(pinsweep: Cli, tmp_path: P
     pinsweep("run", "echo.yaml", "-o", "echo.db", "--seed", "7")
 
     planned = json.loads(pinsweep("plan", "echo.yaml", "--seed", "7", "--format", "json").stdout)
-    ran = [(point, repeat) for point, repeat, _ in statuses(tmp_path / "echo.db")]
+    ran = [(cell, repeat) for cell, repeat, _ in statuses(tmp_path / "echo.db")]
 
     assert ran == [(run["point_id"], run["repeat"]) for run in planned["runs"]]
     assert [repeat for _, repeat in ran] == [1] * 4 + [2] * 4 + [3] * 4
-    assert [point for point, _ in ran[:4]] != [point for point, _ in ran[4:8]]
+    assert [cell for cell, _ in ran[:4]] != [cell for cell, _ in ran[4:8]]
 
 
 def test_the_same_file_again_has_nothing_to_do(pinsweep: Cli, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_some_cells_are_run_and_the_others_stay_to_be_run(pinsweep: Cli, tmp_pat
     again = pinsweep("show", "r.db")
     rest = pinsweep("run", "echo.yaml", "-o", "r.db")
 
-    assert "2 of 4 points, 4 runs" in planned.stderr
+    assert "2 of 4 cells, 4 runs" in planned.stderr
     assert "4 ok\n" in first.stderr
     assert "4 of 4 runs gave numbers; 2 of 4 cells were not asked for" in shown.stdout
     assert "3 ok\n" in second.stderr
@@ -142,7 +142,7 @@ def test_a_warm_up_comes_first_and_is_in_no_number(pinsweep: Cli, tmp_path: Path
     done = pinsweep("run", "echo.yaml", "-o", "r.db", env=warm)
     again = pinsweep("run", "echo.yaml", "-o", "r.db", "--repeats", "2", env=warm)
 
-    assert "4 points, 4 runs after 1 warm-up," in plan.stderr
+    assert "4 cells, 4 runs after 1 warm-up," in plan.stderr
     (first,) = planned["warm_ups"]
     assert (first["repeat"], len(planned["runs"])) == (0, 4)
     assert "# warm-up echo n=" in script
@@ -186,7 +186,7 @@ def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli
     """One value of six far off is in the interval of their median; of nine it no longer is."""
     (tmp_path / "settling.yaml").write_text(SETTLING)
 
-    assert "2 points, 12 to 30 runs" in pinsweep("plan", "settling.yaml").stderr
+    assert "2 cells, 12 to 30 runs" in pinsweep("plan", "settling.yaml").stderr
     done = pinsweep("run", "settling.yaml", "-o", "r.db")
     plan, again = (
         pinsweep("plan", "settling.yaml", "-o", "r.db"),
@@ -199,7 +199,7 @@ def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli
     assert done.stderr.count("1 cell not settled yet: one more run of each") == 3
     assert "[15/15]" in done.stderr
     assert "did not settle" not in done.stderr
-    assert "0 points, 0 runs" in plan.stderr
+    assert "0 cells, 0 runs" in plan.stderr
     assert "nothing to do; 15 were done before" in again.stderr
 
 
@@ -219,7 +219,7 @@ def test_a_sweep_with_repeats_auto_that_was_cut_goes_on_and_what_does_not_settle
 
     plan, done = pinsweep("plan", "echo.yaml", "-o", "r.db"), pinsweep("run", "echo.yaml", "-o", "r.db")
 
-    assert "1 points, 1 to 2 runs" in plan.stderr
+    assert "1 cell, 1 to 2 runs" in plan.stderr
     assert len(statuses(tmp_path / "r.db")) == 15
     assert re.search(
         r"warn +G13 .*did not settle: (?:±\d+ %|its median is not determined) after 15 repeats", done.stderr
@@ -460,7 +460,7 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
     assert announced
 
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
-    good = [(point, repeat) for point, repeat, status in statuses(tmp_path / "echo.db") if status == "ok"]
+    good = [(cell, repeat) for cell, repeat, status in statuses(tmp_path / "echo.db") if status == "ok"]
     assert len(good) == len(set(good)) == 60
     assert nothing_is_left(home)
     assert not hiding()

@@ -75,7 +75,7 @@ def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr
-    assert "1 points, 3 runs" in done.stderr
+    assert "1 cell, 3 runs" in done.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)

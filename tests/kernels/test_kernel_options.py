@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.machine.synthetic import topology_from_synthetic
-from orchestrator.model import Point
+from orchestrator.model import Cell
 from orchestrator.programs import kernels
 from orchestrator.tools import Program, Site, get_tool, mlc, poke
 
@@ -87,9 +87,7 @@ def test_whatever_loads_for_poke_runs(target: str, kernel_cache: Path, tmp_path:
             assert "has no effect on" in done.stderr, name
             assert done.returncode == 2
             continue
-        command = poke.command(
-            Point(sweep="s", tool="poke", options=options, place=None), None, site, program
-        )
+        command = poke.command(Cell(sweep="s", tool="poke", options=options, place=None), None, site, program)
         for file in command.scratch:
             path = Path(file.path)
             if file.folder:
@@ -157,6 +155,6 @@ def test_buffers_and_strides_of_mlc(options: dict[str, Any], wrong: list[str]) -
 )
 def test_a_buffer_is_told_in_kib(written: Any, given: str) -> None:
     site = Site(topology=topology_from_synthetic("core:2 pu:1"), numactl="numactl", scratch="")
-    point = Point(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)
+    cell = Cell(sweep="s", tool="mlc", options={"mode": "idle_latency", "b": written}, place=None)
 
-    assert given in mlc.command(point, None, site, Program(name="mlc", path="mlc")).argv
+    assert given in mlc.command(cell, None, site, Program(name="mlc", path="mlc")).argv

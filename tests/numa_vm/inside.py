@@ -62,8 +62,8 @@ def sweep(name: str, text: str, *words: str, before: tuple[str, ...] = (), **env
                 )
             ]
             facts["skipped"] = [
-                [json.loads(point)["place"], reason]
-                for point, reason in file.execute("SELECT point, reason FROM skipped")
+                [json.loads(cell)["place"], reason]
+                for cell, reason in file.execute("SELECT point, reason FROM skipped")
             ]
     return facts
 

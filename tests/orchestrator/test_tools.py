@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.machine.synthetic import topology_from_synthetic
-from orchestrator.model import Place, Point, Write
+from orchestrator.model import Cell, Place, Write
 from orchestrator.placement.place import resolve
 from orchestrator.tools import Command, Program, Refused, Site, get_tool, tool_names
 from orchestrator.tools.mlc import MODES
@@ -45,8 +45,8 @@ def build(
     wanted = place or module.default_place(options)
     threads, processes = module.shape(options)
     placement = resolve(wanted, ULYSSES, threads=threads, processes=processes)[0] if wanted else None
-    point = Point(sweep="s", tool=tool, options=options, place=place)
-    return module.command(point, placement, dataclasses.replace(SITE, **changes), program or own(tool))
+    cell = Cell(sweep="s", tool=tool, options=options, place=place)
+    return module.command(cell, placement, dataclasses.replace(SITE, **changes), program or own(tool))
 
 
 def test_every_tool_has_a_parser_of_its_name_and_the_whole_contract() -> None:
@@ -138,14 +138,14 @@ class TestStream:
     def test_passes_cannot_be_swept_with_a_foreign_binary(self) -> None:
         """The command lines of ntimes 10 and 50 are equal: a chart would show noise as an effect."""
         foreign = Program(name="stream_c.exe", path="/opt/stream_c.exe")
-        point = Point(sweep="s", tool="stream", options={"ntimes": 50}, axes=("ntimes",))
+        cell = Cell(sweep="s", tool="stream", options={"ntimes": 50}, axes=("ntimes",))
         (placement,) = resolve(
             Place(name="all", cpus="all", memory="any"), ULYSSES, threads=None, processes=1
         )
 
         with pytest.raises(Refused, match="has ntimes compiled in"):
-            get_tool("stream").command(point, placement, SITE, foreign)
-        assert "--ntimes=50" in get_tool("stream").command(point, placement, SITE, own("stream")).argv
+            get_tool("stream").command(cell, placement, SITE, foreign)
+        assert "--ntimes=50" in get_tool("stream").command(cell, placement, SITE, own("stream")).argv
 
 
 class TestMlc:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from parsers import fio
 from parsers._fio_report import bucket, bucket_of_index, percentile
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -32,23 +32,23 @@ def fixture(name: str) -> str:
     return decode((FIXTURES / f"{name}.out").read_bytes())
 
 
-def values(parsed: Parsed, **labels: Cell) -> list[float]:
+def values(parsed: Parsed, **labels: Scalar) -> list[float]:
     rows = parsed.measurements.records()
     return [float(r["value"] or 0) for r in rows if all(r.get(k) == v for k, v in labels.items())]
 
 
-def value(parsed: Parsed, **labels: Cell) -> float:
+def value(parsed: Parsed, **labels: Scalar) -> float:
     (found,) = values(parsed, **labels)
     return found
 
 
-def records(parsed: Parsed, table: str) -> list[dict[str, Cell]]:
+def records(parsed: Parsed, table: str) -> list[dict[str, Scalar]]:
     return parsed.tables[table].records()
 
 
-def all_rows(parsed: Parsed) -> set[tuple[Cell, ...]]:
+def all_rows(parsed: Parsed) -> set[tuple[Scalar, ...]]:
     """Every figure; those of earlier reports of a run as if they were final, so that a cut between two is no difference."""
-    rows: set[tuple[Cell, ...]] = set()
+    rows: set[tuple[Scalar, ...]] = set()
     for name in ("measurements", "histogram", "groups"):
         if name in parsed.tables:
             rows |= set(parsed.tables[name].rows)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parsers import imb
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -22,12 +22,12 @@ needs_corpus = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="no corpus of p
 WHOLE = {path.stem: decode(path.read_bytes()) for path in FIXTURES.glob("*.out")}
 
 
-def values(parsed: Parsed, **labels: Cell) -> list[float]:
+def values(parsed: Parsed, **labels: Scalar) -> list[float]:
     rows = parsed.measurements.records()
     return [float(r["value"] or 0) for r in rows if all(r.get(k) == v for k, v in labels.items())]
 
 
-def value(parsed: Parsed, **labels: Cell) -> float:
+def value(parsed: Parsed, **labels: Scalar) -> float:
     (found,) = values(parsed, **labels)
     return found
 
@@ -92,7 +92,7 @@ def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, bool]]:
                 yield word, False
 
 
-def _row_holds(text: str, rows: list[dict[str, Cell]], parsed: Parsed) -> bool:
+def _row_holds(text: str, rows: list[dict[str, Scalar]], parsed: Parsed) -> bool:
     """Is `0/1000/0.64/0.00` (size, repetitions, figures as printed) in the table?"""
     cells = [float(cell) for cell in text.split("/")]
     sized = "message_size" in rows[0]

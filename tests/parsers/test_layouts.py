@@ -143,8 +143,8 @@ def test_decimal_commas_of_fio_are_read() -> None:
 
 def _comma(line: str) -> str:
     digits = range(1, len(line) - 1)
-    points = {i for i in digits if line[i] == "." and line[i - 1].isdigit() and line[i + 1].isdigit()}
-    return "".join("," if i in points else char for i, char in enumerate(line))
+    cells = {i for i in digits if line[i] == "." and line[i - 1].isdigit() and line[i + 1].isdigit()}
+    return "".join("," if i in cells else char for i, char in enumerate(line))
 
 
 def test_a_figure_of_fio_that_cannot_be_read_is_unread() -> None:

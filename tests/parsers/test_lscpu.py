@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parsers import guess_parser, lscpu
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -71,7 +71,7 @@ LOCALISED = {
 }
 
 
-def caches(parsed: Parsed) -> dict[tuple[Cell, Cell], Cell]:
+def caches(parsed: Parsed) -> dict[tuple[Scalar, Scalar], Scalar]:
     return {(row["cache"], row["metric"]): row["value"] for row in parsed.measurements.records()}
 
 
@@ -96,7 +96,7 @@ FIELDS = {
 @pytest.mark.parametrize("row", MINE, ids=lambda row: Path(row["file"]).stem)
 def test_every_figure_that_a_person_read_off_the_corpus(row: dict[str, str]) -> None:
     parsed = lscpu.parse(decode((PUBLISHED / row["file"]).read_bytes()))
-    fields: dict[Cell, Cell] = {}
+    fields: dict[Scalar, Scalar] = {}
     for entry in parsed.tables["fields"].records():
         fields.setdefault(entry["field"], entry.get("value"))  # the index has the first CPU type's
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parsers import guess_parser, mlc
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -91,8 +91,8 @@ Delay\t(ns)\tMB/sec
 
 
 def values(
-    parsed: Parsed, metric: str | None = None, cell: tuple[int, int] | None = None, **labels: Cell
-) -> list[Cell]:
+    parsed: Parsed, metric: str | None = None, cell: tuple[int, int] | None = None, **labels: Scalar
+) -> list[Scalar]:
     """Return the values of the rows that have these labels; `cell` is (from, to) of a matrix."""
     wanted = labels | ({"metric": metric} if metric else {})
     if cell:
@@ -129,7 +129,7 @@ def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, object, o
             assert figures
             latencies = [r for r in parsed.measurements.records() if r["section"] == "loaded_latency"]
             last = max(int(str(r["row"])) for r in latencies)
-            where: dict[str, Cell] = {"section": "loaded_latency", "row": 0 if match[1] == "0" else last}
+            where: dict[str, Scalar] = {"section": "loaded_latency", "row": 0 if match[1] == "0" else last}
             if figures[1]:
                 where["delay"] = int(figures[1])
             yield key, values(parsed, "latency", None, **where), [float(figures[2])]

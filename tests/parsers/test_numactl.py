@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from parsers import guess_parser, numactl
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -45,7 +45,7 @@ preferred: 0\x20
 """
 
 
-def values(parsed: Parsed, metric: str, **labels: Cell) -> list[Cell]:
+def values(parsed: Parsed, metric: str, **labels: Scalar) -> list[Scalar]:
     wanted = labels | {"metric": metric}
     return [row["value"] for row in parsed.measurements.records() if wanted.items() <= row.items()]
 

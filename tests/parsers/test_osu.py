@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parsers import guess_parser, osu
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 
 LATENCY = """\
 # OSU MPI Latency Test v5.6.2
@@ -55,7 +55,7 @@ PUT = """\
 ALL = (LATENCY, RATE, FULL, BLOCKS, BARRIER, PUT)
 
 
-def value(parsed: Parsed, **labels: Cell) -> float:
+def value(parsed: Parsed, **labels: Scalar) -> float:
     rows = parsed.measurements.records()
     (found,) = [r["value"] for r in rows if all(r.get(k) == v for k, v in labels.items())]
     return float(found or 0)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from parsers import guess_parser, stream
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "stream"
@@ -73,7 +73,7 @@ HPCC_SUMMARY = (
 )
 
 
-def values(parsed: Parsed, metric: str = "bandwidth", **labels: Cell) -> list[Cell]:
+def values(parsed: Parsed, metric: str = "bandwidth", **labels: Scalar) -> list[Scalar]:
     wanted = labels | {"metric": metric}
     return [row["value"] for row in parsed.measurements.records() if wanted.items() <= row.items()]
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from orchestrator.capture.cut import _COUNTING_LABELS
 from parsers import get_parser, guess_parser
 from parsers.errors import ParseError
-from parsers.measurement import Cell, Parsed
+from parsers.measurement import Parsed, Scalar
 from parsers.text import decode
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
@@ -140,7 +140,7 @@ def cannot_be_told(name: str, variant: str) -> bool:
     ) or ("\r" in TEXTS[name] and variant in COUNTED)
 
 
-def rows(parsed: Parsed) -> Counter[tuple[Cell, ...]]:
+def rows(parsed: Parsed) -> Counter[tuple[Scalar, ...]]:
     """Return the rows without the labels that only count."""
     kept = [i for i, column in enumerate(parsed.measurements.columns) if column not in _COUNTING_LABELS]
     return Counter(tuple(row[i] for i in kept) for row in parsed.measurements.rows)
@@ -214,7 +214,7 @@ def corpus(tools: set[str]) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def sound_of_the_corpus() -> list[tuple[str, str, str, Counter[tuple[Cell, ...]]]]:
+def sound_of_the_corpus() -> list[tuple[str, str, str, Counter[tuple[Scalar, ...]]]]:
     """Return name, text, tool and rows of the texts that are read as they are."""
     found = []
     for name, text in corpus({"fio", "imb", "mlc", "stream", "numactl", "lscpu", "mpi"}):
@@ -284,7 +284,7 @@ def printed(text: str, tool: str) -> bool:
     return not (text.lstrip()[:1] == "{" or '"fio version"' in text or "\r" in text or tool in ("lscpu", "poke") or "numa_hit" in text or ";fio-" in text)  # fmt: skip
 
 
-def figures(parsed: Parsed) -> Counter[tuple[Cell, ...]]:
+def figures(parsed: Parsed) -> Counter[tuple[Scalar, ...]]:
     """Return the rows without the count of MLC's rows, too: below one that is not read it is one less."""
     at = parsed.measurements.columns.index("row") if "row" in parsed.measurements.columns else None
     kept = [i for i, c in enumerate(parsed.measurements.columns) if c not in _COUNTING_LABELS and i != at]

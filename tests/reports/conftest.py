@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Group, Place, Placement, PlannedRun, Point, RunRecord, Skipped
-from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result
+from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
+from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
 from reports.report.render import render_report
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
@@ -76,18 +76,18 @@ class Maker:
         counters: Mapping[str, Any] | None = None,
     ) -> Maker:
         """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
-        point = Point(
+        cell = Cell(
             sweep=sweep,
             tool=tool,
             options=dict(options),
             place=self.places.get(place, Place(name=place)) if place else None,
             axes=tuple(axes),
         )
-        self._repeats[point.point_id] += 1
+        self._repeats[cell.point_id] += 1
         self._runs.append(
             {
-                "point": point, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or self._repeats[point.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
+                "point": cell, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
+                "title": sweep_title or sweep, "repeat": repeat or self._repeats[cell.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
                 "counters": counters or {},
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
@@ -99,7 +99,7 @@ class Maker:
         return self
 
     def skip(self, sweep: str, reason: str, **labels: Any) -> Maker:
-        self._skipped.append(Skipped(sweep=sweep, point=labels, reason=reason))
+        self._skipped.append(Skipped(sweep=sweep, cell=labels, reason=reason))
         return self
 
     def write(self) -> Path:
@@ -119,8 +119,8 @@ class Maker:
                 sha256=digest, path="experiments/baseline.yaml", title=self.title, text=self.text, about=""
             )
             points = {
-                run["point"].point_id: StoredPoint(
-                    point=run["point"],
+                run["point"].point_id: StoredCell(
+                    cell=run["point"],
                     sweep_title=run["title"],
                     repeats=counts[run["point"].point_id],
                     experiment=digest,
@@ -129,14 +129,14 @@ class Maker:
             }
             result.add_plan(session, experiment, points.values(), self._skipped)
             for index, run in enumerate(run for run in self._runs if run["status"]):
-                point = run["point"]
+                cell = run["point"]
                 argv = ("numactl", "--physcpubind=0-3", "--membind=0", "--", run["program"])
                 planned = PlannedRun(
-                    sweep=point.sweep, tool=point.tool, point=point, repeat=run["repeat"], argv=argv, env={}, placement=None,
+                    sweep=cell.sweep, tool=cell.tool, cell=cell, repeat=run["repeat"], argv=argv, env={}, placement=None,
                     timeout_s=60, estimate_s=1, nominal_s=1, program=run["program"],
                 )  # fmt: skip
                 record = RunRecord(
-                    run_id=0, point_id=point.point_id, repeat=run["repeat"], attempt=run["attempt"], status=run["status"], reason=run["reason"],
+                    run_id=0, point_id=cell.point_id, repeat=run["repeat"], attempt=run["attempt"], status=run["status"], reason=run["reason"],
                     argv=argv, env={"OMP_NUM_THREADS": "4"}, placement=run["placement"], seen=None, program=run["program"],
                     order_index=index, started_utc=run["started"], wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
                     session=session,

@@ -155,7 +155,7 @@ def test_groups_with_one_job_name_are_cells_of_their_own(tmp_path: Path) -> None
 
     assert kept.added == 3
     with open_result(tmp_path / "a.db") as result:
-        assert len({stored.point.describe() for stored in result.points()}) == 3
+        assert len({stored.cell.describe() for stored in result.cells()}) == 3
 
 
 @pytest.mark.parametrize(
@@ -269,11 +269,11 @@ def taken_in(text: str | bytes, folder: Path) -> tuple[list[dict[str, Any]], lis
     texts = [x for x in intake.read([str(file)], asked) if isinstance(x, intake.Captured)]
     intake.store(texts, kept, asked, version="test")
     with open_result(kept) as result:
-        points = {stored.point.point_id: stored.point for stored in result.points()}
-        runs = [(run, points[run.point_id]) for run in result.runs()]
-        assert len(points) == len(runs)
-        figures = [{m.value for m in result.parsed(run, point).measured()} for run, point in runs]
-        names = [point.place.name if point.place else point.options.get("source") for _, point in runs]
+        cells = {stored.cell.point_id: stored.cell for stored in result.cells()}
+        runs = [(run, cells[run.point_id]) for run in result.runs()]
+        assert len(cells) == len(runs)
+        figures = [{m.value for m in result.parsed(run, cell).measured()} for run, cell in runs]
+        names = [cell.place.name if cell.place else cell.options.get("source") for _, cell in runs]
         return figures, [" ".join(run.argv) for run, _ in runs], names
 
 

@@ -14,7 +14,7 @@ from orchestrator.experiment.load import ExperimentError, parse_experiment
 from orchestrator.experiment.quantities import SAMPLE
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
-from orchestrator.model import Experiment, Place, Point, Skipped
+from orchestrator.model import Cell, Experiment, Place, Skipped
 
 DUAL = topology_from_text(
     "pack:2 [numa(memory=64GB)] l3:1(size=33554432) l2:10(size=1048576) l1d:1(size=32768) core:1 pu:1"
@@ -28,14 +28,14 @@ def load(text: str) -> Experiment:
     return parse_experiment("schema: 1\n" + text, "test.yaml")
 
 
-def points(text: str, topology: Topology = DUAL, **known: Any) -> tuple[Point, ...]:
+def cells(text: str, topology: Topology = DUAL, **known: Any) -> tuple[Cell, ...]:
     found, skipped = expand(load(text), topology, **known)
     assert skipped == ()
     return found
 
 
 def labels(text: str, topology: Topology = DUAL) -> list[dict[str, Any]]:
-    return [point.labels() for point in points(text, topology)]
+    return [cell.labels() for cell in cells(text, topology)]
 
 
 def skips(text: str, topology: Topology, **known: Any) -> tuple[Skipped, ...]:
@@ -62,7 +62,7 @@ matrix:
     - {name: remote, cpus: numa_node 0, memory: numa_node 1}
 exclude: [{place: remote, threads: 1}]
 """
-    found = points(text)
+    found = cells(text)
 
     assert [p.labels() for p in found] == [
         {"threads": n, "place": where}
@@ -71,7 +71,7 @@ exclude: [{place: remote, threads: 1}]
     ]
     assert found[1].place == Place(name="local", cpus="numa_node 0", memory="numa_node 0")
     assert "place" not in found[1].options
-    assert len(points(text, LAPTOP)) == 3  # 1 and 2 threads; where node 1 is missing, the placement says so
+    assert len(cells(text, LAPTOP)) == 3  # 1 and 2 threads; where node 1 is missing, the placement says so
 
 
 def test_zip_walks_and_matrix_multiplies() -> None:
@@ -116,7 +116,7 @@ def test_include_alone_makes_the_cells() -> None:
 
 
 def test_include_takes_a_place_by_its_name() -> None:
-    found = points("""
+    found = cells("""
 tool: stream
 matrix:
   threads: [1, 2]
@@ -141,17 +141,17 @@ include: [{iodepth: 2, bs: 4k}]
 
 
 def test_nothing_that_varies_is_one_cell() -> None:
-    (point,) = points("tool: mlc\nfixed: {mode: latency_matrix}")
+    (cell,) = cells("tool: mlc\nfixed: {mode: latency_matrix}")
 
-    assert (point.options, point.axes, point.describe()) == ({"mode": "latency_matrix"}, (), "(one cell)")
+    assert (cell.options, cell.axes, cell.describe()) == ({"mode": "latency_matrix"}, (), "(one cell)")
 
 
 def test_inner_axes_belong_to_one_process() -> None:
-    (fixed,) = points("tool: mlc\nfixed: {mode: loaded_latency, delays: [0, 100, 200..400 step 100]}")
-    several = points(
+    (fixed,) = cells("tool: mlc\nfixed: {mode: loaded_latency, delays: [0, 100, 200..400 step 100]}")
+    several = cells(
         "tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {delays: [[0, 50], 100, 0..20 step 10]}"
     )
-    sizes = points("tool: imb\nmatrix: {message_sizes: [1..64 x4, [0, 4k]]}")
+    sizes = cells("tool: imb\nmatrix: {message_sizes: [1..64 x4, [0, 4k]]}")
 
     assert fixed.options["delays"] == (0, 100, 200, 300, 400)
     assert [p.options["delays"] for p in several] == [(0, 50), (100,), (0, 10, 20)]
@@ -160,7 +160,7 @@ def test_inner_axes_belong_to_one_process() -> None:
 
 
 def test_excluding_an_inner_axis_names_the_whole_of_it() -> None:
-    found = points(
+    found = cells(
         "tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {delays: [[0, 50], [100]]}\nexclude: [{delays: [0, 50]}]"
     )
 
@@ -191,14 +191,14 @@ def test_excluding_an_inner_axis_names_the_whole_of_it() -> None:
     ],
 )
 def test_values_are_what_the_option_takes(tool: str, axis: str, values: str, expected: list[Any]) -> None:
-    got = [point.options[axis] for point in points(f"tool: {tool}\nmatrix: {{{axis}: {values}}}")]
+    got = [cell.options[axis] for cell in cells(f"tool: {tool}\nmatrix: {{{axis}: {values}}}")]
 
     assert got == expected
     assert [type(v) for v in got] == [type(v) for v in expected]
 
 
 def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
-    found = points("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0.5 x L2, 10kB, 4k..8k x2, 1..2]}")
+    found = cells("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0.5 x L2, 10kB, 4k..8k x2, 1..2]}")
 
     assert [p.options["bytes"] for p in found] == ["512k", "10kB", "4k", "8k", 1, 2]
 
@@ -225,13 +225,13 @@ def test_a_size_is_in_its_shortest_form_computed_or_written() -> None:
 def test_a_cell_is_the_same_however_its_values_are_written(
     sweep: str, axis: str, spellings: list[str], value: Any
 ) -> None:
-    alone = [points(f"{sweep}\nmatrix: {{{axis}: {text}}}") for text in spellings]
+    alone = [cells(f"{sweep}\nmatrix: {{{axis}: {text}}}") for text in spellings]
     listed = ", ".join(text.removeprefix("[").removesuffix("]") for text in spellings)
 
-    assert len({point.point_id for (point,) in alone}) == 1
-    assert {point.options[axis] for (point,) in alone} == {value}
-    assert {type(point.options[axis]) for (point,) in alone} == {type(value)}
-    assert len(points(f"{sweep}\nmatrix: {{{axis}: [{listed}]}}")) == 1
+    assert len({cell.point_id for (cell,) in alone}) == 1
+    assert {cell.options[axis] for (cell,) in alone} == {value}
+    assert {type(cell.options[axis]) for (cell,) in alone} == {type(value)}
+    assert len(cells(f"{sweep}\nmatrix: {{{axis}: [{listed}]}}")) == 1
     for text in spellings:  # exclude and include find it by any spelling, too
         first, other = (
             spellings[0].removeprefix("[").removesuffix("]"),
@@ -240,13 +240,13 @@ def test_a_cell_is_the_same_however_its_values_are_written(
         matrix = (
             f"{sweep}\nmatrix: {{{axis}: [{first}], place: [{{name: a, cpus: all}}, {{name: b, cpus: all}}]}}"
         )
-        assert len(points(f"{matrix}\nexclude: [{{{axis}: {other}, place: b}}]")) == 1
-        assert len(points(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
+        assert len(cells(f"{matrix}\nexclude: [{{{axis}: {other}, place: b}}]")) == 1
+        assert len(cells(f"{matrix}\ninclude: [{{{axis}: {other}, place: a}}]")) == 2
 
 
 def test_an_identity_is_computed_once() -> None:
-    point = Point(sweep="s", tool="fio", options={"bs": "4k"})
-    assert point.point_id is point.point_id
+    cell = Cell(sweep="s", tool="fio", options={"bs": "4k"})
+    assert cell.point_id is cell.point_id
 
 
 def test_what_a_program_may_read_as_something_else_stays_something_else() -> None:
@@ -255,23 +255,23 @@ tool: command
 fixed: {command: "echo {v}", metrics: {n: {regex: "(.)", unit: "1"}}}
 matrix: {v: [1, '1', 1.0, '1.0', '1.00', '01', '1e3', inf, 'nan', 'true', true]}
 """
-    found = points(text)
+    found = cells(text)
 
     assert [p.options["v"] for p in found] == [1, 1.0, "1.00", "01", "1e3", "inf", "nan", "true", True]
     assert len({p.point_id for p in found}) == len(found)
 
 
 def test_labels_are_as_short_as_they_were_written() -> None:
-    found = points("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0, 1kB, 1MB, 0.5 x L2, 64, 4096]}")
-    sizes = points("tool: imb\nmatrix: {message_sizes: [[0, 1, 1024]]}")
+    found = cells("tool: poke\nfixed: {target: memory}\nmatrix: {bytes: [0, 1kB, 1MB, 0.5 x L2, 64, 4096]}")
+    sizes = cells("tool: imb\nmatrix: {message_sizes: [[0, 1, 1024]]}")
 
     assert [p.describe() for p in found] == [f"bytes={n}" for n in ("0", "1kB", "1MB", "512k", "64", "4k")]
     assert sizes[0].describe() == "message_sizes=0,1,1k"
-    assert points("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {t: [2s]}")[0].describe() == "t=2"
+    assert cells("tool: mlc\nfixed: {mode: loaded_latency}\nmatrix: {t: [2s]}")[0].describe() == "t=2"
 
 
 def test_words_are_words_and_times_seconds() -> None:
-    found = points("tool: mlc\nfixed: {mode: loaded_latency, t: 500 ms}\nmatrix: {W: [R, 3]}")
+    found = cells("tool: mlc\nfixed: {mode: loaded_latency, t: 500 ms}\nmatrix: {W: [R, 3]}")
 
     assert [(p.options["W"], p.options["t"]) for p in found] == [("R", 0.5), ("3", 0.5)]
 
@@ -287,7 +287,7 @@ def test_a_number_the_machine_does_not_give_skips_its_cells_only() -> None:
     assert skipped == (
         Skipped(
             sweep="test",
-            point={"array_size": "4 x L3", "threads": 1},
+            cell={"array_size": "4 x L3", "threads": 1},
             reason="array_size: this machine does not say its L3",
         ),
     )
@@ -296,7 +296,7 @@ def test_a_number_the_machine_does_not_give_skips_its_cells_only() -> None:
 def test_a_fixed_number_the_machine_does_not_give_skips_every_cell() -> None:
     got = skips("tool: stream\nfixed: {array_size: 4 x LLC}\nmatrix: {threads: [1, 2]}", LAPTOP)
 
-    assert [(s.point, s.reason) for s in got] == [
+    assert [(s.cell, s.reason) for s in got] == [
         ({"threads": n}, "array_size: this machine does not say its LLC") for n in (1, 2)
     ]
 
@@ -315,7 +315,7 @@ def test_a_value_out_of_bounds_on_this_machine_is_a_reason() -> None:
 
 
 def test_given_numbers_stand_in_for_the_topology() -> None:
-    assert len(points("tool: stream\nmatrix: {threads: 1..cores}", DUAL, numbers={"cores": 3})) == 3
+    assert len(cells("tool: stream\nmatrix: {threads: 1..cores}", DUAL, numbers={"cores": 3})) == 3
 
 
 def test_too_many_cells_are_a_mistake_before_they_are_built() -> None:
@@ -403,4 +403,4 @@ def test_cells_are_the_product_without_the_excluded_and_with_the_included(
             load(text)
     else:
         assert labels(text) == kept
-        assert len({p.point_id for p in points(text)}) == len(kept)
+        assert len({p.point_id for p in cells(text)}) == len(kept)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.experiment.repeats import BASE, interval, is_settled, rounds, uncertainty
-from orchestrator.model import Point, Sweep
+from orchestrator.model import Cell, Sweep
 
 # --- settled ---
 
@@ -56,13 +56,13 @@ def sweep(name: str, repeats: int = 3, order: Any = "interleaved") -> Sweep:
     return Sweep(name=name, title=name, tool="fio", repeats=repeats, order=order)
 
 
-def point(name: str, number: int) -> Point:
-    return Point(sweep=name, tool="fio", options={"iodepth": number}, axes=("iodepth",))
+def cell(name: str, number: int) -> Cell:
+    return Cell(sweep=name, tool="fio", options={"iodepth": number}, axes=("iodepth",))
 
 
 def test_every_cell_runs_once_a_round_and_as_often_as_its_sweep_says() -> None:
     sweeps = {"a": sweep("a", 3), "b": sweep("b", 1)}
-    cells = [point("a", n) for n in range(20)] + [point("b", n) for n in range(5)]
+    cells = [cell("a", n) for n in range(20)] + [cell("b", n) for n in range(5)]
     order = rounds(cells, sweeps, seed=7)
 
     assert [repeat for _, repeat in order] == [1] * 25 + [2] * 20 + [3] * 20
@@ -76,7 +76,7 @@ def test_every_cell_runs_once_a_round_and_as_often_as_its_sweep_says() -> None:
 
 
 def test_order_depends_on_the_seed_and_on_nothing_else() -> None:
-    cells = [point("a", n) for n in range(6)]
+    cells = [cell("a", n) for n in range(6)]
     order = rounds(cells, {"a": sweep("a")}, seed=1)
 
     assert order == rounds(cells, {"a": sweep("a")}, seed=1) == rounds(cells[::-1], {"a": sweep("a")}, seed=1)
@@ -86,18 +86,18 @@ def test_order_depends_on_the_seed_and_on_nothing_else() -> None:
 
 
 def test_a_new_cell_leaves_the_order_of_the_others() -> None:
-    cells = [point("a", n) for n in range(10)]
+    cells = [cell("a", n) for n in range(10)]
     sweeps = {"a": sweep("a")}
 
-    assert [x for x in rounds([*cells, point("a", 99)], sweeps, 3) if x[0] in cells] == rounds(
+    assert [x for x in rounds([*cells, cell("a", 99)], sweeps, 3) if x[0] in cells] == rounds(
         cells, sweeps, 3
     )
 
 
 def test_a_listed_sweep_stays_together_and_in_its_order() -> None:
     sweeps = {"a": sweep("a"), "b": sweep("b", order="listed")}
-    listed = [point("b", n) for n in (5, 1, 9)]
-    order = rounds([*(point("a", n) for n in range(8)), *listed], sweeps, seed=4)
+    listed = [cell("b", n) for n in (5, 1, 9)]
+    order = rounds([*(cell("a", n) for n in range(8)), *listed], sweeps, seed=4)
 
     for repeat in (1, 2, 3):
         cells = [c for c, r in order if r == repeat]
@@ -107,7 +107,7 @@ def test_a_listed_sweep_stays_together_and_in_its_order() -> None:
 
 def test_first_place_is_given_out_evenly() -> None:
     """Over many seeds every cell comes first about equally often: 5 sigma of a binomial around 400 of 2000."""
-    cells = [point("a", n) for n in range(5)]
+    cells = [cell("a", n) for n in range(5)]
     first = Counter(rounds(cells, {"a": sweep("a", 1)}, seed)[0][0].point_id for seed in range(2000))
 
     assert all(abs(count - 400) < 5 * (2000 * 0.2 * 0.8) ** 0.5 for count in first.values())

@@ -144,7 +144,7 @@ def test_the_documentation_counts_cells_rightly(tool: str, words: str, cells: in
     found = [expand(parse_experiment(text, "x.yaml"), machine)[0] for text in EXAMPLES.values()]
 
     assert words in DOCS.read_text("utf-8")
-    assert (tool, cells) in [(points[0].tool, len(points)) for points in found if points]
+    assert (tool, cells) in [(own[0].tool, len(own)) for own in found if own]
 
 
 def test_the_documentation_names_every_key_and_every_tool(schema: dict[str, Any]) -> None:

@@ -49,8 +49,8 @@ def test_what_the_table_says_is_what_is_planned(
         for run in plan.runs
         if run.placement
     }
-    planned |= {alias.point["place"]: planned[alias.of["place"]] for alias in plan.aliases}
-    skipped = {str(one.point["place"]): one.reason for one in plan.skipped}
+    planned |= {alias.cell["place"]: planned[alias.of["place"]] for alias in plan.aliases}
+    skipped = {str(one.cell["place"]): one.reason for one in plan.skipped}
 
     for place in ("smt siblings", "same cache", "same package", "other package"):
         if row[place] in REASONS:

@@ -51,8 +51,8 @@ class Machine:
         (folder[slave] / "holders" / holder).symlink_to(folder[holder])
         (folder[holder] / "slaves" / slave).symlink_to(folder[slave])
 
-    def mount(self, number: str, point: str, source: str = "/dev/root") -> None:
-        self.mountinfo.append(f"42 27 {number} / {point} rw shared:1 - ext4 {source} rw")
+    def mount(self, number: str, cell: str, source: str = "/dev/root") -> None:
+        self.mountinfo.append(f"42 27 {number} / {cell} rw shared:1 - ext4 {source} rw")
         (self.root / "proc" / "self" / "mountinfo").write_text("\n".join(self.mountinfo) + "\n")
 
     def swap(self, path: str) -> None:

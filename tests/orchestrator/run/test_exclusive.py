@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.machine.probe import load_topology
-from orchestrator.model import Group, Placement, PlannedRun, Point
+from orchestrator.model import Cell, Group, Placement, PlannedRun
 from orchestrator.run import exclusive
 from orchestrator.run.exclusive import Holder, reserved, wanted_pus
 from orchestrator.run.process import Stop
@@ -58,9 +58,9 @@ def another(cpus: str) -> subprocess.Popen[str]:
 
 def run(*cpus: int) -> PlannedRun:
     placement = Placement(name="here", groups=(Group(cpus=cpus),)) if cpus else None
-    point = Point(sweep="s", tool="command", options={})
+    cell = Cell(sweep="s", tool="command", options={})
     return PlannedRun(
-        sweep="s", tool="command", point=point, repeat=1, argv=("true",), env={}, placement=placement, timeout_s=1.0,
+        sweep="s", tool="command", cell=cell, repeat=1, argv=("true",), env={}, placement=placement, timeout_s=1.0,
         nominal_s=1.0, estimate_s=1.0, program="true",
     )  # fmt: skip
 

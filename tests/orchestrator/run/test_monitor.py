@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Group, Placement, PlannedRun, Point
+from orchestrator.model import Cell, Group, Placement, PlannedRun
 from orchestrator.placement.place import numactl
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.process import Stop, run_process
@@ -26,7 +26,7 @@ MOVES = f"sleep 0.3; taskset -cp {CPUS[-1]} $$"
 
 def planned(*argv: str, groups: tuple[Group, ...] = (HERE,)) -> PlannedRun:
     return PlannedRun(
-        sweep="s", tool="command", point=Point(sweep="s", tool="command", options={}), repeat=1,
+        sweep="s", tool="command", cell=Cell(sweep="s", tool="command", options={}), repeat=1,
         argv=(*numactl(groups[0], NUMACTL), *argv), env={}, placement=Placement(name="here", groups=groups),
         timeout_s=20, nominal_s=1, estimate_s=1, program="x",
     )  # fmt: skip

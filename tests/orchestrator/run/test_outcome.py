@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.model import Outcome, Plan, PlannedRun, Point, Tried
+from orchestrator.model import Cell, Outcome, Plan, PlannedRun, Tried
 from orchestrator.run.outcome import Rules, judge, pending, words
 
-POINT = Point(
+POINT = Cell(
     sweep="s",
     tool="command",
     options={"command": "x", "metrics": {"reply": {"regex": "reply ([0-9]+)"}}},
@@ -19,7 +19,7 @@ POINT = Point(
 
 def planned(repeat: int = 1) -> PlannedRun:
     return PlannedRun(
-        sweep="s", tool="command", point=POINT, repeat=repeat, argv=("x",), env={}, placement=None,
+        sweep="s", tool="command", cell=POINT, repeat=repeat, argv=("x",), env={}, placement=None,
         timeout_s=5, nominal_s=1, estimate_s=1, program="x",
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def test_words_are_the_first_and_the_last_that_say_something(texts: tuple[str, .
     ],
 )
 def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: str) -> None:
-    plan = Plan(runs=(planned(),), points=(POINT,), skipped=(), seed=0)
+    plan = Plan(runs=(planned(),), cells=(POINT,), skipped=(), seed=0)
     attempts = {planned().key: Tried(1, status)} if status else {}
 
     todo, done, failed = pending(plan, attempts, Rules(retry_failed=retry, allow_misplaced=allow))
@@ -139,7 +139,7 @@ def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: 
 def test_a_disturbed_run_is_repeated_twice_and_after_all_others(
     disturbed: int, allowed: bool, again: bool
 ) -> None:
-    plan = Plan(runs=(planned(1), planned(2)), points=(POINT,), skipped=(), seed=0)
+    plan = Plan(runs=(planned(1), planned(2)), cells=(POINT,), skipped=(), seed=0)
     attempts = {planned(1).key: Tried(disturbed, "disturbed", disturbed)}
 
     todo, done, failed = pending(plan, attempts, Rules(allow_disturbed=allowed))

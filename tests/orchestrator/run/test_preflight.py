@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.machine import noise, probe
 from orchestrator.machine.busy import Busy
-from orchestrator.model import Group, Placement, PlannedRun, Point, ScratchFile
+from orchestrator.model import Cell, Group, Placement, PlannedRun, ScratchFile
 from orchestrator.run import preflight
 
 DUAL = probe.load_topology("pack:2 numa:1 core:2 pu:2")  # CPUs 0-7, NUMA nodes 0 and 1
@@ -46,7 +46,7 @@ def run(*cpus: int, membind: tuple[int, ...] = (0,), scratch: bool = False) -> P
     placement = Placement(name="here", groups=(Group(cpus=cpus, membind=membind),)) if cpus else None
     file = ScratchFile(path="/x", size_bytes=1 if scratch else 0, text=None if scratch else "1 2")
     return PlannedRun(
-        sweep="s", tool="command", point=Point(sweep="s", tool="command", options={}), repeat=1, argv=("true",), env={},
+        sweep="s", tool="command", cell=Cell(sweep="s", tool="command", options={}), repeat=1, argv=("true",), env={},
         placement=placement, timeout_s=1.0, nominal_s=1.0, estimate_s=1.0, program="true", scratch=(file,),
     )  # fmt: skip
 

@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from orchestrator.model import PlannedRun, Point
+from orchestrator.model import Cell, PlannedRun
 from orchestrator.run.remaining import Remaining
 
 
 def run(
-    cell: int, repeat: int, *, sweep: str = "s", tool: str = "command", estimate_s: float = 10.0
+    number: int, repeat: int, *, sweep: str = "s", tool: str = "command", estimate_s: float = 10.0
 ) -> PlannedRun:
-    point = Point(sweep=sweep, tool=tool, options={"n": cell}, axes=("n",))
+    cell = Cell(sweep=sweep, tool=tool, options={"n": number}, axes=("n",))
     return PlannedRun(
-        sweep=sweep, tool=tool, point=point, repeat=repeat, argv=("true",), env={}, placement=None, timeout_s=60.0,
+        sweep=sweep, tool=tool, cell=cell, repeat=repeat, argv=("true",), env={}, placement=None, timeout_s=60.0,
         nominal_s=estimate_s, estimate_s=estimate_s, program="",
     )  # fmt: skip
 
@@ -38,7 +38,7 @@ def test_a_plan_that_is_far_off_is_right_after_the_first_round() -> None:
     rounds = [[run(cell, repeat) for cell in took] for repeat in (1, 2, 3)]
     remaining = Remaining([one for round_ in rounds for one in round_])
     for one in rounds[0]:
-        remaining.ended(one, took[one.point.options["n"]])
+        remaining.ended(one, took[one.cell.options["n"]])
 
     assert remaining.seconds() == pytest.approx(2 * sum(took.values()))
 
@@ -73,10 +73,10 @@ def test_it_is_the_same_as_adding_up_anew() -> None:
     chance.shuffle(todo)
     remaining, took = Remaining(todo), {}
     for number, one in enumerate(todo):
-        took.setdefault(one.point.point_id, []).append(chance.uniform(0.5, 20.0))
-        remaining.ended(one, took[one.point.point_id][-1])
-        if all(other.point.point_id in took for other in todo[number + 1 :]):
-            rest = sum(_median(took[other.point.point_id]) for other in todo[number + 1 :])
+        took.setdefault(one.cell.point_id, []).append(chance.uniform(0.5, 20.0))
+        remaining.ended(one, took[one.cell.point_id][-1])
+        if all(other.cell.point_id in took for other in todo[number + 1 :]):
+            rest = sum(_median(took[other.cell.point_id]) for other in todo[number + 1 :])
             assert remaining.seconds() == pytest.approx(rest, abs=1e-6)
 
 

@@ -22,9 +22,9 @@ from orchestrator.plan.prepare import PlanOptions
 from orchestrator.run import exclusive
 from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
-from orchestrator.run.rerun import Cell, Pair, Rerun, prepare_again, run_again
+from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again, run_again
 from orchestrator.run.session import run_experiments
-from orchestrator.store.result_file import StoredExperiment, StoredPoint, create_result, open_result
+from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result, open_result
 from parsers.errors import UserError
 
 PROGRAM = "#!/bin/sh\n# STREAM version $Revision: 5.10 $\nsed '/^Number of Threads/s/2$/1/' {text}\n"
@@ -73,9 +73,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-def cells(path: Path, sweep: str) -> list[Cell]:
+def cells(path: Path, sweep: str) -> list[CellRef]:
     with open_result(path) as result:
-        return [Cell(path=path, point_id=s.point.point_id) for s in result.points() if s.point.sweep == sweep]
+        return [CellRef(path=path, point_id=s.cell.point_id) for s in result.cells() if s.cell.sweep == sweep]
 
 
 def pairs(a: Path, b: Path, sweep: str, repeats: int = 2) -> list[Pair]:
@@ -128,7 +128,7 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
             assert result.sessions()[0].programs["stream"]["path"] == str(folder / name)
             assert [record.status for record in result.runs()] == ["ok"] * 4
             assert all(str(folder / name) in record.argv for record in result.runs())
-            assert {stored.repeats for stored in result.points()} == {2}
+            assert {stored.repeats for stored in result.cells()} == {2}
             assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
     assert not list((folder / "here").glob("pinsweep-scratch*"))
 
@@ -169,9 +169,9 @@ def test_two_levels_of_one_file_take_turns(folder: Path) -> None:
 
     assert rerun.interleaved == {0}
     fresh = run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED)
-    for path, point in ((fresh.a[0], one), (fresh.b[0], two)):
+    for path, cell in ((fresh.a[0], one), (fresh.b[0], two)):
         with open_result(path) as result:
-            assert {record.point_id for record in result.runs()} == {point.point_id}
+            assert {record.point_id for record in result.runs()} == {cell.point_id}
 
 
 def test_rounds_hold_every_pair_once_and_the_seed_decides_the_order(folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_rounds_hold_every_pair_once_and_the_seed_decides_the_order(folder: Path
     assert order(3) != order(4)
     rounds = [order(3)[i : i + 3] for i in range(0, 12, 3)]
     assert [{repeat for _, repeat in r} for r in rounds] == [{1}, {2}, {3}, {4}]
-    assert all(len({point for point, _ in r}) == 3 for r in rounds)
+    assert all(len({cell for cell, _ in r}) == 3 for r in rounds)
 
 
 def test_a_program_that_changed_since_is_not_taken_for_the_one_of_then(folder: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_cell_that_the_newest_text_has_in_other_words_is_measured_again(folder
 
     assert len(told) == 3
     assert not again.not_repeatable
-    assert {run.point.point_id for _, run in again.runs} == {cell.point_id for cell in told}
+    assert {run.cell.point_id for _, run in again.runs} == {cell.point_id for cell in told}
 
 
 def test_what_cannot_start_any_more_is_lost_with_the_reason(folder: Path) -> None:
@@ -305,7 +305,7 @@ fixed: {{filename: {device}, size: 1M, runtime: 1, ioengine: psync}}
 matrix: {{rw: [randread, randwrite]}}
 """
     experiment = parse_experiment(text, "device.yaml")
-    points, _ = expand(experiment, probe.read_topology(), root=os.geteuid() == 0, versions={})
+    cells, _ = expand(experiment, probe.read_topology(), root=os.geteuid() == 0, versions={})
     path = folder / "device.db"
     with create_result(path) as result:
         session = result.begin_session(
@@ -315,10 +315,10 @@ matrix: {{rw: [randread, randwrite]}}
         result.add_plan(
             session,
             StoredExperiment(sha256="x", path="device.yaml", title="A device", text=text, about=""),
-            [StoredPoint(point=p, sweep_title="A device", repeats=1, experiment="x") for p in points],
+            [StoredCell(cell=p, sweep_title="A device", repeats=1, experiment="x") for p in cells],
             [],
         )
-    read, write = (Cell(path=path, point_id=point.point_id) for point in points)
+    read, write = (CellRef(path=path, point_id=cell.point_id) for cell in cells)
 
     assert (
         len(prepared(folder, [Pair(a=read, b=read, repeats=2)]).runs) == 2

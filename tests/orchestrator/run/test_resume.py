@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
-from orchestrator.model import AS_NEW, Alias, Group, Place, Placement, Plan, PlannedRun, Point
+from orchestrator.model import AS_NEW, Alias, Cell, Group, Place, Placement, Plan, PlannedRun
 from orchestrator.run.resume import Held, Setting, continued
 from orchestrator.store.result_file import Conditions, Session
 from parsers.errors import UserError
@@ -26,14 +26,14 @@ PLACE = Placement(name="x", groups=(Group(cpus=(0,), membind=(0,)), Group(cpus=(
 ARGV = ("mpiexec.hydra", "-np", "1", "/usr/bin/numactl", "--physcpubind=0", "--", "/opt/IMB-MPI1", "PingPong")
 
 
-def point(size: int) -> Point:
+def cell(size: int) -> Cell:
     place = Place(name="x", cpus="same cache")
-    return Point(sweep="s", tool="imb", options={"np": size}, place=place, axes=("np",))
+    return Cell(sweep="s", tool="imb", options={"np": size}, place=place, axes=("np",))
 
 
-def run(of: Point, repeat: int = 1, **changes: Any) -> PlannedRun:
+def run(of: Cell, repeat: int = 1, **changes: Any) -> PlannedRun:
     planned = PlannedRun(
-        sweep="s", tool="imb", point=of, repeat=repeat, argv=ARGV, env={}, placement=PLACE, timeout_s=1, nominal_s=1,
+        sweep="s", tool="imb", cell=of, repeat=repeat, argv=ARGV, env={}, placement=PLACE, timeout_s=1, nominal_s=1,
         estimate_s=1, program="IMB-MPI1", files={name: file["path"] for name, file in IMB["files"].items()},  # type: ignore[attr-defined]
     )  # fmt: skip
     return dataclasses.replace(planned, **changes)
@@ -47,25 +47,25 @@ def session(number: int = 1, **changes: Any) -> Session:
     return dataclasses.replace(first, **changes)
 
 
-def held(*points: Point, sessions: tuple[Session, ...] = (session(),), **changes: Any) -> Held:
+def held(*cells: Cell, sessions: tuple[Session, ...] = (session(),), **changes: Any) -> Held:
     conditions = tuple(
         Conditions(point_id=p.point_id, session=s.session, placement=PLACE, argv=ARGV)
-        for p in points[:1]
+        for p in cells[:1]
         for s in sessions
     )
     conditions = tuple(dataclasses.replace(c, **changes) for c in conditions)
-    return Held(path="r.db", sessions=sessions, points=points, conditions=conditions)
+    return Held(path="r.db", sessions=sessions, cells=cells, conditions=conditions)
 
 
 def go_on(
     runs: list[PlannedRun], known: Held, *, as_new: bool = False, pending: bool = True, **now: Any
-) -> list[Point]:
+) -> list[Cell]:
     setting = Setting(**{"host": "n1", "facts": FACTS, "programs": {"imb": IMB}, **now})
-    points = tuple({r.point.point_id: r.point for r in runs}.values())
-    plan = Plan(runs=tuple(runs), points=points, skipped=(), seed=1)
+    cells = tuple({r.cell.point_id: r.cell for r in runs}.values())
+    plan = Plan(runs=tuple(runs), cells=cells, skipped=(), seed=1)
     done = continued(plan, known, setting, is_pending=lambda _: pending, as_new=as_new)
-    assert done.points == tuple({r.point.point_id: r.point for r in done.runs}.values())
-    return [r.point for r in done.runs]
+    assert done.cells == tuple({r.cell.point_id: r.cell for r in done.runs}.values())
+    return [r.cell for r in done.runs]
 
 
 def with_file(name: str, sha256: str) -> dict[str, Any]:
@@ -73,9 +73,9 @@ def with_file(name: str, sha256: str) -> dict[str, Any]:
 
 
 def test_more_repeats_and_more_cells_join() -> None:
-    runs = [run(point(2)), run(point(2), 2), run(point(4))]
+    runs = [run(cell(2)), run(cell(2), 2), run(cell(4))]
 
-    assert go_on(runs, held(point(2))) == [r.point for r in runs]
+    assert go_on(runs, held(cell(2))) == [r.cell for r in runs]
 
 
 CHANGES: list[tuple[dict[str, Any], str, str]] = [
@@ -92,22 +92,22 @@ CHANGES: list[tuple[dict[str, Any], str, str]] = [
 def test_another_machine_or_program_is_refused_or_begins_anew(
     now: dict[str, Any], said: str, label: str
 ) -> None:
-    runs = [run(point(2), 2), run(point(4))]  # of the second nothing was measured: its sweep was
+    runs = [run(cell(2), 2), run(cell(4))]  # of the second nothing was measured: its sweep was
 
     with pytest.raises(UserError) as refused:
-        go_on(runs, held(point(2)), **now)
-    anew = go_on(runs, held(point(2)), as_new=True, **now)
-    again = go_on(runs, held(point(2), *anew), **now)
-    before = go_on(runs, held(point(2), *anew))
+        go_on(runs, held(cell(2)), **now)
+    anew = go_on(runs, held(cell(2)), as_new=True, **now)
+    again = go_on(runs, held(cell(2), *anew), **now)
+    before = go_on(runs, held(cell(2), *anew))
 
     assert said in refused.value.cause
     assert "--as-new" in refused.value.hint
     assert [p.options[AS_NEW] for p in anew] == [label, label]
     assert [p.axes for p in anew] == [("np", AS_NEW)] * 2
     assert again == anew  # the setting finds its cells without being told
-    assert before == [r.point for r in runs]
+    assert before == [r.cell for r in runs]
     assert (
-        go_on(runs, held(point(2)), pending=False, **now) == before
+        go_on(runs, held(cell(2)), pending=False, **now) == before
     )  # nothing is mixed where nothing is started
 
 
@@ -125,15 +125,15 @@ def test_another_machine_or_program_is_refused_or_begins_anew(
     ],
 )  # fmt: skip
 def test_other_cpus_or_arguments_are_of_another_cell(changes: dict[str, Any], said: str, label: str) -> None:
-    runs = [run(point(2), **changes), run(point(4), **changes)]
+    runs = [run(cell(2), **changes), run(cell(4), **changes)]
 
     with pytest.raises(UserError) as refused:
-        go_on(runs, held(point(2)))
-    anew = go_on(runs, held(point(2)), as_new=True)
+        go_on(runs, held(cell(2)))
+    anew = go_on(runs, held(cell(2)), as_new=True)
 
     assert said in refused.value.cause
     assert anew[0].options[AS_NEW] == label
-    assert anew[1] == runs[1].point  # of which nothing was measured
+    assert anew[1] == runs[1].cell  # of which nothing was measured
 
 
 @pytest.mark.parametrize(
@@ -147,9 +147,9 @@ def test_other_cpus_or_arguments_are_of_another_cell(changes: dict[str, Any], sa
     ],
 )
 def test_what_is_not_known_or_hardly_differs_does_not_matter(now: dict[str, Any]) -> None:
-    runs = [run(point(2), 2)]
+    runs = [run(cell(2), 2)]
 
-    assert go_on(runs, held(point(2)), **now) == [point(2)]
+    assert go_on(runs, held(cell(2)), **now) == [cell(2)]
 
 
 def test_every_session_of_a_cell_counts() -> None:
@@ -157,30 +157,30 @@ def test_every_session_of_a_cell_counts() -> None:
     both = (session(1, facts={**FACTS, "kernel": "5.10"}), session(2))
 
     with pytest.raises(UserError, match=r"kernel was 5\.10 and is 6\.1 now"):
-        go_on([run(point(2), 9)], held(point(2), sessions=both))
+        go_on([run(cell(2), 9)], held(cell(2), sessions=both))
 
 
 def test_a_file_of_a_tuned_machine_says_how_to_go_on_with_it() -> None:
-    before = held(point(4), sessions=(session(facts={**FACTS, "tuned": "CPU frequency governor"}),))
+    before = held(cell(4), sessions=(session(facts={**FACTS, "tuned": "CPU frequency governor"}),))
     untuned = {**FACTS, "governor": "powersave"}
 
     with pytest.raises(UserError) as refused:
-        go_on([run(point(4), 2)], before, facts=untuned)
+        go_on([run(cell(4), 2)], before, facts=untuned)
 
     assert "the governor was performance and is powersave now" in refused.value.cause
     assert refused.value.hint.startswith("--tune sets the machine as it was for some of them; name another")
-    assert go_on([run(point(4), 2)], before, facts=FACTS) == [point(4)]
+    assert go_on([run(cell(4), 2)], before, facts=FACTS) == [cell(4)]
 
 
 def test_a_file_is_of_one_host() -> None:
     with pytest.raises(UserError, match="holds runs of the host n1, this is n2"):
-        go_on([run(point(2))], held(point(2)), host="n2", as_new=True)
+        go_on([run(cell(2))], held(cell(2)), host="n2", as_new=True)
 
 
 def test_a_path_of_a_program_or_of_scratch_is_no_argument() -> None:
     elsewhere = tuple(word.replace("/opt", "/usr/local") for word in ARGV)
 
-    assert go_on([run(point(2), 2, argv=elsewhere)], held(point(2))) == [point(2)]
+    assert go_on([run(cell(2), 2, argv=elsewhere)], held(cell(2))) == [cell(2)]
 
 
 # --- one cell, however it is written --------------------------------------------------------------------------
@@ -191,19 +191,19 @@ METRICS = {"reply": {"regex": "([0-9]+)", "unit": "us"}}
 def written(
     tool: str, options: dict[str, Any], place: Place, words: tuple[str, ...], cpus: tuple[int, ...] = (0,)
 ) -> PlannedRun:
-    of = Point(sweep="s", tool=tool, options=options, place=place, axes=("place",))
+    of = Cell(sweep="s", tool=tool, options=options, place=place, axes=("place",))
     placement = Placement(name=place.name, groups=(Group(cpus=cpus),))
     return run(of, tool=tool, argv=(tool, *words), placement=placement, files={})
 
 
 def measured(*runs: PlannedRun, **facts: Any) -> Held:
     conditions = [
-        Conditions(point_id=r.point.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs
+        Conditions(point_id=r.cell.point_id, session=1, placement=r.placement, argv=r.argv) for r in runs
     ]
     return Held(
         path="r.db",
         sessions=(session(facts={**FACTS, **facts}),),
-        points=[r.point for r in runs],
+        cells=[r.cell for r in runs],
         conditions=conditions,
     )
 
@@ -228,7 +228,7 @@ def test_an_option_in_another_spelling_begins_no_cell(
 ) -> None:
     there = written(tool, before, CORE, words)
 
-    assert go_on([written(tool, after, CORE, now)], measured(there)) == [there.point]
+    assert go_on([written(tool, after, CORE, now)], measured(there)) == [there.cell]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_an_option_of_another_value_does(
 ) -> None:
     new = written(tool, after, CORE, now)
 
-    assert go_on([new], measured(written(tool, before, CORE, words))) == [new.point]
+    assert go_on([new], measured(written(tool, before, CORE, words))) == [new.cell]
 
 
 def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() -> None:
@@ -256,15 +256,15 @@ def test_a_place_in_other_words_that_is_the_same_cpus_is_the_cell_of_before() ->
         "command", COMMAND, Place(name="here", cpus="pu 1", memory="any"), ("x", "1"), cpus=(1,)
     )
 
-    assert go_on([by_number], measured(there)) == go_on([renamed], measured(there)) == [there.point]
-    assert go_on([elsewhere], measured(there)) == [elsewhere.point]
-    assert Alias.between(by_number.point, there.point).reason.startswith(
+    assert go_on([by_number], measured(there)) == go_on([renamed], measured(there)) == [there.cell]
+    assert go_on([elsewhere], measured(there)) == [elsewhere.cell]
+    assert Alias.between(by_number.cell, there.cell).reason.startswith(
         "the same CPUs and memory here as place.cpus=core 0:"
     )
-    unplaced = dataclasses.replace(there.point, place=None)
-    assert "here as place=none named:" in Alias.between(by_number.point, unplaced).reason
+    unplaced = dataclasses.replace(there.cell, place=None)
+    assert "here as place=none named:" in Alias.between(by_number.cell, unplaced).reason
     # of two that are planned none takes the other's place
-    assert go_on([there, by_number], measured(there)) == [there.point, by_number.point]
+    assert go_on([there, by_number], measured(there)) == [there.cell, by_number.cell]
 
 
 def test_places_that_exchange_their_names_begin_cells() -> None:
@@ -282,8 +282,8 @@ def test_places_that_exchange_their_names_begin_cells() -> None:
         for n, name in enumerate("xa")
     ]
 
-    assert go_on(swapped, measured(a, b)) == [run.point for run in swapped]
-    assert go_on(moved, measured(a)) == [run.point for run in moved]
+    assert go_on(swapped, measured(a, b)) == [run.cell for run in swapped]
+    assert go_on(moved, measured(a)) == [run.cell for run in moved]
 
 
 def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> None:
@@ -291,7 +291,7 @@ def test_a_place_whose_name_the_command_gets_is_another_under_another_name() -> 
     there = written("command", options, CORE, ("x", "1"))
     renamed = written("command", options, Place(name="there", cpus="core 0", memory="any"), ("x", "1"))
 
-    assert go_on([renamed], measured(there)) == [renamed.point]
+    assert go_on([renamed], measured(there)) == [renamed.cell]
 
 
 def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
@@ -311,4 +311,4 @@ def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
 
     assert "would have been on CPUs 0,1 in earlier runs, and would be on CPU 0 now" in refused.value.cause
     assert [p.options[AS_NEW] for p in anew] == ["CPU 0"]
-    assert go_on([one], known, **narrow) == [one.point]  # it would have been there before, too
+    assert go_on([one], known, **narrow) == [one.cell]  # it would have been there before, too

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.model import Plan, PlannedRun, Point, Sweep, Tried
+from orchestrator.model import Cell, Plan, PlannedRun, Sweep, Tried
 from orchestrator.run.outcome import Rules
 from orchestrator.run.settle import next_round, with_begun
 
@@ -10,21 +10,21 @@ SWEEPS = {"s": Sweep(name="s", title="s", tool="stream", repeats=6, settle=True)
 STEADY, WIDE = [100.0] * 6, [100, 100, 100, 100, 100, 120.0]
 
 
-def cell(threads: int) -> Point:
-    return Point(sweep="s", tool="stream", options={"threads": threads}, axes=("threads",))
+def cell(threads: int) -> Cell:
+    return Cell(sweep="s", tool="stream", options={"threads": threads}, axes=("threads",))
 
 
 def run(threads: int, repeat: int) -> PlannedRun:
     return PlannedRun(
-        sweep="s", tool="stream", point=cell(threads), repeat=repeat, argv=("stream",), env={}, placement=None,
+        sweep="s", tool="stream", cell=cell(threads), repeat=repeat, argv=("stream",), env={}, placement=None,
         timeout_s=60, nominal_s=1, estimate_s=1, program="stream",
     )  # fmt: skip
 
 
-def plan(cells: int = 3) -> Plan:
-    points = tuple(cell(n) for n in range(cells))
-    runs = tuple(run(n, repeat) for repeat in range(1, 7) for n in range(cells))
-    return Plan(runs=runs, points=points, skipped=(), more={p.point_id: 9 for p in points}, seed=1)
+def plan(number: int = 3) -> Plan:
+    cells = tuple(cell(n) for n in range(number))
+    runs = tuple(run(n, repeat) for repeat in range(1, 7) for n in range(number))
+    return Plan(runs=runs, cells=cells, skipped=(), more={p.point_id: 9 for p in cells}, seed=1)
 
 
 def attempts(of: Plan, *others: PlannedRun, status: str = "ok") -> dict[tuple[str, int], Tried]:
@@ -34,7 +34,7 @@ def attempts(of: Plan, *others: PlannedRun, status: str = "ok") -> dict[tuple[st
 
 
 def asked(of: Plan) -> set[tuple[int, int]]:
-    return {(one.point.options["threads"], one.repeat) for one in of.runs}
+    return {(one.cell.options["threads"], one.repeat) for one in of.runs}
 
 
 def test_only_cells_that_have_not_settled_get_another_run() -> None:

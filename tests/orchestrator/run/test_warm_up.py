@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.model import PlannedRun, Point, Sweep, Write
+from orchestrator.model import Cell, PlannedRun, Sweep, Write
 from orchestrator.plan.warm_up import warm_ups
 
 SWEEPS = {"s": Sweep(name="s", title="s", tool="fio"), "listed": Sweep(name="listed", title="l", tool="fio", order="listed")}  # fmt: skip
 
 
 def run(depth: int, seconds: float, *, sweep: str = "s", program: str = "fio", writes: tuple[Write, ...] = ()) -> PlannedRun:  # fmt: skip
-    point = Point(sweep=sweep, tool="fio", options={"iodepth": depth}, axes=("iodepth",))
+    cell = Cell(sweep=sweep, tool="fio", options={"iodepth": depth}, axes=("iodepth",))
     return PlannedRun(
-        sweep=sweep, tool="fio", point=point, repeat=1, argv=("fio",), env={}, placement=None, timeout_s=60,
+        sweep=sweep, tool="fio", cell=cell, repeat=1, argv=("fio",), env={}, placement=None, timeout_s=60,
         nominal_s=seconds, estimate_s=seconds, program=program, writes=writes,
     )  # fmt: skip
 
@@ -30,4 +30,4 @@ def test_none_is_made_of_long_runs_and_of_those_that_change_what_they_measure() 
 
     assert warm_ups([run(1, 10), run(2, 30)], SWEEPS) == ()
     assert warm_ups([run(1, 1, writes=device), run(1, 1, sweep="listed")], SWEEPS) == ()
-    assert warm_ups([run(1, 1, writes=device), run(2, 2)], SWEEPS)[0].point.options == {"iodepth": 2}
+    assert warm_ups([run(1, 1, writes=device), run(2, 2)], SWEEPS)[0].cell.options == {"iodepth": 2}

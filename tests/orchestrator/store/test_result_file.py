@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.model import Capture, Group, Place, Placement, PlannedRun, Point, RunRecord, Skipped, Status
+from orchestrator.model import Capture, Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped, Status
 from orchestrator.store.result_file import (
     ResultFile,
+    StoredCell,
     StoredExperiment,
-    StoredPoint,
     create_result,
     open_begun,
     open_result,
@@ -28,7 +28,7 @@ from orchestrator.store.result_file import (
 from parsers.errors import PinsweepError, UserError
 
 METRICS = {"reply": {"regex": "reply ([0-9.]+)", "unit": "ms", "better": "lower"}}
-POINT = Point(
+POINT = Cell(
     sweep="s",
     tool="command",
     options={"command": "echo {n}", "n": 3, "inner": (1, 2), "metrics": METRICS},
@@ -45,8 +45,8 @@ def begin(result: ResultFile) -> int:
         facts={"kernel": "6", "governor": None}, topology="<topology/>", programs={"command": {"name": "echo"}},
     )  # fmt: skip
     result.add_plan(
-        session, EXPERIMENT, [StoredPoint(point=POINT, sweep_title="S", repeats=2, experiment="ab")],
-        [Skipped(sweep="s", point={"n": 9}, reason="no")],
+        session, EXPERIMENT, [StoredCell(cell=POINT, sweep_title="S", repeats=2, experiment="ab")],
+        [Skipped(sweep="s", cell={"n": 9}, reason="no")],
     )  # fmt: skip
     return session
 
@@ -61,7 +61,7 @@ def add(
     attempt: int = 1,
 ) -> int:
     planned = PlannedRun(
-        sweep="s", tool="command", point=POINT, repeat=repeat, argv=("echo",), env={}, placement=None,
+        sweep="s", tool="command", cell=POINT, repeat=repeat, argv=("echo",), env={}, placement=None,
         timeout_s=1, nominal_s=1, estimate_s=1, program="echo",
     )  # fmt: skip
     record = RunRecord(
@@ -144,15 +144,15 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         run_id = add(result, begin(result), b"reply 2.5\n")
     with open_result(tmp_path / "r.db") as result:
         (session,) = result.sessions()
-        (stored,) = result.points()
+        (stored,) = result.cells()
         (record,) = result.runs()
 
         assert session.facts == {"kernel": "6", "governor": None}
-        assert stored.point == POINT
-        assert stored.point.point_id == POINT.point_id
+        assert stored.cell == POINT
+        assert stored.cell.point_id == POINT.point_id
         assert record.argv == ("echo", "ü")
         assert record.placement == PLACEMENT
-        assert result.skipped() == (Skipped(sweep="s", point={"n": 9}, reason="no"),)
+        assert result.skipped() == (Skipped(sweep="s", cell={"n": 9}, reason="no"),)
         assert result.output(run_id) == b"reply 2.5\n"
         assert result.output(run_id, "stderr") == b"\xff\x00"
 
@@ -208,7 +208,7 @@ def test_a_cell_that_became_possible_is_no_longer_skipped(tmp_path: Path) -> Non
     with create_result(tmp_path / "r.db") as result:
         session = begin(result)
         result.add_plan(
-            session, EXPERIMENT, [StoredPoint(point=POINT, sweep_title="S", repeats=2, experiment="ab")], []
+            session, EXPERIMENT, [StoredCell(cell=POINT, sweep_title="S", repeats=2, experiment="ab")], []
         )
 
         assert result.skipped() == ()
@@ -484,7 +484,7 @@ def test_a_file_of_schema_1_is_read_as_it_is_and_brought_up_where_it_is_continue
         db.execute("PRAGMA user_version = 1")
 
     with open_result(path) as old:
-        assert [stored.most_repeats for stored in old.points()] == [0]
+        assert [stored.most_repeats for stored in old.cells()] == [0]
         before = old.runs()
     with create_result(path) as result:
         add(result, begin(result), b"", repeat=2)

@@ -112,8 +112,8 @@ def test_the_page_draws_and_lists_it(walk: tuple[Expected, Path]) -> None:
 
     (panel,) = [p for p in figure.panels if p.title == f"{want.words[:1].upper()}{want.words[1:]}, p99"]
     assert panel.wide["encoding"]["y"]["title"] == f"p99 {want.words}, µs (log scale)"
-    (point,) = panel.wide["datasets"]["points"]
-    assert point["y"] * 1e3 == want.p99
+    (dot,) = panel.wide["datasets"]["points"]
+    assert dot["y"] * 1e3 == want.p99
     table, _ = figure.numbers
     (row,) = table.rows
     assert cell(table.columns, row, f"p99 {want.term}, µs") == f"{want.p99 / 1e3:.0f}"
@@ -566,9 +566,9 @@ def test_a_triad_is_one_number_everywhere(make: Any, tmp_path: Path) -> None:
     want = statistics.median(rates) / 1e3
 
     keys, (figure,) = page_of(paths[0], "stream")
-    (point,) = figure.panels[0].wide["datasets"]["points"]
+    (cell,) = figure.panels[0].wide["datasets"]["points"]
     assert keys["STREAM Triad"] == f"{want:.1f} GB/s"
-    assert point["y"] == pytest.approx(want)
+    assert cell["y"] == pytest.approx(want)
     assert f"triad {want:.1f} GB/s" in run("show", paths[0])
     assert of_compare(*paths)["triad bandwidth"] == pytest.approx(want * 1e9)
     lines = run("export", paths[0], "--openmetrics").splitlines()

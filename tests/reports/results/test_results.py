@@ -76,7 +76,7 @@ def test_of_several_attempts_the_good_one_counts(make: Any, tmp_path: Path) -> N
 
     assert [run.record.repeat for run in results.good("stream")] == [2]
     assert [run.record.repeat for run in results.failed] == [1]
-    assert [(point.options["threads"], repeat) for _, point, repeat in results.missing] == [(1, 1), (1, 3)]
+    assert [(cell.options["threads"], repeat) for _, cell, repeat in results.missing] == [(1, 1), (1, 3)]
     assert results.planned == 3
 
 
@@ -214,7 +214,7 @@ def test_cells_taken_out_of_an_experiment_are_no_longer_planned(make: Any, tmp_p
         db.execute("DELETE FROM output")
     threads(make, path, "n: [1, 2, 3]", {1: "", 2: "", 3: ""})
 
-    assert {point.options["threads"] for _, point, _ in load([path]).missing} == {1, 2, 3}
+    assert {cell.options["threads"] for _, cell, _ in load([path]).missing} == {1, 2, 3}
 
 
 def test_a_cell_taken_out_keeps_what_was_run_of_it(make: Any, tmp_path: Path) -> None:
@@ -502,7 +502,7 @@ def test_sweeps_come_in_the_order_in_which_they_were_planned(make: Any, tmp_path
         return done
 
     def order(*paths: Path) -> list[tuple[str, str]]:
-        return [(run.file, run.point.sweep) for run in load(paths).good("stream")]
+        return [(run.file, run.cell.sweep) for run in load(paths).good("stream")]
 
     one, other = written("1.db", "c", "a", "b"), written("2.db", "d", "b", "a")
 

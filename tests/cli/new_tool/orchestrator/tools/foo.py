@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.model import Place, Placement, Point
+from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Site
 from parsers.measurement import Parsed
@@ -41,8 +41,8 @@ def default_place(options: Mapping[str, Any]) -> Place | None:
     return Place(name="all", cpus="all", memory="local")
 
 
-def command(point: Point, placement: Placement | None, site: Site, program: Program) -> Command:
-    given = [f"--{name}={value}" for name, value in point.options.items()]
+def command(cell: Cell, placement: Placement | None, site: Site, program: Program) -> Command:
+    given = [f"--{name}={value}" for name, value in cell.options.items()]
     pinned = numactl(placement.groups[0], site.numactl) if placement else ()
     return Command(argv=(*pinned, program.path, *given), estimate_s=0.1)
 
@@ -55,5 +55,5 @@ def version(text: str) -> str:
     return text.removeprefix("foo ").strip()
 
 
-def complaint(parsed: Parsed, stdout: str, stderr: str, point: Point) -> str:
+def complaint(parsed: Parsed, stdout: str, stderr: str, cell: Cell) -> str:
     return ""
