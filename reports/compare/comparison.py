@@ -708,8 +708,11 @@ def _samples(drafts: Sequence[_Draft], a: Side, b: Side) -> list[Sample]:
 
 
 def _took_turns(draft: _Draft, a: Side, b: Side) -> bool:
-    """Were both sides measured in the same sessions? Of several, as often in each: else one side has more of a good day."""
+    """Were both sides measured in the same sessions? Of several, as often in each: else one side has more of a good day. Captured
+    texts share the session that took them in, and nothing tells in which they were measured."""
     if a.results is not b.results:  # files of one name may lie in two folders
+        return False
+    if any(run.captured for _, run in (*draft.a, *draft.b)):
         return False
     left, right = (Counter(_session(run) for _, run in side) for side in (draft.a, draft.b))
     return left.keys() == right.keys() and (len(left) == 1 or left == right)

@@ -213,8 +213,10 @@ def side(side: Side) -> str:
     hosts = fmt.words(side.hosts[:3]) + (
         f" and {len(side.hosts) - 3} more hosts" if len(side.hosts) > 3 else ""
     )
-    sessions = counted(len(side.sessions), side.evidence)
-    text = f"{side.title}: {hosts}, {sessions}, {fmt.plural(len(side.runs), 'run')}"
+    measured = f"{hosts}, {counted(len(side.sessions), side.evidence)}"
+    if all(run.captured for run in side.runs):
+        measured = "texts taken in, their hosts and sessions unknown"
+    text = f"{side.title}: {measured}, {fmt.plural(len(side.runs), 'run')}"
     bad = Counter(map(became, (*side.left_out, *side.failed)))
     listed = ", ".join(f"{n} {status}" for status, n in sorted(bad.items()))
     return text + (f"; left out: {listed}" if listed else "")

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from parsers import command
+from pinsweep.cli import cli
 from reports import numbers
 from reports.compare import formats
 from reports.compare import text as texts
@@ -203,3 +205,23 @@ def test_a_session_whose_clock_was_set_is_named(make: Any, tmp_path: Path) -> No
     for text in everywhere(found):
         assert found.clocks[0] in text
     assert not compare(side_of("A", b), side_of("B", stream(make, tmp_path / "c.db", 2e4))).clocks
+
+
+def test_captured_texts_did_not_take_turns(make: Any, tmp_path: Path) -> None:
+    """Texts of two machines that one `pinsweep parse` took in were not measured in one session: the noise between sessions counts."""
+    for machine, rate in (("clx", 5000.0), ("dnv", 4500.0)):
+        for i in range(3):
+            (tmp_path / f"{machine}_run{i}.txt").write_text(make.stream_text(rate + i, 4), encoding="utf-8")
+    path = tmp_path / "r.db"
+    axes = ("--axis", "machine=(clx|dnv)", "--axis", "repeat=run([0-9])")
+    done = CliRunner().invoke(
+        cli, ["parse", *map(str, sorted(tmp_path.glob("*.txt"))), *axes, "-o", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+
+    found = compare(*levels(load([path]), "machine", "clx,dnv"), by="machine")
+
+    assert {sample.interleaved for sample in found.samples} == {False}
+    assert texts.sentence(found).startswith("Provisional, one session a side: ")
+    assert "took turns" not in texts.noise(found)
+    assert texts.side(found.a) == "machine=clx: texts taken in, their hosts and sessions unknown, 3 runs"
