@@ -239,7 +239,7 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
             for one in found
             for cell, text in one.cells
         ]
-        several = len({(one.where, one.sweep, cell) for one in found for cell, _ in one.cells}) < len(cells)
+        several = len({cell for one in found for cell in one.about}) < len(cells)
         more = f"; and {len(cells) - 1} more" if len(cells) > 1 else ""
         if more and len(sweeps) > 1:
             more += f", in {len(sweeps)} sweeps"

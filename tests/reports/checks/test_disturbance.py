@@ -86,6 +86,7 @@ def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results)
     assert "90" not in figure.title
     d1 = next(check for check in page.checks if check.id == "D1")
     assert f"threads=4, repeat 1: every attempt was disturbed; the last one: {BUSY}" in " ".join(d1.items)
+    assert d1.counted == "3 findings"  # of two cells
     assert "5 of 8 planned runs" in page.sentence
 
 
