@@ -284,11 +284,13 @@ def _picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], late
     if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
         marks.append("The IOPS axes differ.")
     marks.append(wording.not_drawn(len(panels), len(shown)).strip())
+    seen = found[found["panel"].isin([*shown])]
+    key = [name for name, _ in known if name in set(seen["series"])]
     return _Picture(
         title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
-        drawn=found[found["panel"].isin([*shown])],
+        drawn=seen,
         panels=tuple(row[what] for what in ("iops", "latency", "p99", "tradeoff") for row in rows if what in row),
-        key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name, _ in known) if len(known) > 1 else (),
+        key=tuple(Key(name=name, colour=colours[name], dashed=_is_mix(name)) for name in key) if len(key) > 1 else (),
         marks=tuple(marks),
     )  # fmt: skip
 
@@ -426,11 +428,20 @@ def _ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
         without = zip(*(found.loc[found["iodepth"].isna(), of] for of in ("run", "direction")), strict=True)
         why = dict.fromkeys(itertools.starmap(_no_depth, without))
         said.append(f"Where no iodepth stands, {', or '.join(why)}.")
-    if any(not _share(run) for run, kind in zip(found["run"], found["kind"], strict=True) if kind in _MIXES):
-        said.append("The share of reads in the mix is not said.")
+    if any(map(_lacks_share, found["run"], found["kind"])):
+        of_all = all(map(_lacks_share, drawn["run"], drawn["kind"]))
+        said.append(
+            "The share of reads in the mix is not said."
+            if of_all
+            else "Where no share of reads stands, the text does not say it."
+        )
     if found["verify"].any():
         said.append("Reads with which a write verifies what it wrote are in the numbers only.")
     return said
+
+
+def _lacks_share(run: Run, kind: str) -> bool:
+    return kind in _MIXES and not _share(run)
 
 
 def _engines(runs: Iterable[Run]) -> set[str]:
@@ -712,7 +723,7 @@ _BUSY = (
 def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
     """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, of IOPS and the
     mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only, and a text's
-    table of all."""
+    table of all. Beside the depth stands the number of jobs, where it differs and no panel is named by it."""
     scale = fmt.scale_for(found["mean"].dropna(), "ns")
     moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
     read_off = found["run"].map(lambda run: run.parsed.has("from_table")).astype(bool)
@@ -727,8 +738,11 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
         found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")
     )
     named = any(found["panel"])
+    many = found["processes"].nunique(dropna=False) > 1 and "numjobs" not in {
+        name for of in found["panel"] for name, _ in of
+    }
     latencies, rates = [], []
-    for (of, name, depth, *_), own in groups(
+    for (of, name, depth, jobs, _), own in groups(
         found.sort_values(["at", *_RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
     ):  # fmt: skip
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
@@ -738,6 +752,7 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
             name,
             *([facets.facet_title(of, "fio")] if named else []),
             fmt.whole(_known(depth)),
+            *([fmt.whole(_known(jobs))] if many else []),
             iops,
         )
         latencies.append(
@@ -759,12 +774,12 @@ def _numbers(found: pd.DataFrame, term: str) -> list[Table]:
             [*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]
         )
     )
-    columns = ("Access", *(["Panel"] if named else []), "iodepth", "IOPS")
+    columns = ("Access", *(["Panel"] if named else []), "iodepth", *(["Jobs"] if many else []), "IOPS")
     of_latency = (*(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")), "in flight ÷ asked", *(["CPU per I/O"] if costed else []))  # fmt: skip
     of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), *([f"Bandwidth, {moved.unit}"] if moves else []), *(["Utilisation"] if timed else []))  # fmt: skip
     return [
         Table(
-            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(len(columns) - 2, len(columns) + len(more))), caption=caption
+            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))), caption=caption
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more

@@ -187,6 +187,14 @@ def taken(path: Path, tmp_path: Path) -> Path:
     return tmp_path / "a.db"
 
 
+def taken_all(tmp_path: Path) -> Path:
+    """The texts of a folder, taken in together."""
+    path = tmp_path / "all.db"
+    done = CliRunner().invoke(cli, ["parse", *map(str, sorted(tmp_path.glob("*.json"))), "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    return path
+
+
 def fio(make: Any, path: Path, cells: Any, repeats: int = 1, **edits: Any) -> Path:
     """Cells of random reads: (options beside rw, text of fio_text). edits: of the options that the text tells."""
     maker = make.Maker(path)
@@ -718,3 +726,39 @@ def test_a_key_number_is_the_best_of_its_name_in_all_sweeps(make: Any, tmp_path:
     assert told["Storage, 64 KiB reads"][0] == "80.0"
     assert told["Storage, 4 KiB reads"][0] == "50.0"
     assert told["Storage, 4 KiB reads"][1].startswith("randread, iodepth 4, direct, mean")
+
+
+def test_a_table_says_how_many_jobs_where_no_panel_does(make: Any, tmp_path: Path) -> None:
+    """Panels of captured texts are named by three options: rows of 64 jobs stood under a caption that said 1 job of those drawn."""
+    for n, iops in enumerate((1e4, 64e4, 2e4)):
+        many = iops > 1e5
+        text = make.fio_text({"read": (iops, 90.0)}, bs="8k" if many else "4k", rw="randread", iodepth=1)
+        document = json.loads(text)
+        told = document["jobs"][0]["job options"]
+        del told["numjobs"]  # of one job nobody writes it
+        told |= {"size": "2g", "runtime": "9", "numjobs": "64"} if many else {"size": "1g", "runtime": "8"}
+        (tmp_path / f"{n}.json").write_text(json.dumps(document), encoding="utf-8")
+
+    figure, *_ = figures(taken_all(tmp_path), "fio")
+
+    for table in figure.numbers:
+        assert sorted(zip(column(table, "Jobs"), column(table, "IOPS"), strict=True)) == [
+            ("1", "10\u2009000"), ("1", "20\u2009000"), ("64", "640\u2009000"),
+        ]  # fmt: skip
+
+
+def test_a_legend_and_a_caption_are_of_what_is_drawn(make: Any, tmp_path: Path) -> None:
+    """Of many texts the first panels are drawn: the legend has their series, and no mix of theirs lacks its share."""
+    mix = make.fio_text({"read": (900.0, 90.0), "write": (900.0, 90.0)}, bs="4k", rw="randrw", iodepth=1)
+    reads = [
+        make.fio_text({"read": (1e4 * n, 90.0)}, bs="4k", rw="randread", iodepth=1) for n in (1, 2, 3, 4)
+    ]
+    for n, text in enumerate([*reads, mix]):
+        (tmp_path / f"{n}.json").write_text(text, encoding="utf-8")
+
+    figure, *_ = figures(taken_all(tmp_path), "fio")
+
+    assert "1 more panel" in figure.sub
+    assert figure.key == ()
+    assert "Where no share of reads stands, the text does not say it." in figure.sub
+    assert "The share of reads in the mix is not said." not in figure.sub
