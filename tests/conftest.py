@@ -29,8 +29,13 @@ for _folder in Path(__file__).resolve().parents[1:3]:
     if (_folder / "shared" / "corpus").is_dir():
         os.environ.setdefault("PINSWEEP_CORPUS", str(_folder / "shared" / "corpus"))
 
-settings.register_profile("pinsweep", deadline=None, max_examples=40)  # no test is about time
-settings.load_profile("pinsweep")
+settings.register_profile("quick", deadline=None, max_examples=15)  # no test is about time
+settings.register_profile("slow", deadline=None, max_examples=100)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the slow tests run, laws are tried with more examples."""
+    settings.load_profile("quick" if "not slow" in config.option.markexpr else "slow")
 
 
 os.environ["PINSWEEP_NO_WARM_UP"] = "1"  # what is tested of a run is the runs; tests of warm-ups take it away

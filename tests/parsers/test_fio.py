@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import fio
@@ -238,7 +238,6 @@ WHOLE = {path.stem: fixture(path.stem) for path in FIXTURES.glob("*.out")}
 
 
 @given(name=st.sampled_from(sorted(WHOLE)), cut=st.floats(0, 1))
-@settings(max_examples=80, deadline=None)
 def test_a_cut_text_gives_a_part_of_the_rows_or_none(name: str, cut: float) -> None:
     text = WHOLE[name]
     try:
@@ -704,7 +703,6 @@ def test_mixed_text_counts_all_ios_as_reads() -> None:
         max_size=8,
     ),
 )
-@settings(max_examples=60, deadline=None)
 def test_a_damaged_text_is_read_or_refused(name: str, edits: list[tuple[float, int, str]]) -> None:
     text = WHOLE[name]
     for place, length, new in edits:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import imb
@@ -162,7 +162,6 @@ def test_laws_over_the_corpus(path: Path) -> None:
 
 
 @given(name=st.sampled_from(sorted(WHOLE)), cut=st.floats(0, 1))
-@settings(max_examples=80, deadline=None)
 def test_a_cut_text_gives_a_part_of_the_rows_or_none(name: str, cut: float) -> None:
     text = WHOLE[name]
     try:
@@ -444,7 +443,6 @@ def test_groups_and_ranks() -> None:
         max_size=8,
     ),
 )
-@settings(max_examples=60, deadline=None)
 def test_a_damaged_text_is_read_or_refused(name: str, edits: list[tuple[float, int, str]]) -> None:
     text = WHOLE[name]
     for place, length, new in edits:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import guess_parser, lscpu
@@ -303,7 +303,6 @@ def test_how_a_text_was_captured_changes_nothing(text: str, variant: str) -> Non
     assert lscpu.parse(captured).facts == lscpu.parse(text).facts
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.sampled_from([LIST.replace("\n                          ", " "), OLD, PARSABLE]), st.data())
 def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
     whole = lscpu.parse(text)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import guess_parser, mlc
@@ -640,7 +640,6 @@ WHOLE = {
 }
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(WHOLE)), st.data())
 def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
@@ -651,14 +650,12 @@ def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObj
     assert set(rows) <= WHOLE[text]
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(sorted(WHOLE)), min_size=1, max_size=4))
 def test_texts_one_after_the_other_are_their_runs_one_after_the_other(texts: list[str]) -> None:
     rows = [row[1:] for row in mlc.parse("".join(texts)).measurements.rows]
     assert rows == [row[1:] for text in texts for row in mlc.parse(text).measurements.rows]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text() | st.lists(st.sampled_from(FULL.splitlines()), max_size=30).map("\n".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import guess_parser, numactl
@@ -219,7 +219,6 @@ def test_how_a_text_was_captured_changes_no_figure(variant: str) -> None:
     assert numactl.parse(VARIANTS[variant](HARDWARE)).tables == numactl.parse(HARDWARE).tables
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.integers(0, len(HARDWARE)))
 def test_a_truncated_text_gives_a_subset_of_its_rows(cut: int) -> None:
     whole = numactl.parse(HARDWARE)

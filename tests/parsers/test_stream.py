@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import guess_parser, stream
@@ -382,7 +382,6 @@ def test_how_a_text_was_captured_changes_no_figure(text: str, variant: str) -> N
 WHOLE = {text: set(stream.parse(text).measurements.rows) for text in (TEXT, HEAD + ROWS, HPCC)}
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(WHOLE)), st.data())
 def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(text)))
@@ -395,14 +394,12 @@ def test_a_truncated_text_gives_a_subset_of_its_rows(text: str, data: st.DataObj
         assert parsed.has("truncated") or len(parsed.measurements.rows) in (0, 16)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from([TEXT, HPCC]), min_size=1, max_size=4))
 def test_texts_one_after_the_other_are_their_runs_one_after_the_other(texts: list[str]) -> None:
     rows = [row[1:] for row in stream.parse("".join(texts)).measurements.rows]
     assert rows == [row[1:] for text in texts for row in stream.parse(text).measurements.rows]
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text() | st.lists(st.sampled_from((TEXT + HPCC).splitlines()), max_size=30).map("\n".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

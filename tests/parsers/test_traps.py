@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -17,12 +18,16 @@ NAMED = sorted(set(re.findall(r"`(test_\w+\.py)::(test_\w+)`", PAGE)))
 CASES = sorted(set(re.findall(r"`fixtures/([\w/]+)`", PAGE)))
 
 
+@functools.cache
+def functions(file: str) -> set[str]:
+    """Return the names of all functions in the test files of this name."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob(file)]
+    return {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 @pytest.mark.parametrize(("file", "name"), NAMED)
 def test_the_test_that_is_named_is_there(file: str, name: str) -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "tests").rglob(file)]
-    assert any(
-        isinstance(node, ast.FunctionDef) and node.name == name for tree in trees for node in ast.walk(tree)
-    )
+    assert name in functions(file)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.capture.cut import _COUNTING_LABELS
@@ -167,7 +167,6 @@ STOPPED = SNAPSHOTS | {name for name, parsed in WHOLE.items() if parsed.has("tru
     at=st.floats(0, 1),
     ends=st.sampled_from(["\n", "\r\n"]),
 )
-@settings(max_examples=100, deadline=None)
 def test_a_text_that_breaks_off_gives_a_part_of_its_rows(name: str, at: float, ends: str) -> None:
     text = TEXTS[name].replace("\n", ends)
     try:
@@ -323,7 +322,6 @@ def test_of_the_corpus_too(edit: str) -> None:
     at=st.floats(0, 1),
     below=st.sampled_from(["\n", "\n\nAny ideas?\n"]),
 )
-@settings(max_examples=80, deadline=None)
 def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str, at: float, below: str) -> None:
     """The line is ended, and the figure is not: `max= 16` of 1698."""
     tool, text = name.partition("/")[0], TEXTS[name]

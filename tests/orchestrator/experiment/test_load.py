@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.experiment.load import ExperimentError, load_experiment, parse_experiment
@@ -598,13 +598,11 @@ def test_without_any_one_line_or_the_rest_it_loads_or_says_why_not() -> None:
 
 @given(at=st.integers(0, len(SMALL)), drop=st.integers(0, 12), new=st.text(max_size=6) | st.sampled_from(
     ["\t", "- ", ": ", "{", "[", "*a", "&a ", "!x ", "|", "? ", "..", "\x00", "\ud800", "<<: ", "~", "null", "%", "0x1", "1:2", "\u2028"]))  # fmt: skip
-@settings(max_examples=60, deadline=None)
 def test_with_any_change_it_loads_or_says_why_not(at: int, drop: int, new: str) -> None:
     settled(SMALL[:at] + new + SMALL[at + drop :])
 
 
 @given(tool=st.sampled_from(tool_names()), data=st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_value_of_any_option_loads_or_says_why_not(tool: str, data: st.DataObject) -> None:
     option = data.draw(st.sampled_from(sorted(get_tool(tool).options())))
     value = data.draw(st.sampled_from(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist, parse_mask, parse_ordered
@@ -9,13 +9,11 @@ from orchestrator.machine.cpulist import format_cpulist, parse_cpulist, parse_ma
 SETS = st.frozensets(st.integers(0, 5000), max_size=60)
 
 
-@settings(deadline=None)
 @given(SETS)
 def test_a_list_is_read_back_as_it_was(cpus: frozenset[int]) -> None:
     assert parse_cpulist(format_cpulist(cpus)) == cpus
 
 
-@settings(deadline=None)
 @given(SETS)
 def test_hwloc_masks_are_read_bit_by_bit(cpus: frozenset[int]) -> None:
     bits = sum(1 << cpu for cpu in cpus)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.machine.assemble import name_kinds
@@ -270,7 +270,6 @@ def test_rubbish_is_refused_by_name(text: str, cause: str) -> None:
     assert caught.value.hint
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_or_refused_and_never_crashes(data: st.DataObject) -> None:
     text = (FIXTURES / data.draw(st.sampled_from(["cpuset-of-3.xml", "hybrid-cores.json"]))).read_text(
@@ -454,7 +453,6 @@ def test_a_synthetic_description_means_what_hwloc_means_by_it(text: str) -> None
     agree(topology_from_synthetic(text), as_lstopo_sees_it(text))
 
 
-@settings(max_examples=40, deadline=None)
 @given(descriptions())
 def test_any_synthetic_description_means_what_hwloc_means_by_it(text: str) -> None:
     agree(topology_from_synthetic(text), as_lstopo_sees_it(text))

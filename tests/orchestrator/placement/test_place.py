@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from orchestrator.machine.cpulist import parse_cpulist, parse_ordered
@@ -127,7 +127,6 @@ def machines(draw: st.DrawFn) -> Topology:
     return topology.limited(cpus, nodes_)
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     machines(),
     st.sampled_from(SELECTORS),
@@ -193,7 +192,6 @@ def test_laws_of_placement(
             assert {core_of[cpu].index for cpu in taken} <= {0, 1}
 
 
-@settings(max_examples=50, deadline=None)
 @given(machines(), st.integers(1, 64), st.sampled_from(["compact", "spread"]))
 def test_any_number_of_threads_fits_up_to_the_number_of_pus(
     topology: Topology, threads: int, spread: Any
@@ -211,7 +209,6 @@ def test_any_number_of_threads_fits_up_to_the_number_of_pus(
     assert len(cores) == min(threads, topology.numbers()["cores"])  # one PU per core before any sibling
 
 
-@settings(max_examples=50, deadline=None)
 @given(machines(), st.integers(1, 8))
 def test_threads_spread_evenly_over_packages(topology: Topology, threads: int) -> None:
     allowed = topology.allowed_cpus
@@ -231,7 +228,6 @@ def test_threads_spread_evenly_over_packages(topology: Topology, threads: int) -
     assert max(counts) - min(counts) <= 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(machines())
 def test_ranges_up_to_a_number_of_the_machine_fit_everywhere(topology: Topology) -> None:
     numbers = topology.numbers()
@@ -247,7 +243,10 @@ def test_ranges_up_to_a_number_of_the_machine_fit_everywhere(topology: Topology)
 
 
 @pytest.mark.skipif(not CORPUS_XML, reason=f"the corpus is not here: no {CORPUS}")
-@pytest.mark.parametrize("path", CORPUS_XML, ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, marks=[] if p.name in SMALL else pytest.mark.slow, id=p.name) for p in CORPUS_XML],
+)
 def test_every_machine_of_the_corpus_places_or_refuses_every_selector(path: Path) -> None:
     topology = READ[path.name]
     met = 0
@@ -353,7 +352,6 @@ def test_selectors_are_printed_as_they_are_written() -> None:
         assert str(Selectors.of(Place(name="a", cpus=words)).cpus) == words
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.text(max_size=30), st.text(alphabet="0123456789,- :", max_size=12))
 def test_any_words_are_read_or_refused(words: str, numbers: str) -> None:
     for text in (words, f"core {numbers}", f"near {words}", f"{words} {numbers}"):

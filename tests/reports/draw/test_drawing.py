@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import reports
@@ -110,7 +110,6 @@ def test_near_labels_avoid_one_another_and_the_edge(points: list[tuple[float, fl
 curve_points = st.lists(st.tuples(st.floats(10, 420), st.floats(10, 230)), min_size=2, max_size=12)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.lists(curve_points, min_size=2, max_size=4), st.floats(0, 240))
 @example([[(13.0, 107.0), (156.0, 10.0)], [(62.0, 20.0), (10.0, 20.0)]], 0.0)
 def test_names_along_curves_stay_apart_and_inside_and_near_or_led(

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -72,7 +72,6 @@ any_text = st.text(
 
 
 @given(any_text)
-@settings(max_examples=50)
 @example(HOSTILE)
 def test_markdown_shows_the_text_itself(text: str) -> None:
     parser = MarkdownIt("gfm-like", {"linkify": False})
@@ -91,7 +90,6 @@ def test_markdown_shows_what_would_mean_something(text: str) -> None:
 
 
 @given(any_text.filter(lambda t: escape.line(t).strip() != ""))
-@settings(max_examples=60)
 @example("a `b` ``c``")
 @example(" 0 ")
 def test_markdown_code_shows_the_text_itself(text: str) -> None:

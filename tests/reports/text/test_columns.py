@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.text.columns import cut_apart
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.text(alphabet="ab_…", max_size=30), unique=True, max_size=40), st.integers(6, 20))
 def test_names_that_are_cut_stay_apart(names: list[str], width: int) -> None:
     found = cut_apart(names, width)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from reports.verdicts import estimate
 
@@ -135,6 +134,8 @@ def test_session_noise_of_sessions_is_their_spread_less_that_of_their_runs() -> 
 
 
 def test_satterthwaite_of_two_samples_is_welch() -> None:
+    from scipy import stats
+
     rng = np.random.default_rng(1)
     a, b = rng.normal(0, 1, 6), rng.normal(0.5, 3, 9)
     parts = [(np.array([x.var(ddof=1) / len(x)]), len(x) - 1) for x in (a, b)]
@@ -157,10 +158,14 @@ def test_no_variance_divides_nothing_by_zero() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
 def test_q_is_scipys(p: list[float]) -> None:
+    from scipy import stats
+
     assert estimate.false_discovery(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
 
 
 def test_quantiles_are_those_of_students_t() -> None:
+    from scipy import stats
+
     df = np.array([1.0, 4.0, 30.0, 1e6])
 
     assert estimate.t_quantile(df, 0.975) == pytest.approx(stats.t.ppf(0.975, df))
@@ -175,6 +180,8 @@ def test_a_stray_is_five_robust_sd_off() -> None:
 
 
 def test_ranks_are_exact_without_ties_and_approximate_with_them() -> None:
+    from scipy import stats
+
     a = np.array([[1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10], [1.0, 1, 1, 2, 2, 2, 3, 3, 3, 3]])
     b = a + np.array([[100.0], [2.0]])
 

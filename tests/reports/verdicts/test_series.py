@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from parsers.errors import UserError
 from reports.numbers.formulas import Bucket
@@ -89,6 +88,8 @@ def side(
 
 
 def test_distance_is_that_of_scipy_on_logs() -> None:
+    from scipy import stats
+
     a, b = side(1)[0], side(2, centre=1.3e5)[0]
 
     expected = stats.wasserstein_distance(
