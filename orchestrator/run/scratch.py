@@ -40,9 +40,13 @@ class Scratch:
         self.path = path
         self.watchdog = watchdog
         self._made: dict[str, ScratchFile] = {}
+        self._unsynced = False  # since the file system was synced, something of the folder was changed
 
     def prepare(self, files: tuple[ScratchFile, ...], stop: Stop) -> None:
-        """Make what is not there yet; what other runs need gives way where there is no room for all of it at once.
+        """Make what is not there as it should be; what other runs need gives way where there is no room for all of it at once.
+
+        When it returns, nothing that was written to the file system before has to be written back: not what a run wrote, nor
+        what was made or removed here.
 
         Raises PinsweepError where there is no room even so, or a file cannot be written; Stopped on a stop.
         """
@@ -50,7 +54,7 @@ class Scratch:
             path = Path(file.path)
             if not path.is_relative_to(self.path):
                 raise ValueError(f"{path} lies outside the scratch folder {self.path}")
-            if self._made.get(file.path) == file and path.exists() and not file.folder:
+            if self._made.get(file.path) == file and _is_whole(path, file):
                 continue
             try:
                 self._make_room(file, files)
@@ -69,10 +73,15 @@ class Scratch:
                     str(path), f"cannot be written: {error.strerror}", "--scratch names another folder"
                 ) from error
             self._made[file.path] = file
+            self._unsynced = True
+        if self._unsynced:
+            _sync_file_system(self.path)
+            self._unsynced = False
 
     def settle(self, writes: Iterable[Write]) -> None:
         """Have what a run wrote on the device before the next one starts, and forget files that are not what they were."""
         for write in writes:
+            self._unsynced = True
             path = Path(write.path)
             for written in (path, *(path.rglob("*") if path.is_dir() else ())):
                 with contextlib.suppress(
@@ -84,7 +93,7 @@ class Scratch:
 
     def remove(self, files: tuple[ScratchFile, ...]) -> None:
         for file in files:
-            self._made.pop(file.path, None)
+            self._unsynced |= self._made.pop(file.path, None) is not None
             path = Path(file.path)
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
@@ -118,6 +127,36 @@ class Scratch:
                 written += file.write(chunk[: size_bytes - written])
             file.flush()
             os.fsync(file.fileno())
+
+
+def _is_whole(path: Path, file: ScratchFile) -> bool:
+    """Tell whether what was made has its length and no holes, whatever tools were told to leave alone; never of a folder, which
+    has to be empty."""
+    if file.folder or not path.is_file():
+        return False
+    if file.text is not None or not file.size_bytes:
+        return True
+    with path.open("rb", buffering=0) as opened:
+        if os.fstat(opened.fileno()).st_size != file.size_bytes:
+            return False
+        try:  # trimmed, or allocated and never written: read as zeros without asking the device
+            return os.lseek(opened.fileno(), 0, os.SEEK_HOLE) == file.size_bytes
+        except OSError:  # a file system that does not tell
+            return True
+
+
+def _sync_file_system(path: Path) -> None:
+    """Write back all that the file system of `path` holds back, metadata and what was removed included.
+
+    An error is not told: it may be of anybody's file, and those that are filled here were synced one by one.
+    """
+    import ctypes
+
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        ctypes.CDLL(None).syncfs(opened)
+    finally:
+        os.close(opened)
 
 
 def _sync(path: Path) -> None:

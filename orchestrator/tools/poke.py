@@ -184,7 +184,9 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     if target == "file":
         path = f"{site.scratch}/poke-{size}.dat"
         scratch = (ScratchFile(path=path, size_bytes=size),)
-        writes = (Write(path=path, kind="scratch", size_bytes=size),)
+        # it writes one block of random bytes again and again: a device that deduplicates keeps one
+        spoils = given.get("op") == "write"
+        writes = (Write(path=path, kind="scratch", size_bytes=size, spoils=spoils),)
         block = {**given, **chosen(given)}["block"]
         argv += [f"--file={path}", f"--block={block}"]
         if "block" not in given and block < FILE_BLOCK:

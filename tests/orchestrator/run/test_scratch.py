@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,42 @@ def test_a_file_is_filled_again_after_a_run_that_left_something_else(tmp_path: P
         scratch.prepare((file,), stop)
 
         assert (path.read_bytes() == b"\0" * 1000) is not spoils
+
+
+@pytest.mark.parametrize("length", [500_000, 1 << 20, 2_000_000], ids=["cut", "a hole", "grown"])
+def test_a_file_that_a_run_cut_grew_or_trimmed_is_made_anew(tmp_path: Path, length: int) -> None:
+    """Whatever the run was said to do: of a reading job nobody expects it."""
+    path = tmp_path / "s" / "data"
+    file = ScratchFile(path=str(path), size_bytes=1 << 20)
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((file,), stop)
+        os.truncate(path, 500_000)
+        os.truncate(path, length)
+        scratch.settle((Write(path=str(path), kind="scratch"),))
+        scratch.prepare((file,), stop)
+
+        data = path.read_bytes()
+        assert len(data) == 1 << 20
+        assert len(zlib.compress(data, 1)) > 0.99 * len(data)
+
+
+def test_nothing_is_held_back_when_a_run_begins_after_one_that_wrote(tmp_path: Path) -> None:
+    """A file that no plan lists, too: only the file system knows it."""
+    with open_scratch(tmp_path / "s") as scratch, Stop() as stop:
+        scratch.prepare((), stop)
+        (tmp_path / "s" / "unlisted").write_bytes(os.urandom(1 << 20))
+        if not delayed(tmp_path / "s" / "unlisted"):
+            pytest.skip("this file system gives a file its blocks at once")
+        scratch.settle((Write(path=str(tmp_path / "s" / "data"), kind="scratch"),))
+        scratch.prepare((), stop)
+
+        assert not delayed(tmp_path / "s" / "unlisted")
+
+
+def delayed(path: Path) -> bool:
+    """Tell whether blocks of a file are still to be chosen, as `filefrag` says it: it is not written back."""
+    asked = subprocess.run(["filefrag", "-v", path], capture_output=True, text=True, check=False)
+    return "delalloc" in asked.stdout
 
 
 def test_no_two_chunks_are_equal(tmp_path: Path) -> None:
