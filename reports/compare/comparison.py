@@ -226,6 +226,7 @@ class Comparison:
     samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
     rules: Rules
     behind: Mapping[Hashable, tuple[Pair, ...]]  # key of a sample → its cells; of a curve all of them
+    undirected: tuple[str, ...] = ()  # metrics of both sides whose better direction nobody told: no rows
     by: str = ""  # the axis whose levels are compared, "" of files
     confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
 
@@ -384,7 +385,20 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
         samples=samples,
         rules=rules,
         behind={key: draft.curve or (draft.pair,) for key, draft in enumerate(drafts)},
+        undirected=_undirected(matching.pairs),
         by=by,
+    )
+
+
+def _undirected(pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """Return the metrics that both sides of a pair have, and whose better direction their experiment does not tell."""
+    return tuple(
+        dict.fromkeys(
+            name
+            for pair in pairs
+            for name in numbers.undirected(pair.a.runs[0])
+            if name in numbers.undirected(pair.b.runs[0])
+        )
     )
 
 

@@ -128,8 +128,24 @@ def direction(row: Row) -> str:
 def sentence(comparison: Comparison) -> str:
     """Return the verdict: "7 of 48 numbers regressed, 2 improved, 30 are the same, 9 are inconclusive. Worst: …".
 
-    With one session a side it begins with "Provisional, one session a side: ".
+    With one session a side it begins with "Provisional, one session a side: ". Metrics whose better direction
+    nobody told stand at the end.
     """
+    return " ".join(filter(None, (_judged(comparison), _undirected(comparison.undirected))))
+
+
+def _undirected(metrics: Sequence[str]) -> str:
+    if not metrics:
+        return ""
+    more = f" and {len(metrics) - _MOST_METRICS} more" if len(metrics) > _MOST_METRICS else ""
+    named = f"{', '.join(metrics[:_MOST_METRICS])}{more}" if more else fmt.words(metrics)
+    return f"Not compared: {named}, since the experiment does not say which direction is better (`better:` in its metrics)."
+
+
+_MOST_METRICS: Final = 5
+
+
+def _judged(comparison: Comparison) -> str:
     counts = comparison.counts
     judged = sum(counts.values())
     once = len(comparison.once)

@@ -78,6 +78,12 @@ def numbers(run: Run) -> list[Number]:
     return found
 
 
+def undirected(run: Run) -> list[str]:
+    """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
+    module = _module(run.tool)
+    return module.undirected(run) if run.parsed and hasattr(module, "undirected") else []
+
+
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
     """Return the latency distributions of a run: fio's per direction, poke's per operation."""
     module = _module(run.tool)

@@ -26,6 +26,13 @@ def numbers(run: Run) -> Iterator[Number]:
             yield Number.read(row, metrics[row.metric], part, steps.get(row.metric))
 
 
+def undirected(run: Run) -> list[str]:
+    """Return the metrics of an experiment of which a run has numbers and that it gives no direction: shown, and not compared."""
+    metrics = command.metrics_of(run.cell.options)
+    measured = {row.metric for row in run.measured()}
+    return [name for name, metric in metrics.items() if metric.better == "neither" and name in measured]
+
+
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return the number that leads and how many more there are, of other metrics or of its own: "rate 600 MB/s and 2 more"."""
     rows = list(together(repeats).measured())

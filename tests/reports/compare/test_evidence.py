@@ -225,3 +225,26 @@ def test_captured_texts_did_not_take_turns(make: Any, tmp_path: Path) -> None:
     assert texts.sentence(found).startswith("Provisional, one session a side: ")
     assert "took turns" not in texts.noise(found)
     assert texts.side(found.a) == "machine=clx: texts taken in, their hosts and sessions unknown, 3 runs"
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_metric_without_a_direction_is_said_to_be_left_out(
+    make: Any, tmp_path: Path, directed: bool
+) -> None:
+    """`compare` had "no number in common" of two sides with the same metric, and left it out of others without a word."""
+    spec = {"count": {"regex": r"count (\d+)", "unit": "widgets"}, **(TOOK if directed else {})}
+    sides = []
+    for name in ("a", "b"):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for n in (7, 8):
+            options = {"command": ["x"], "metrics": spec}
+            maker.add("s", "command", options, f"took {n}0.25 ms\ncount {n}\n", axes=())
+        sides.append(side("A", name, load([maker.write()])))
+
+    found = compare(*sides)
+
+    said = "Not compared: count, since the experiment does not say which direction is better"
+    assert said in texts.sentence(found)
+    assert ("no number in common" in texts.sentence(found)) is not directed
+    assert said in " ".join(texts.table(found).split())
+    assert json.loads(formats.render(found, "json"))["counts"]["unmatched"] == 0
