@@ -58,6 +58,7 @@ FACTS: Final = (
     Fact(key="smt", words="SMT", line="Clocks", named=True, held=True, expected=True),
     Fact(key="thp", words="huge pages", line="Paging", named=True, held=True, expected=True),
     Fact(key="numa_balancing", words="NUMA balancing", line="Paging", named=True, held=True, expected=True),
+    Fact(key="page_cache", words="page cache", held=True),  # of a session: it is not the machine's
     Fact(key="aslr", words="ASLR", line="Paging", named=True),
     Fact(key="clocksource", words="clock source"),
     Fact(key="mitigations", words="mitigations", held=True),
@@ -102,6 +103,10 @@ def lines(facts: Mapping[str, Any]) -> dict[str, str]:
     found = {line: ", ".join(filter(None, (said(f) for f in FACTS if f.line == line))) for line in names}
     if tuned := facts.get("tuned"):  # of a session alone: a machine that was not tuned has no such fact
         found["Clocks"] += f"{', ' if found['Clocks'] else ''}set by --tune: {tuned}"
+    if facts.get("page_cache", "kept") != "kept":
+        found["Paging"] += (
+            f"{', ' if found['Paging'] else ''}page cache {facts['page_cache']} (--drop-caches)"
+        )
     return found
 
 

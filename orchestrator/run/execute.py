@@ -21,6 +21,7 @@ from orchestrator.machine.counters import Counters
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
 from orchestrator.placement.housekeeping import housekeeping_cpus
+from orchestrator.run import page_cache
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.outcome import NEVER, Rules, counts_as_done, is_pending, judge, last_use, pending
 from orchestrator.run.process import Stop, run_process
@@ -113,11 +114,12 @@ def execute(
     topology: Topology,
     rules: Rules = Rules(),  # noqa: B008 (frozen)
     keep: Container[str] = (),
+    drop_caches: bool = False,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
     """Start the warm-ups and every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
 
-    `keep`: scratch files that are needed after this, too.
+    `keep`: scratch files that are needed after this, too. `drop_caches`: runs that work on files begin with an empty page cache.
 
     Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
 
@@ -136,6 +138,7 @@ def execute(
             watch=Watch(counters, topology),
             rules=rules,
             keep=keep,
+            drop_caches=drop_caches,
             summary=summary,
             on_event=on_event,
             order=count(sum(tried.attempts for tried in attempts.values())),
@@ -167,6 +170,7 @@ class _Sweep:
     watch: Watch
     rules: Rules
     keep: Container[str]
+    drop_caches: bool
     summary: Summary
     on_event: Callable[[Event], None]
     order: Iterator[int]
@@ -265,6 +269,8 @@ class _Sweep:
         """Make what a run needs, and start it."""
         self.begun = time.monotonic()
         self.scratch.prepare(run.scratch, self.stop)
+        if self.drop_caches and page_cache.works_on_files(run):
+            page_cache.drop()
         self.begun = time.monotonic()
         waiting_on = frozenset[int]()
         if run.placement:

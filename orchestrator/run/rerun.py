@@ -42,6 +42,7 @@ from orchestrator.plan.survey import scratch_folder, survey
 from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
 from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.outcome import Rules
+from orchestrator.run.page_cache import KEPT
 from orchestrator.run.process import Stop
 from orchestrator.run.resume import as_known
 from orchestrator.run.scratch import open_scratch
@@ -141,7 +142,7 @@ def prepare_again(
         for cell in (pair.a, pair.b):
             cells.setdefault(cell.path, set()).add(cell.point_id)
     sources = {path: _open(path, point_ids) for path, point_ids in cells.items()}
-    facts = probe.facts()
+    facts = {**probe.facts(), "page_cache": KEPT}
     for path in dict.fromkeys(pair.b.path for pair in pairs):
         if why := _out_of_reach(sources[path], facts):
             raise UserError(str(path), f"side B cannot be measured again here: {why[0]}", why[1])

@@ -49,6 +49,7 @@ def execute_rounds(
     sweeps: Mapping[str, Sweep],
     leading: Leading,
     rules: Rules,
+    drop_caches: bool = False,
     on_event: Callable[[Event], None],
 ) -> Summary:
     """Do what `execute` does, then one more run of each unsettled cell, until all have settled or ran as often as they may."""
@@ -57,7 +58,7 @@ def execute_rounds(
     )
     start = partial(
         execute, result=result, session=session, scratch=scratch, stop=stop, topology=topology,
-        rules=rules, keep=scratch_of_more,
+        rules=rules, keep=scratch_of_more, drop_caches=drop_caches,
     )  # fmt: skip
     summary = start(plan, on_event=on_event)
     while not summary.stopped:

@@ -27,6 +27,7 @@ from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
 from orchestrator.plan.survey import LONGEST_NAME
 from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
+from orchestrator.run.page_cache import KEPT
 from orchestrator.run.settle import Leading, unknown, with_begun
 from orchestrator.tools import Program
 
@@ -56,6 +57,7 @@ def run_experiments(
     share_machine: bool = False,
     leading: Leading = unknown,
     tune: bool = False,
+    drop_caches: bool = False,
     on_wait: OnWait = lambda _: None,
     on_tune: Callable[[str], None] = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
@@ -65,12 +67,13 @@ def run_experiments(
 
     The order's seed is the one given, else the file's own, else a new one; it is recorded. Unless `share_machine`, other sweeps on
     the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles. With
-    `tune`, sweeps on any core are waited for, and the machine is tuned as `orchestrator.run.tuning` says, which tells `on_tune`.
+    `tune`, sweeps on any core are waited for, and the machine is tuned as `orchestrator.run.tuning` says, which tells `on_tune`. With
+    `drop_caches`, runs that work on files begin with an empty page cache.
     Raises UserError for every mistake before anything is started or written.
     """
     import secrets
 
-    from orchestrator.run import tuning
+    from orchestrator.run import page_cache, tuning
     from orchestrator.run.exclusive import reserved, wanted_pus
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
@@ -78,6 +81,8 @@ def run_experiments(
     from orchestrator.run.scratch import Stopped, open_scratch
     from orchestrator.store.result_file import create_result
 
+    if drop_caches:
+        page_cache.check()
     if seed is None:
         seed = _seed_of(options.output)
     if seed is None:
@@ -87,7 +92,8 @@ def run_experiments(
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path))
-        expected = tuning.facts_after(tuning.needed()) if tune else {}
+        cache = page_cache.DROPPED if drop_caches else page_cache.KEPT
+        expected = {**(tuning.facts_after(tuning.needed()) if tune else {}), "page_cache": cache}
         prepared = _continued(prepared, result, options.as_new, rules, expected)
         topology = prepared.machine.site.topology
         todo, _, _ = pending(prepared.plan, result.attempts(), rules)
@@ -105,7 +111,13 @@ def run_experiments(
         with open_scratch(prepared.scratch, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back) as scratch:
             on_begin(path, prepared)
             session = begin(
-                result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes)
+                result,
+                prepared,
+                version=version,
+                argv=argv,
+                seed=seed,
+                tuned=tuning.words(tuned.changes),
+                cache=cache,
             )
             summary = execute_rounds(
                 prepared.plan,
@@ -117,6 +129,7 @@ def run_experiments(
                 rules=rules,
                 sweeps=sweeps,
                 leading=leading,
+                drop_caches=drop_caches,
                 on_event=on_event,
             )
         result.end_session(session, now_utc())
@@ -125,11 +138,18 @@ def run_experiments(
 
 
 def begin(
-    result: ResultFile, prepared: Prepared, *, version: str, argv: Sequence[str], seed: int, tuned: str = ""
+    result: ResultFile,
+    prepared: Prepared,
+    *,
+    version: str,
+    argv: Sequence[str],
+    seed: int,
+    tuned: str = "",
+    cache: str = KEPT,
 ) -> int:
     """Record a session and its plan: which machine, which programs, which cells. Returns its number.
 
-    `tuned`: what was set for it and is put back.
+    `tuned`: what was set for it and is put back; `cache`: what is done with the page cache.
     """
     session = result.begin_session(
         started_utc=now_utc(),
@@ -137,7 +157,7 @@ def begin(
         argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
         seed=seed,
         host=platform.node(),
-        facts={**probe.facts(), **({"tuned": tuned} if tuned else {})},
+        facts={**probe.facts(), "page_cache": cache, **({"tuned": tuned} if tuned else {})},
         topology=probe.lstopo_xml() or "",
         programs=_programs(prepared),
     )

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
     " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
 )
+@click.option(
+    "--drop-caches",
+    is_flag=True,
+    help="Empty the page cache of the whole machine before each run of a tool on files (root). Cells with direct I/O do not need it.",
+)
 @_options.scratch
 @_options.allow_write
 @_options.strict
@@ -62,6 +67,7 @@ def command(
     allow_disturbed: bool,
     share_machine: bool,
     tune: bool,
+    drop_caches: bool,
     scratch: Path | None,
     allow_write: tuple[str, ...],
     strict: bool,
@@ -103,6 +109,7 @@ def command(
         ),
         share_machine=share_machine,
         tune=tune,
+        drop_caches=drop_caches,
         on_wait=_waiting,
         leading=_options.standing,
         on_tune=_tuned,
