@@ -48,6 +48,15 @@ def _runtime_folder_of_this_worker(tmp_path_factory: pytest.TempPathFactory) -> 
     os.environ["PINSWEEP_RUNTIME_DIR"] = str(tmp_path_factory.mktemp("runtime"))
 
 
+@pytest.fixture(scope="session")
+def of_all_workers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this run of the tests, the same for all workers of pytest-xdist."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "of_all_workers"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of this test's own, where sweeps on this machine see each other."""

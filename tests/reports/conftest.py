@@ -7,6 +7,7 @@ where they are at hand, and from plain formulas where they are not.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import math
@@ -22,7 +23,10 @@ import pytest
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
+from reports.page.model import Page
+from reports.report.build import build
 from reports.report.render import render_report
+from reports.results.load import load
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 SEEDS = CORPUS.parent / "seeds"
@@ -398,17 +402,34 @@ def seeds_result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def full_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page without its scripts."""
-    path = tmp_path_factory.mktemp("page") / "r.html"
-    return render_report([full_result], path, static=True).read_text(encoding="utf-8")
+def full_built(full_result: Path) -> Page:
+    return build(load([full_result]))
 
 
 @pytest.fixture(scope="session")
-def open_page(full_result: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+def seeds_built(seeds_result: Path) -> Page:
+    return build(load([seeds_result]))
+
+
+@pytest.fixture(scope="session")
+def full_page(full_result: Path, of_all_workers: Path) -> str:
+    """The page without its scripts."""
+    return _drawn_once(full_result, of_all_workers / "static.html", static=True)
+
+
+@pytest.fixture(scope="session")
+def open_page(full_result: Path, of_all_workers: Path) -> str:
     """The page as it is by default, with its scripts."""
-    path = tmp_path_factory.mktemp("page") / "r.html"
-    return render_report([full_result], path).read_text(encoding="utf-8")
+    return _drawn_once(full_result, of_all_workers / "open.html", static=False)
+
+
+def _drawn_once(result: Path, page: Path, *, static: bool) -> str:
+    """Return the text of a page, which whoever comes first draws, seconds of work, while the others wait for it."""
+    with page.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not page.exists():
+            render_report([result], page, static=static)
+    return page.read_text(encoding="utf-8")
 
 
 def sample(n: int, median: float = 270.0, sigma: float = 0.25, tail: float = 1.5e6) -> list[float]:

@@ -19,18 +19,12 @@ import pytest
 from reports import show
 from reports.draw.figure import Figure, Panel, Table
 from reports.page.model import Page
-from reports.report import build
 from reports.results.load import load
 
 GOLDEN = Path(__file__).parent / "golden"
 TOOLS = ("stream", "mlc", "imb", "fio", "poke", "command", "overview")
 _MOST = 8
 """Rows of a longer data set or table are kept by their first, their last and their number."""
-
-
-@pytest.fixture(scope="module")
-def built(full_result: Path) -> Page:
-    return build.build(load([full_result]))
 
 
 def settled(name: str, text: str) -> None:
@@ -43,14 +37,15 @@ def settled(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_figures(tool: str, built: Page) -> None:
-    figures = [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+def test_figures(tool: str, full_built: Page) -> None:
+    figures = [f for s in full_built.sections for b in s.blocks if b.tool == tool for f in b.figures]
 
     assert figures
     settled(f"{tool}.json", json.dumps([_figure(f) for f in figures], ensure_ascii=False, indent=1) + "\n")
 
 
-def test_header_and_checks(built: Page) -> None:
+def test_header_and_checks(full_built: Page) -> None:
+    built = full_built
     texts = {
         "title": built.title,
         "sentence": built.sentence,

@@ -32,6 +32,7 @@ from reports.draw.label_placement import text_width
 from reports.export import tables as export
 from reports.lab import columns, document, escape, figures, folder, report, texts, words
 from reports.lab.model import TEXT_WIDTH_MM, TURNED_WIDTH_MM, Document
+from reports.page.model import Page
 from reports.report import build
 from reports.results import model
 from reports.results.load import load
@@ -215,8 +216,8 @@ def results(full_result: Path) -> model.Results:
 
 
 @pytest.fixture(scope="module")
-def made(results: model.Results) -> Document:
-    return document.build(results, build.build(results))
+def made(results: model.Results, full_built: Page) -> Document:
+    return document.build(results, full_built)
 
 
 @pytest.fixture(scope="module")
@@ -281,11 +282,11 @@ def test_each_finding_is_a_sentence_in_all_three(files: dict[str, bytes], made: 
 
 
 def test_every_command_line_is_in_the_markdown_as_it_was_started(
-    files: dict[str, bytes], results: model.Results
+    files: dict[str, bytes], full_built: Page
 ) -> None:
     text = files["report.md"].decode()
 
-    runs = build.build(results).runs
+    runs = full_built.runs
     assert runs is not None
     for row in runs.rows:
         assert f"\n{row.environment} {row.command}\n" in text

@@ -21,6 +21,7 @@ from reports.checks.audit import audit
 from reports.draw import vega
 from reports.draw.figure import Figure
 from reports.page.html import anchor, script_json
+from reports.page.model import Page
 from reports.report import build
 from reports.report.render import render_report
 from reports.results.load import load
@@ -184,17 +185,16 @@ def test_a_disturbed_run_gives_no_number(full_result: Path) -> None:
     assert not [run for run in results.good("imb") if run.place == "same package"]
 
 
-def test_titles_say_what_the_seeds_say(seeds_result: Path) -> None:
-    built = build.build(load([seeds_result]))
-    titles = [figure.title for s in built.sections for block in s.blocks for figure in block.figures]
-    numbers = {n.name: (n.value, n.unit) for n in built.key_numbers}
+def test_titles_say_what_the_seeds_say(seeds_built: Page) -> None:
+    titles = [figure.title for s in seeds_built.sections for block in s.blocks for figure in block.figures]
+    numbers = {n.name: (n.value, n.unit) for n in seeds_built.key_numbers}
 
     assert "Three threads fill local memory; remote costs 11.7 % at 6 threads" in titles
     assert "Crossing the package costs 2.58 × in latency at 0 B and 47.8 % of bandwidth" in titles
     assert numbers["STREAM Triad"] == ("23.2", "GB/s")
     assert numbers["Memory, peak"] == ("30.6", "GB/s")
     assert numbers["MPI, one way"] == ("190", "ns")
-    assert any("ran once per cell" in c.subject for c in built.checks)
+    assert any("ran once per cell" in c.subject for c in seeds_built.checks)
 
 
 def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Path) -> None:
@@ -258,10 +258,8 @@ def test_times_of_no_bytes_are_written_apart_or_once(
         assert all(0 < y < spec["height"] for y in lines)
 
 
-def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_result: Path) -> None:
-    built = build.build(load([full_result]))
-
-    figure = next(f for s in built.sections for b in s.blocks if b.tool == "fio" for f in b.figures)
+def test_fio_shows_both_ends_of_its_latency_and_what_depth_buys(full_built: Page) -> None:
+    figure = shown_of(full_built, "fio")[0]
     assert [p.title for p in figure.panels] == [
         "4 KiB blocks, IOPS", "32 KiB blocks, IOPS", "4 KiB blocks, latency", "32 KiB blocks, latency",
         "4 KiB blocks, latency over IOPS", "32 KiB blocks, latency over IOPS",
@@ -689,11 +687,9 @@ def test_a_mode_of_one_repeat_is_no_title(make: Any, tmp_path: Path) -> None:
     assert "speeds" not in figure.title
 
 
-def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_result: Path) -> None:
+def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_built: Page) -> None:
     """As seed 000 draws it beside the tail; by erfc, since no sample of it would reach so far."""
-    built = build.build(load([full_result]))
-
-    figure = next(f for s in built.sections for b in s.blocks if b.tool == "poke" for f in b.figures)
+    figure = shown_of(full_built, "poke")[0]
     numbers = {row[0]: row for row in figure.numbers[0].rows}
     data = figure.panels[0].wide["datasets"]
     assert "memory, 1 GiB" in numbers
@@ -710,13 +706,16 @@ def test_the_normal_of_the_same_mean_and_deviation_is_computed(full_result: Path
 # --- derived numbers that have a place on the page ---------------------------------------------------------
 
 
+def shown_of(page: Page, tool: str) -> list[Figure]:
+    return [f for s in page.sections for b in s.blocks if b.tool == tool for f in b.figures]
+
+
 def figures_of(path: Path, tool: str) -> list[Figure]:
-    built = build.build(load([path]))
-    return [f for s in built.sections for b in s.blocks if b.tool == tool for f in b.figures]
+    return shown_of(build.build(load([path])), tool)
 
 
-def test_seed_003_is_fitted_by_two_lines_and_no_single_one(seeds_result: Path) -> None:
-    (figure,) = figures_of(seeds_result, "imb")
+def test_seed_003_is_fitted_by_two_lines_and_no_single_one(seeds_built: Page) -> None:
+    (figure,) = shown_of(seeds_built, "imb")
 
     offers, fits, _ = figure.numbers
     assert [row[0] for row in offers.rows] == ["same package", "other package"]
@@ -752,8 +751,8 @@ def test_scattered_times_are_not_fitted_in_a_sentence(make: Any, tmp_path: Path)
     assert len(figure.numbers[1].rows) == 3  # the table has them, with how far off they are
 
 
-def test_remote_over_local_stands_at_every_thread_count(seeds_result: Path) -> None:
-    (figure,) = figures_of(seeds_result, "stream")
+def test_remote_over_local_stands_at_every_thread_count(seeds_built: Page) -> None:
+    (figure,) = shown_of(seeds_built, "stream")
 
     triad = [row for row in figure.numbers[0].rows if row[0] == "triad"]
     assert figure.numbers[0].columns[-1] == "remote ÷ local"
@@ -773,8 +772,8 @@ def test_what_the_modules_could_move_is_said_where_they_are_recorded(make: Any, 
     assert notes[60e3] == ""  # more than they can: for the audit to say
 
 
-def test_loaded_latency_tells_what_full_load_costs(seeds_result: Path) -> None:
-    loaded = next(f for f in figures_of(seeds_result, "mlc") if f.id.startswith("loaded"))
+def test_loaded_latency_tells_what_full_load_costs(seeds_built: Page) -> None:
+    loaded = next(f for f in shown_of(seeds_built, "mlc") if f.id.startswith("loaded"))
 
     further = {row[:2]: row[2:] for row in loaded.numbers[0].rows}
     assert further["read only", "64 B stride"] == ("22.1", "69 %", "43.2")
