@@ -71,12 +71,12 @@ def _best(
     best = cells[chosen]
     doubt = audit.doubts(doubtful, best)
     said = f"{numbers.headline(best[0].tool, *(run.parsed for run in best))}{f' ⚠ {doubt}' if doubt else ''}"
+    at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     if len(cells) == 1:
-        return said
+        return f"{said}{at}"  # others of its sweep may have found nothing
     alike = [i for value, i in known if value == typical[chosen] and i != chosen]
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
-    at = f" at {best[0].cell.describe()}" if best[0].cell.labels() else ""
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
     beside = _overlapping(cells, name, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"

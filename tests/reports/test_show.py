@@ -62,6 +62,17 @@ def test_the_best_is_that_of_the_medians(make: Any, tmp_path: Path) -> None:
     )
 
 
+def test_of_a_sweep_whose_other_cells_found_nothing_the_cell_that_did_is_named(
+    make: Any, tmp_path: Path
+) -> None:
+    """A number that stands alone is still of one cell, and not of the sweep."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2), axes=("threads",))
+    maker.add("s", "stream", {"threads": 4}, make.stream_text(40e3, 4), axes=("threads",), status="disturbed", reason="others")  # fmt: skip
+
+    assert lines(maker.write()) == ["s  triad 20.0 GB/s at threads=2"]
+
+
 def test_one_cell_is_no_best(make: Any, tmp_path: Path) -> None:
     path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, make.stream_text(20e3, 2)).write()
 
