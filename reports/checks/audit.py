@@ -278,11 +278,9 @@ def as_json(findings: Sequence[Finding]) -> str:
 def brief(findings: Sequence[Finding], most: int = 5) -> list[str]:
     """Return one line a finding, errors and warnings only: what the end of a run says."""
     grave = [f for f in findings if f.level != "info"]
-    lines = [
-        textwrap.shorten(
-            f"{f.level:5} {f.id}  {f.title}" + (f"; and {len(f.cells) - 1} more" if len(f.cells) > 1 else ""),
-            2 * WIDTH, placeholder=" …",
-        )
-        for f in grave[:most]
-    ]  # fmt: skip
+    lines = []
+    for finding in grave[:most]:
+        others = f"; and {len(finding.cells) - 1} more" if len(finding.cells) > 1 else ""
+        line = f"{finding.level:5} {finding.id}  {finding.title}"
+        lines.append(textwrap.shorten(line, 2 * WIDTH - len(others), placeholder=" …") + others)
     return lines + ([f"and {len(grave) - most} more"] if len(grave) > most else [])

@@ -9,6 +9,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -582,6 +583,19 @@ def test_forms(report_004: tuple[Finding, ...]) -> None:
     assert len(lines) == 4
     assert lines[-1].startswith("and ")
     assert not any(line.startswith("info") for line in lines)
+    assert all(len(line) <= 2 * module.WIDTH for line in lines)
+
+
+def test_a_long_line_at_the_end_of_a_run_still_counts_the_cells(report_004: tuple[Finding, ...]) -> None:
+    many = next(f for f in report_004 if len(f.cells) > 1)
+
+    (line,) = module.brief([replace(many, level="warn", title="word " * 60)])
+
+    assert line.endswith(f" …; and {len(many.cells) - 1} more")
+    assert len(line) <= 2 * module.WIDTH
+
+
+def test_findings_are_in_the_order_of_their_levels(report_004: tuple[Finding, ...]) -> None:
     assert all(a.level <= b.level or LEVELS.index(a.level) <= LEVELS.index(b.level) for a, b in itertools.pairwise(report_004))  # fmt: skip
 
 
