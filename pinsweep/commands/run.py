@@ -174,12 +174,12 @@ def _end(finished: Finished, experiments: tuple[Path, ...], asked: str) -> int:
         click.secho("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
         return 1
     path = shlex.quote(str(finished.path))
-    counts = (
-        ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items()))
-        or "nothing to do"
+    counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
+        "nothing was started" if summary.stopped else "nothing to do"
     )
     if summary.repeated:
-        counts += f"; disturbed and repeated: {summary.repeated}"
+        repeated = "disturbed, repeated or still to be" if summary.stopped else "disturbed and repeated"
+        counts += f"; {repeated}: {summary.repeated}"
     before = f"; {summary.done_before} were done before" if summary.done_before else ""
     click.echo(f"{counts}{before}", err=True)
     if summary.stopped:

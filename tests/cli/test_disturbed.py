@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -224,6 +225,28 @@ def test_disturbed_runs_are_repeated_at_the_end_in_their_order(
     assert "repeated at the end: other processes took 14 % of CPU 3 (0.42 s of 3.0 s)" in done.stderr
     assert "[7/7] " in done.stderr
     assert "4 ok; disturbed and repeated: 3" in done.stderr
+
+
+def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = (Reason("foreign", "others"),)
+    judged = itertools.count(1)
+
+    def reasons(*_: object) -> tuple[Reason, ...]:
+        if next(judged) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return busy
+
+    monkeypatch.setattr("orchestrator.run.watch.reasons", reasons)
+    (tmp_path / "e.yaml").write_text(QUICK % CPUS[0])
+
+    done = called("run", "e.yaml", "-o", "e.db")
+
+    assert done.returncode == 130
+    left = sum(run["status"] == "disturbed" for run in runs(tmp_path / "e.db"))
+    assert f"disturbed, repeated or still to be: {left}\n" in done.stderr
+    assert "disturbed and repeated" not in done.stderr
 
 
 def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, tmp_path: Path) -> None:

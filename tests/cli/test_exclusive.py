@@ -81,7 +81,7 @@ def test_ctrl_c_ends_the_wait_and_nothing_was_written(
     _, rest = second.communicate(timeout=30)
 
     assert second.returncode == 130, rest
-    assert "stopped; to go on: pinsweep run short.yaml -o short.db" in rest
+    assert "nothing was started\nstopped; to go on: pinsweep run short.yaml -o short.db" in rest
     assert [p.name for p in tmp_path.glob("short*")] == ["short.yaml"]
 
 
