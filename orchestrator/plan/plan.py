@@ -80,29 +80,8 @@ def make_plan(
     Raises UserError with --strict if anything is skipped, and if two experiments hold sweeps of one name.
     """
     past = past or PastTimings()
-    placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
-    skipped: list[Skipped] = []
-    sweeps: dict[str, Sweep] = {}
-    versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
-    for experiment in experiments:
-        for sweep in experiment.sweeps:
-            if sweep.name in sweeps:
-                raise UserError(
-                    experiment.path,
-                    f"a sweep named {sweep.name!r} is there already",
-                    "give the file or the sweep another name",
-                )
-            sweeps[sweep.name] = sweep
-        found, unresolved = expand(
-            experiment, machine.site.topology, root=machine.site.root, versions=versions
-        )
-        skipped.extend(unresolved)
-        for cell in found:
-            for outcome in _cells(cell, machine, only):
-                if isinstance(outcome, Skipped):
-                    skipped.append(outcome)
-                else:
-                    placed.setdefault(outcome.cell.point_id, outcome)
+    sweeps = _by_name(experiments)
+    here, skipped = _hosted(experiments, machine, only)
     if strict and skipped:
         first = skipped[0]
         rest = f", and {len(skipped) - 1} more" if len(skipped) > 1 else ""
@@ -111,37 +90,12 @@ def make_plan(
             f"{_labels(first.cell)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
-    placed, aliases = _merged(placed.values(), machine.site.scratch)
-    runs = []
-    for cell, repeat in rounds([one.cell for one in placed.values()], sweeps, seed):
-        one = placed[cell.point_id]
-        command = one.command
-        asked = sweeps[cell.sweep].timeout_s
-        runs.append(
-            PlannedRun(
-                sweep=cell.sweep,
-                tool=cell.tool,
-                cell=cell,
-                repeat=repeat,
-                argv=command.argv,
-                env=command.env,
-                placement=one.placement,
-                timeout_s=asked
-                if asked is not None
-                else TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s),
-                nominal_s=command.estimate_s,
-                estimate_s=past.wall_s(cell, command.estimate_s),
-                program=one.program.name,
-                files={**one.program.helpers, **command.files},
-                cwd=command.cwd,
-                scratch=command.scratch,
-                writes=command.writes,
-                reads=command.reads,
-                notes=command.notes,
-            )
-        )
+    placed, aliases = _merged(here, machine.site.scratch)
+    order = rounds([one.cell for one in placed.values()], sweeps, seed)
     return Plan(
-        runs=tuple(runs),
+        runs=tuple(
+            _run(placed[cell.point_id], repeat, sweeps[cell.sweep].timeout_s, past) for cell, repeat in order
+        ),
         cells=tuple(one.cell for one in placed.values()),
         skipped=tuple(skipped),
         aliases=aliases,
@@ -151,6 +105,66 @@ def make_plan(
             if sweeps[one.cell.sweep].settle
         },
         seed=seed,
+    )
+
+
+def _by_name(experiments: Iterable[Experiment]) -> dict[str, Sweep]:
+    sweeps: dict[str, Sweep] = {}
+    for experiment in experiments:
+        for sweep in experiment.sweeps:
+            if sweep.name in sweeps:
+                raise UserError(
+                    experiment.path,
+                    f"a sweep named {sweep.name!r} is there already",
+                    "give the file or the sweep another name",
+                )
+            sweeps[sweep.name] = sweep
+    return sweeps
+
+
+def _hosted(
+    experiments: Iterable[Experiment], machine: Machine, only: Collection[str] | None
+) -> tuple[Iterable[_Placed], list[Skipped]]:
+    """Return the cells that this machine can host, each once, and those that it cannot."""
+    placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
+    skipped: list[Skipped] = []
+    versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
+    for experiment in experiments:
+        cells, unresolved = expand(
+            experiment, machine.site.topology, root=machine.site.root, versions=versions
+        )
+        skipped.extend(unresolved)
+        for cell in cells:
+            for outcome in _cells(cell, machine, only):
+                if isinstance(outcome, Skipped):
+                    skipped.append(outcome)
+                else:
+                    placed.setdefault(outcome.cell.point_id, outcome)
+    return placed.values(), skipped
+
+
+def _run(one: _Placed, repeat: int, timeout_s: float | None, past: PastTimings) -> PlannedRun:
+    cell, command = one.cell, one.command
+    if timeout_s is None:
+        timeout_s = TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s)
+    return PlannedRun(
+        sweep=cell.sweep,
+        tool=cell.tool,
+        cell=cell,
+        repeat=repeat,
+        argv=command.argv,
+        env=command.env,
+        placement=one.placement,
+        timeout_s=timeout_s,
+        nominal_s=command.estimate_s,
+        estimate_s=past.wall_s(cell, command.estimate_s),
+        program=one.program.name,
+        files={**one.program.helpers, **command.files},
+        cwd=command.cwd,
+        scratch=command.scratch,
+        writes=command.writes,
+        reads=command.reads,
+        notes=command.notes,
     )
 
 
