@@ -193,7 +193,7 @@ def _metric(name: str) -> str:
 
 
 def _place(run: Run) -> str:
-    return run.place or run.relation or "all"
+    return wording.place(run)
 
 
 def _line(name: str, found: pd.DataFrame) -> Line:

@@ -72,8 +72,13 @@ def _within(runs: Sequence[Run]) -> tuple[str, ...]:
 
 def _line(run: Run) -> str:
     """Return what a run's line is called: its place; one of texts that do not say their threads is never joined to others."""
-    place = run.place or run.relation or "all"
-    return place if threads(run) else f"{place}, threads not said".removeprefix("all, ")
+    place = wording.place(run)
+    return (
+        place if threads(run) else "threads not said" if place in _ANYWHERE else f"{place}, threads not said"
+    )
+
+
+_ANYWHERE = (wording.EVERYWHERE, wording.UNSAID)
 
 
 def _counted(count: float) -> str:
@@ -298,7 +303,7 @@ def _key_numbers(
         for line in lines:
             at, top = max(line.points, key=lambda p: p[1].median)
             cell = [run for run in members if threads(run) == at and _line(run) == line.name]
-            words = [_counted(at) if at else "", line.name if line.name != "all" else ""]
+            words = [_counted(at) if at else "", line.name if line.name not in _ANYWHERE else ""]
             context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
             if beside and formulas.differs(top, beside):  # as in the title

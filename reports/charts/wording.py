@@ -22,6 +22,14 @@ def not_drawn(panels: int, drawn: int) -> str:
     return f" {more} {'is' if left == 1 else 'are'} in the numbers only." if left > 0 else ""
 
 
+EVERYWHERE, UNSAID = "all", "place not said"
+
+
+def place(run: Run) -> str:
+    """Return where a run was, in words; "all" where nothing bound it, and of a captured text that does not tell, that."""
+    return run.place or run.relation or (UNSAID if run.captured else EVERYWHERE)
+
+
 def over(runs: Sequence[Run]) -> str:
     """Return what a range is taken over: "of the repeats", "of 64 hosts"."""
     return (

@@ -106,7 +106,8 @@ def test_the_ends_of_the_overview_name_their_machines(make: Any, tmp_path: Path)
 
     (overview,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "overview"]
     assert (
-        overview.title == "One access: 80.0 ns (Memory, idle, local, a.out) to 900 ns (MPI 0 B, all, b.out)"
+        overview.title
+        == "One access: 80.0 ns (Memory, idle, local, a.out) to 900 ns (MPI 0 B, place not said, b.out)"
     )
 
 
