@@ -95,6 +95,7 @@ class Kept:
     known: int
     notes: tuple[str, ...]
     left: tuple[Left, ...]
+    machine: int = 0  # of the texts, those about a machine: no runs
 
 
 def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
@@ -316,7 +317,7 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
     runs, machine, left = _taken(items, asked, notes)
     facts, topology = _machine(machine, notes)
     if not (runs or facts or topology):
-        return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left))
+        return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left), machine=len(machine))
     with create_result(path) as result:
         seen = {r.capture.digest for r in result.runs() if r.capture}
         fresh = list({item.digest: item for item in reversed(runs) if item.digest not in seen}.values())[::-1]
@@ -329,7 +330,7 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
             )  # fmt: skip
             _add(result, session, cells, now)
     said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
-    return Kept(added=len(fresh), known=known, notes=tuple(said), left=tuple(left))
+    return Kept(added=len(fresh), known=known, notes=tuple(said), left=tuple(left), machine=len(machine))
 
 
 def _taken(

@@ -135,7 +135,7 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
         click.echo("nothing was taken", err=True)
         return status
     before = f", {kept.known} were there already" if kept.known else ""
-    taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count - len(kept.left), 'text')}"
+    taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count - len(kept.left) - kept.machine, 'text')}"
     click.echo(f"{taken} taken into {output}{before}", err=True)
     if kept.added:
         path = shlex.quote(str(output))

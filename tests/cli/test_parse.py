@@ -237,6 +237,7 @@ def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: P
 
     assert "node_count 2" in printed.stdout
     assert kept.returncode == 0
+    assert "1 run of 1 text taken into a.db" in kept.stderr
     with open_result(tmp_path / "a.db") as result:
         assert result.sessions()[0].facts["numa_distances"] == [
             [0, 0, 10],
