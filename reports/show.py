@@ -287,14 +287,16 @@ def _half(runs: Sequence[Run]) -> float | None:
 
 
 def _trouble(results: Results) -> Iterable[str]:
-    bad = [*results.failed, *results.disturbed]
-    if bad:
-        yield f"{fmt.plural(len(bad), 'run')} without numbers:"
+    for bad, why in ((results.failed, "without numbers"), (results.disturbed, "disturbed at every attempt")):
+        if not bad:
+            continue
+        yield f"{fmt.plural(len(bad), 'run')} {why}:"
         for run in bad[:_MOST_LINES]:
             status = run.record.status if not run.unreadable else "unreadable"
             yield cut(
                 f"  {run.record.run_id:>4} {status}  {run.cell.sweep} {run.cell.describe()}: {run.record.reason or run.unreadable}"
             )
+    if results.failed or results.disturbed:
         yield ""
     if results.repeated:
         yield f"{fmt.plural(results.repeated, 'attempt')} disturbed, and repeated (D1, D2); pinsweep audit says by what."

@@ -62,7 +62,11 @@ def told(holder: Holder | None) -> str:
     """Return in words what `OnWait` is told."""
     if holder is None:
         return f"other sweeps on these CPUs are not seen: neither {FOLDERS[0]} nor {FOLDERS[1]} can be made"
-    return f"waiting  for another sweep on CPUs {holder.shared}: {holder}"
+    return f"waiting  for another sweep on {_cpus(holder.shared)}: {holder}"
+
+
+def _cpus(listed: str) -> str:
+    return f"CPU {listed}" if listed.isdigit() else f"CPUs {listed}"
 
 
 def used_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:

@@ -108,6 +108,9 @@ def _nothing(results: Results) -> Section:
     if results.tools:
         said = "No figure is drawn of what these runs gave; pinsweep export has all their numbers."
         return Section(title="No figures", anchor="nothing", lead=(said,))
+    if results.disturbed:
+        said = "Every run of these files that gave a number was disturbed (D1), and none is drawn. All runs are listed below."
+        return Section(title="No figures", anchor="nothing", lead=(said,))
     said = "No run of these files has given a number. What was tried is listed below."
     return Section(title="No numbers", anchor="nothing", lead=(said,))
 

@@ -64,7 +64,7 @@ def test_the_second_sweep_waits_says_for_whom_and_goes_on(
     first.terminate()
     _, rest = second.communicate(timeout=30)
 
-    assert said.startswith(f"waiting  for another sweep on CPUs {FIRST}: pid {first.pid} of ")
+    assert said.startswith(f"waiting  for another sweep on CPU {FIRST}: pid {first.pid} of ")
     assert f"result file {tmp_path}/long.db" in said
     assert "--share-machine does not wait" in how
     assert second.returncode == 0, rest
