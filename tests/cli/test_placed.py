@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -178,7 +179,7 @@ def test_nothing_is_opened_or_written_from_the_proof_to_the_tool_s_end(tmp_path:
     sleeps = [(i, pid) for i, pid in sleeps if "ENOENT" not in lines[i]]
     assert len(sleeps) == 2
     for begun, pid in sleeps:
-        ended = next(i for i, line in enumerate(lines) if i > begun and line.startswith(f"{pid} exit_group"))
+        ended = next(i for i, line in enumerate(lines) if i > begun and re.match(rf"{pid} +exit_group", line))
         tool = {pid} | {line.split()[0] for line in lines[:ended] if "execve(" in line} - {
             lines[0].split()[0]
         }

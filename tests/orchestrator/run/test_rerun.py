@@ -150,7 +150,7 @@ def test_other_sweeps_on_its_cores_are_waited_for(
         run_again(rerun, folder / "here", version="0", argv=[], rules=SHARED, on_wait=end_it)
 
     (line,) = told
-    assert line.startswith(f"waiting  for another sweep on CPUs 0: pid {os.getpid()} of ")
+    assert line.startswith(f"waiting  for another sweep on CPU 0: pid {os.getpid()} of ")
     assert not list(runtime.iterdir())
 
 
