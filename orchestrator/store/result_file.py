@@ -10,173 +10,57 @@ Tables (schema version in `PRAGMA user_version`; times in seconds, sizes in byte
     skipped     cells that this machine could not host
     alias       cells that are others on this machine, under another name
     parsed      cache of the parsed tables, per parser version; may be emptied at any time
+    kept_answer cache of what was made of the whole file (`answers`); may be emptied at any time, or not be there
 
 `datasette` and `pandas.read_sql` open it as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from orchestrator.machine.descriptions import topology_from_text
-from orchestrator.machine.facts import MemoryModule, memory_modules
-from orchestrator.machine.topology import Topology
-from orchestrator.model import Alias, Capture, Cell, Place, Placement, PlannedRun, RunRecord, Skipped, Tried
-from orchestrator.store import lockfile
+from orchestrator.model import Alias, Cell, Placement, PlannedRun, RunRecord, Skipped, Tried
+from orchestrator.store import answers, cache, claims, database, rows
+from orchestrator.store.database import APPLICATION_ID, MAGIC, Damaged
+from orchestrator.store.rows import Conditions, Session, StoredCell, StoredExperiment
 from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError, PinsweepError, UserError
-from parsers.measurement import Blocks, Flag, Parsed, Scalar, Table
+from parsers.measurement import Parsed
 
-SCHEMA_VERSION = 2
-APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
-MAGIC = b"SQLite format 3\0"
-"""What every SQLite database begins with."""
+T = TypeVar("T")
 
 _PARSED_AT_ONCE = 500  # rows of the cache in one commit; few enough that a sweep that runs waits for none
-
-_SCHEMA = """
-CREATE TABLE session (
-    session INTEGER PRIMARY KEY,
-    started_utc TEXT NOT NULL, ended_utc TEXT,
-    pinsweep_version TEXT NOT NULL, argv TEXT NOT NULL,
-    seed INTEGER NOT NULL,
-    host TEXT NOT NULL, facts TEXT NOT NULL,           -- JSON; null where a fact could not be read
-    topology TEXT NOT NULL,                            -- hwloc XML
-    programs TEXT NOT NULL                             -- JSON: name -> path, version, sha256, stand_in, notes
-) STRICT;
-CREATE TABLE experiment (
-    sha256 TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
-    about TEXT NOT NULL,
-    session INTEGER NOT NULL REFERENCES session        -- the last one that ran it
-) STRICT;
-CREATE TABLE point (
-    point_id TEXT PRIMARY KEY, sweep TEXT NOT NULL, sweep_title TEXT NOT NULL, tool TEXT NOT NULL,
-    options TEXT NOT NULL, place TEXT, axes TEXT NOT NULL,          -- JSON
-    repeats INTEGER NOT NULL,                          -- asked for; 0: known, and not asked for
-    experiment TEXT NOT NULL REFERENCES experiment,
-    most_repeats INTEGER NOT NULL DEFAULT 0            -- with `repeats: auto`: how many there may be; else 0
-) STRICT;
-CREATE TABLE run (
-    run_id INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL REFERENCES session,
-    point_id TEXT NOT NULL REFERENCES point,
-    repeat INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('ok','failed','timeout','interrupted','disturbed','misplaced')),
-    reason TEXT NOT NULL,
-    argv TEXT NOT NULL, env TEXT NOT NULL, program TEXT NOT NULL,
-    placement TEXT, seen TEXT,                                      -- asked; read from /proc while it ran
-    order_index INTEGER NOT NULL, started_utc TEXT NOT NULL, wall_s REAL NOT NULL,
-    exit_code INTEGER, signal INTEGER,
-    usage TEXT NOT NULL,                                            -- JSON: rusage of the process and its children
-    counters TEXT NOT NULL,                                         -- JSON: what the machine counted meanwhile, and what of it disturbed
-    warm_up INTEGER NOT NULL DEFAULT 0,                -- 1: kept, and left out of all numbers; its repeat is 0
-    UNIQUE (point_id, repeat, attempt)
-) STRICT;
-CREATE TABLE output (
-    run_id INTEGER NOT NULL REFERENCES run, stream TEXT NOT NULL, size_bytes INTEGER NOT NULL,
-    zlib BLOB NOT NULL, PRIMARY KEY (run_id, stream)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE skipped (
-    sweep TEXT NOT NULL, point TEXT NOT NULL, reason TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session,
-    PRIMARY KEY (sweep, point)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE parsed (
-    run_id INTEGER PRIMARY KEY REFERENCES run, version INTEGER NOT NULL, zlib BLOB NOT NULL
-) STRICT;
-CREATE INDEX run_by_point ON run (point_id, repeat);
-"""
-
-
-_SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
-"""Table → the column that files of schema 1 lack; in all their rows it would be 0."""
-
-_ALIAS = (
-    "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
-)
-"""Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """One `pinsweep run` on a file."""
-
-    session: int
-    started_utc: str
-    ended_utc: str | None
-    pinsweep_version: str
-    argv: tuple[str, ...]
-    seed: int
-    host: str
-    facts: Mapping[str, Any]
-    topology_text: str  # hwloc's XML; "" where there was none
-    programs: Mapping[str, Mapping[str, Any]]
-
-    @property
-    def topology(self) -> Topology | None:
-        """The machine as the session recorded it, None if it recorded none that can be read."""
-        return _topology(self.topology_text)
-
-    @property
-    def memory_modules(self) -> tuple[MemoryModule, ...]:
-        return memory_modules(self.facts)
-
-
-@functools.lru_cache(maxsize=64)
-def _topology(text: str) -> Topology | None:
-    try:
-        return topology_from_text(text)
-    except (UserError, ValueError):
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredCell:
-    """A cell with what the reader of a result needs beside it."""
-
-    cell: Cell
-    sweep_title: str
-    repeats: int  # asked for; 0: known, and not asked for
-    experiment: str  # sha256 of the experiment's text
-    most_repeats: int = 0  # with `repeats: auto`: how many there may be; else 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """How runs of a cell that came to their end were measured."""
-
-    point_id: str
-    session: int
-    placement: Placement | None
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredExperiment:
-    sha256: str
-    path: str
-    title: str
-    text: str
-    about: str
+_PARSED_BYTES_AT_ONCE = 4 << 20
 
 
 class ResultFile:
     """A result file, open. Use as a context manager."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, claim: lockfile.Claim | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        claim: claims.Claim | None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.path = path
+        self.stopped = stopped  # tells whether a query that lasts is to be given up
         self._db = connection
         self._claim = claim  # None: it is only read
+        self._tried: dict[tuple[str, int], Tried] | None = None
         self._unsaved: dict[int, tuple[str, bytes]] = {}  # run → parser, its output on the way into the cache
+        self._unsaved_bytes = 0
 
     def __enter__(self) -> Self:
         return self
@@ -318,7 +202,7 @@ class ResultFile:
                 )  # fmt: skip
             sweeps = {(item.sweep,) for item in skipped} | {(stored.cell.sweep,) for stored in cells}
             db.executemany("DELETE FROM skipped WHERE sweep = ?", sorted(sweeps))
-            db.execute(_ALIAS)
+            db.execute(database.ALIAS)
             db.executemany("DELETE FROM alias WHERE sweep = ?", sorted(sweeps))
             db.executemany(
                 "INSERT INTO alias (sweep, point, of) VALUES (?,?,?)",
@@ -330,11 +214,22 @@ class ResultFile:
             )
 
     def add_run(
-        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
+        self,
+        run: PlannedRun,
+        record: RunRecord,
+        outputs: Mapping[str, bytes],
+        parsed: Parsed | None = None,
     ) -> int:
-        """Commit one ended run with its raw output; return its number. Either all of it is kept or nothing."""
+        """Commit one ended run with its raw output; return its number. Either all of it is kept or nothing.
+
+        `parsed`: what its output says, if that is known; it goes into the cache later.
+        """
+        self._tried = None
         with self._transaction() as db:
-            return _insert_run(db, run, record, outputs, counters)
+            run_id = _insert_run(db, run, record, outputs)
+        if parsed is not None:
+            self._remember(run_id, _how(record, run.cell)[0], cache.dump_parsed(parsed))
+        return run_id
 
     def add_captured(self, runs: Iterable[tuple[PlannedRun, RunRecord, bytes, bytes]]) -> int:
         """Commit runs that were captured elsewhere, all in one: run, record, what it printed, `dump_parsed` of what that says.
@@ -342,9 +237,10 @@ class ResultFile:
         Returns how many there were.
         """
         count = 0
+        self._tried = None
         with self._transaction() as db:
             for run, record, text, dumped in runs:
-                run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""}, {})
+                run_id = _insert_run(db, run, record, {"stdout": text, "stderr": b""})
                 _insert_parsed(db, run_id, _how(record, run.cell)[0], dumped)
                 count += 1
         return count
@@ -362,79 +258,49 @@ class ResultFile:
     # --- reading -----------------------------------------------------------------------------------------
 
     def _rows(self, query: str, *values: object) -> list[Any]:
-        """Return what a query finds. Raises PinsweepError where the file is damaged."""
+        """Return what a query finds. Raises Damaged where the file is, KeyboardInterrupt where a query that lasts is stopped."""
         try:
-            return self._db.execute(query, values).fetchall()
+            with database.watched(self.path, self._db, self.stopped):
+                return self._db.execute(query, values).fetchall()
         except sqlite3.DatabaseError as error:
-            raise _damaged(self.path, error) from error
+            raise database.Damaged(self.path, error) from error
+
+    def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
+        """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write."""
+        try:
+            return tuple(map(made, self._rows(query)))
+        except rows.Strange as error:
+            raise database.Damaged(self.path, error) from error
 
     def _since_2(self, table: str) -> str:
         """Return what to select of a table for its column of schema 2: files of schema 1 are read as they are."""
         (version,) = self._first("PRAGMA user_version")
-        return _SINCE_2[table] if version >= 2 else "0"
+        return database.SINCE_2[table] if version >= 2 else "0"
 
     def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 (a row, or None)
         return next(iter(self._rows(query, *values)), None)
 
     def sessions(self) -> tuple[Session, ...]:
         """Return all sessions, oldest first."""
-        columns = (
-            "session, started_utc, ended_utc, pinsweep_version, argv, seed, host, facts, topology, programs"
-        )
-        rows = self._rows(f"SELECT {columns} FROM session ORDER BY session")
-        return tuple(
-            Session(
-                session=row[0], started_utc=row[1], ended_utc=row[2], pinsweep_version=row[3],
-                argv=tuple(json.loads(row[4])), seed=row[5], host=row[6], facts=json.loads(row[7]),
-                topology_text=row[8], programs=json.loads(row[9]),
-            )
-            for row in rows
-        )  # fmt: skip
+        return self._read(rows.session, f"SELECT {', '.join(rows.SESSION)} FROM session ORDER BY session")
 
     def experiments(self) -> tuple[StoredExperiment, ...]:
         """Return every experiment text that was run on this file, in the order of their first run."""
-        rows = self._rows("SELECT sha256, path, title, text, about FROM experiment ORDER BY rowid")
-        return tuple(
-            StoredExperiment(sha256=r[0], path=r[1], title=r[2], text=r[3], about=r[4]) for r in rows
+        return self._read(
+            rows.experiment, f"SELECT {', '.join(rows.EXPERIMENT)} FROM experiment ORDER BY rowid"
         )
 
     def cells(self) -> tuple[StoredCell, ...]:
         """Return all cells, in the order in which they were first planned."""
-        rows = self._rows(
-            "SELECT sweep, sweep_title, tool, options, place, axes, repeats, experiment,"
-            f" {self._since_2('point')} FROM point ORDER BY rowid"
-        )
-        return tuple(
-            StoredCell(
-                cell=Cell(
-                    sweep=row[0],
-                    tool=row[2],
-                    options=_tuples(json.loads(row[3])),
-                    place=None if row[4] is None else Place(**json.loads(row[4])),
-                    axes=tuple(json.loads(row[5])),
-                ),
-                sweep_title=row[1],
-                repeats=row[6],
-                experiment=row[7],
-                most_repeats=row[8],
-            )
-            for row in rows
-        )
+        columns = ", ".join(name for name in rows.CELL if name != "most_repeats")
+        return self._read(rows.cell, f"SELECT {columns}, {self._since_2('point')} FROM point ORDER BY rowid")
 
     def conditions(self) -> tuple[Conditions, ...]:
         """Return under which conditions the cells were measured, each once."""
-        rows = self._rows(
-            "SELECT DISTINCT point_id, session, placement, argv FROM run"
-            f" WHERE status IN ('ok', 'disturbed', 'misplaced') AND NOT {self._since_2('run')} ORDER BY session"
-        )
-        return tuple(
-            Conditions(
-                point_id=row[0],
-                session=row[1],
-                placement=Placement.from_json(json.loads(row[2])) if row[2] else None,
-                argv=tuple(json.loads(row[3])),
-            )
-            for row in rows
+        return self._read(
+            rows.conditions,
+            f"SELECT DISTINCT {', '.join(rows.CONDITIONS)} FROM run"
+            f" WHERE status IN ('ok', 'disturbed', 'misplaced') AND NOT {self._since_2('run')} ORDER BY session",
         )
 
     def superseded(self) -> frozenset[str]:
@@ -446,36 +312,58 @@ class ResultFile:
         return frozenset(row[0] for row in rows)
 
     def skipped(self) -> tuple[Skipped, ...]:
-        rows = self._rows("SELECT sweep, point, reason FROM skipped ORDER BY sweep, point")
-        return tuple(Skipped(sweep=row[0], cell=json.loads(row[1]), reason=row[2]) for row in rows)
+        return self._read(
+            rows.skipped, f"SELECT {', '.join(rows.SKIPPED)} FROM skipped ORDER BY sweep, point"
+        )
 
     def aliases(self) -> tuple[Alias, ...]:
         """Return the cells that were others under another name; of files of before 0.2 none are known."""
         if self._first("SELECT 1 FROM sqlite_master WHERE name = 'alias'") is None:
             return ()
-        rows = self._rows("SELECT sweep, point, of FROM alias ORDER BY rowid")
-        return tuple(Alias(sweep=row[0], cell=json.loads(row[1]), of=json.loads(row[2])) for row in rows)
+        return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
     def runs(self) -> tuple[RunRecord, ...]:
         """Return every run, attempts included, in the order in which they were started."""
-        rows = self._rows(
-            "SELECT run_id, point_id, repeat, attempt, status, reason, argv, env, placement, seen, program,"
-            " order_index, started_utc, wall_s, exit_code, signal, usage, session, counters,"
-            f" {self._since_2('run')} FROM run ORDER BY run_id"
+        lost = self._first(
+            "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
+            " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
         )
-        return tuple(map(_run, rows))
+        if lost:
+            raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
+        columns = ", ".join(name for name in rows.RUN if name != "warm_up")
+        return self._read(rows.run, f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id")
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
-        """Return (point_id, repeat) → what was tried so far."""
-        rows = self._rows(  # of a group, `status` is that of the row with max(attempt): SQLite's own rule
-            "SELECT point_id, repeat, max(attempt), status, (SELECT max(o.status = 'ok') FROM run o"
-            " WHERE o.point_id = run.point_id AND o.repeat = run.repeat), sum(status = 'disturbed') FROM run GROUP BY point_id, repeat"
+        """Return (point_id, repeat) → what was tried so far; a file that only this process writes is asked once between its runs."""
+        if self._tried is not None:
+            return dict(self._tried)
+        found = self._rows(
+            "SELECT point_id, repeat, CAST(ifnull(attempt, 0) AS INTEGER), status FROM run ORDER BY run_id"
         )
-        return {(row[0], row[1]): Tried(row[2], "ok" if row[4] else row[3], row[5]) for row in rows}
+        tried: dict[tuple[str, int], Tried] = {}
+        # one look at each row; GROUP BY goes back and forth between an index and them
+        for point_id, repeat, attempt, status in found:
+            now = Tried(attempt, status, int(status == "disturbed"))
+            if before := tried.get((point_id, repeat)):
+                last = now if attempt > before.attempts else before
+                ok = "ok" in (before.status, status)
+                now = Tried(last.attempts, "ok" if ok else last.status, before.disturbed + now.disturbed)
+            tried[point_id, repeat] = now
+        if self._claim is not None:
+            self._tried = dict(tried)
+        return tried
 
     def output(self, run_id: int, stream: str = "stdout") -> bytes:
         """Return what a run printed, byte for byte. Raises UserError if there is no such run."""
-        row = self._first("SELECT zlib FROM output WHERE run_id = ? AND stream = ?", run_id, stream)
+        return b"".join(self.output_pieces(run_id, stream, database.LONGEST_OUTPUT))
+
+    def output_pieces(self, run_id: int, stream: str, piece_bytes: int = 1 << 20) -> Iterator[bytes]:
+        """Yield what a run printed in pieces: it may be as large as the memory. Raises UserError if there is no such run, Damaged, also
+        behind the last piece."""
+        with database.texts_up_to(self._db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
+            row = self._first(
+                "SELECT zlib, size_bytes FROM output WHERE run_id = ? AND stream = ?", run_id, stream
+            )
         if row is None:
             known = self._first("SELECT min(run_id), max(run_id) FROM run")
             runs = f"runs {known[0]} to {known[1]}" if known[0] is not None else "no runs"
@@ -484,10 +372,19 @@ class ResultFile:
                 f"no {stream} of a run {run_id}",
                 f"the file holds {runs}; `pinsweep show {self.path}` lists them",
             )
+        packed, size = row
+        name = f"run {run_id}, {stream}"
+        if type(packed) is not bytes or type(size) is not int or not 0 <= size <= database.LONGEST_OUTPUT:
+            raise database.Damaged(self.path, f"{name} is not an output")
+        length = 0
         try:
-            return zlib.decompress(row[0])
-        except zlib.error as error:
-            raise _damaged(self.path, error) from error
+            for piece in database.inflated(packed, size + 1, piece_bytes):
+                length += len(piece)
+                yield piece
+        except ValueError as error:
+            raise database.Damaged(self.path, f"{name}: {error}") from error
+        if length != size:
+            raise database.Damaged(self.path, f"{name} has {length} bytes, and says {size}")
 
     def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
         """Return what a run's output says, from the cache where it was read by the same parser version.
@@ -495,22 +392,57 @@ class ResultFile:
         Raises ParseError if it cannot be read. The cache is written where the file can be written.
         """
         name, context = _how(record, cell)
-        parser = get_parser(name)
+        parser, damaged = get_parser(name), functools.partial(Damaged, self.path)
         if record.run_id in self._unsaved:
             self._save_parsed()
         row = self._first(
-            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?", record.run_id, parser.VERSION
+            "SELECT zlib FROM parsed WHERE run_id = ? AND version = ?",
+            record.run_id,
+            cache.FORM + parser.VERSION,
         )
         if row is not None:
-            return _load_parsed(row[0])
+            name = f"run {record.run_id}, parsed"
+            if type(row[0]) is not bytes:
+                raise database.Damaged(self.path, f"{name} is not what a parser returns")
+            try:
+                return cache.load_parsed(row[0], name, damaged)
+            except rows.Strange as error:
+                raise damaged(error) from error
         parsed = parser.parse(
             text_to_parse(cell.tool, self.output(record.run_id), self.output(record.run_id, "stderr")),
             context,
         )
-        self._unsaved[record.run_id] = name, dump_parsed(parsed)
-        if len(self._unsaved) >= _PARSED_AT_ONCE:
+        dumped = cache.dump_parsed(parsed)
+        self._remember(record.run_id, name, dumped)
+        return cache.load_parsed(dumped, name, damaged)  # smaller, and what the next reader gets
+
+    def runs_there(self) -> int:
+        """Return how many runs there are, attempts and warm-ups included."""
+        (count,) = self._first("SELECT count(*) FROM run")
+        return int(count)
+
+    def fingerprint(self, program: str) -> str:
+        """Return what `kept_answer` and `keep_answer` know these contents by, as `program` reads them. Raises Damaged."""
+        try:
+            with database.watched(self.path, self._db, self.stopped):
+                return answers.fingerprint(self._db, program)
+        except sqlite3.DatabaseError as error:
+            raise database.Damaged(self.path, error) from error
+
+    def kept_answer(self, question: str, of: str) -> str | None:
+        """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
+        return answers.kept(self._db, question, of)
+
+    def keep_answer(self, question: str, of: str, answer: str) -> None:
+        """Keep an answer, where the file can be written."""
+        with contextlib.suppress(sqlite3.Error):  # read-only, or the disk is full: a cache may be missing
+            answers.keep(self._db, question, of, answer)
+
+    def _remember(self, run_id: int, parser: str, dumped: bytes) -> None:
+        self._unsaved[run_id] = parser, dumped
+        self._unsaved_bytes += len(dumped)
+        if len(self._unsaved) >= _PARSED_AT_ONCE or self._unsaved_bytes >= _PARSED_BYTES_AT_ONCE:
             self._save_parsed()
-        return parsed
 
     def _save_parsed(self) -> None:
         """Write what was parsed into the cache: a commit a run would cost more than the parsing."""
@@ -521,6 +453,7 @@ class ResultFile:
         except sqlite3.Error:
             pass  # opened read-only, or the disk is full: a cache may be missing
         self._unsaved.clear()
+        self._unsaved_bytes = 0
 
 
 def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
@@ -529,24 +462,11 @@ def _how(record: RunRecord, cell: Cell) -> tuple[str, Mapping[str, Any]]:
     return str(reading.get("parser", cell.tool)), {**cell.options, **reading}
 
 
-def _run(row: Sequence[Any]) -> RunRecord:
-    seen = json.loads(row[9] or "null")
-    capture = Capture(**seen) if seen and "file" in seen else None
-    return RunRecord(
-        run_id=row[0], point_id=row[1], repeat=row[2], attempt=row[3], status=row[4], reason=row[5],
-        argv=tuple(json.loads(row[6])), env=json.loads(row[7]),
-        placement=Placement.from_json(json.loads(row[8])) if row[8] else None, seen=None if capture else seen, capture=capture,
-        program=row[10], order_index=row[11], started_utc=row[12], wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=json.loads(row[16]), session=row[17], counters=json.loads(row[18]), warm_up=bool(row[19]),
-    )  # fmt: skip
-
-
 def _insert_run(
     db: sqlite3.Connection,
     run: PlannedRun,
     record: RunRecord,
     outputs: Mapping[str, bytes],
-    counters: Mapping[str, Any],
 ) -> int:
     seen = asdict(record.capture) if record.capture else record.seen
     cursor = db.execute(
@@ -558,21 +478,22 @@ def _insert_run(
             _placement_json(record.placement) if record.placement else None,
             _json(seen) if seen else None,
             record.order_index, record.started_utc, record.wall_s, record.exit_code, record.signal,
-            _json(record.usage), _json(counters), record.warm_up,
+            _json(record.usage), _json(record.counters), record.warm_up,
         ),
     )  # fmt: skip
     run_id = int(cursor.lastrowid or 0)
-    db.executemany(
-        "INSERT INTO output (run_id, stream, size_bytes, zlib) VALUES (?,?,?,?)",
-        [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
-    )
+    with database.texts_up_to(db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
+        db.executemany(
+            "INSERT INTO output (run_id, stream, size_bytes, zlib) VALUES (?,?,?,?)",
+            [(run_id, stream, len(data), zlib.compress(data, 6)) for stream, data in outputs.items()],
+        )
     return run_id
 
 
 def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: bytes) -> None:
     db.execute(
         "INSERT OR REPLACE INTO parsed (run_id, version, zlib) VALUES (?,?,?)",
-        (run_id, get_parser(parser).VERSION, dumped),
+        (run_id, cache.FORM + get_parser(parser).VERSION, dumped),
     )
 
 
@@ -605,11 +526,11 @@ def open_begun(path: Path) -> ResultFile | None:
     return _opened(path) if path.is_file() else open_result(path)
 
 
-def create_result(path: Path) -> ResultFile:
+def create_result(path: Path, stopped: Callable[[], bool] = lambda: False) -> ResultFile:
     """Open a result file for runs, make it if it is not there, and keep others from running into it.
 
-    What a creation that was cut short has left counts as not there. Raises UserError if it is another kind of file, or
-    if another pinsweep is at work on it.
+    What a creation that was cut short has left counts as not there. `stopped` is asked while a query lasts. Raises UserError if
+    it is another kind of file, or if another pinsweep is at work on it; Damaged.
     """
     try:
         if path.exists() and not path.is_file():
@@ -620,8 +541,8 @@ def create_result(path: Path) -> ResultFile:
             raise UserError(
                 str(path), "SQLite's journal goes beside it, and its folder cannot be written", "name another file with -o"
             )  # fmt: skip
-        claim = lockfile.claim(path)
-    except lockfile.Taken as taken:
+        claim = claims.claim(path)
+    except claims.Taken as taken:
         raise UserError(
             str(path),
             f"another pinsweep (pid {taken.pid}) is running into this file",
@@ -631,25 +552,25 @@ def create_result(path: Path) -> ResultFile:
         raise UserError(
             str(path), f"cannot be written: {error.strerror}", "name another file with -o"
         ) from error
-    database = None
+    connection = None
     try:
-        database = _connect(claim.path, "rw")
-        if _is_blank(claim.path, database):
-            database.executescript(
-                f"BEGIN; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
-        _check(path, database)
-        _bring_up(database)
-        database.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
-        database.execute("PRAGMA foreign_keys = ON")  # of a file that was overwritten, its cells are not ours
+        connection = database.connect(claim.path, "rw")
+        if database.is_blank(claim.path, connection):
+            database.create(connection)
+        with database.watched(path, connection, stopped):
+            database.check(path, connection)
+        database.bring_up(connection)
+        connection.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log: ADR 2
+        # the cells of a file that was overwritten meanwhile are not ours: no run of ours goes into it
+        connection.execute("PRAGMA foreign_keys = ON")
     except BaseException as error:
-        if database is not None:
-            database.close()
+        if connection is not None:
+            connection.close()
         claim.end(unused=True)
         if isinstance(error, sqlite3.Error):
-            raise _unusable(path, error) from error
+            raise database.unusable(path, error) from error
         raise
-    return ResultFile(path, database, claim)
+    return ResultFile(path, connection, claim, stopped)
 
 
 def _make_folder(folder: Path) -> None:
@@ -668,89 +589,24 @@ def _make_folder(folder: Path) -> None:
 def _opened(path: Path) -> ResultFile | None:
     """Open a file that is there, for reading (and for the cache); None if nothing is in it."""
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    database = None
+    connection = None
     try:
-        database = _connect(path, "rw" if writable else "ro")
-        blank = _is_blank(path, database)
+        connection = database.connect(path, "rw" if writable else "ro")
+        blank = database.is_blank(path, connection)
         if not blank:
-            _check(path, database)
-            (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise _damaged(path, ValueError(verdict))
-    except (sqlite3.Error, PinsweepError) as error:
-        if database is not None:
-            database.close()
-        if isinstance(error, PinsweepError):
-            raise
-        raise _unusable(path, error) from error
-    if blank:
-        database.close()
-        return None
-    return ResultFile(path, database, None)
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a database that is there, so that what it commits is on the disk when the commit returns.
-
-    A commit ends with the removal of the rollback journal. FULL, SQLite's default, leaves that removal to the file
-    system: after a power cut within its next seconds the journal is there again, and takes the commit back. EXTRA
-    syncs the folder, too.
-    """
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
-    try:
-        database.execute("PRAGMA synchronous = EXTRA")
-    except sqlite3.Error:
-        database.close()
+            with database.watched(path, connection, lambda: False):
+                database.check(path, connection)
+                database.check_pages(path, connection)
+    except (sqlite3.Error, PinsweepError, KeyboardInterrupt) as error:
+        if connection is not None:
+            connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise database.unusable(path, error) from error
         raise
-    return database
-
-
-def _is_blank(path: Path, database: sqlite3.Connection) -> bool:
-    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file.
-
-    The first question to SQLite rolls a journal back that such a creation may have left, often to a file of 0 bytes.
-    """
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if application or tables:
-        return False
-    with path.open("rb") as stream:  # SQLite takes a text of a few letters for an empty database
-        return stream.read(len(MAGIC)) in (b"", MAGIC)
-
-
-def _damaged(path: Path, error: Exception) -> PinsweepError:
-    return PinsweepError(
-        str(path), f"is damaged: {error}", "take a copy of before; sqlite3's .recover saves what can be saved"
-    )
-
-
-def _unusable(path: Path, error: sqlite3.Error) -> UserError:
-    if isinstance(error, sqlite3.OperationalError):  # no permission, no locks on this file system, disk full
-        return UserError(
-            str(path),
-            f"cannot be used as a result file: {error}",
-            "name a file on another file system with -o",
-        )
-    return UserError(
-        str(path),
-        f"not a pinsweep result file: {error}",
-        "name another file; `pinsweep run` and `pinsweep parse` make them",
-    )
-
-
-def _check(path: Path, database: sqlite3.Connection) -> None:
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise UserError(str(path), "not a pinsweep result file", "name another file")
-    if version < 1:
-        raise _damaged(path, ValueError(f"schema {version}, which no pinsweep writes"))
-    if version > SCHEMA_VERSION:
-        raise UserError(
-            str(path),
-            f"made by a newer pinsweep (schema {version}, this one reads {SCHEMA_VERSION})",
-            "update pinsweep",
-        )
+    if blank:
+        connection.close()
+        return None
+    return ResultFile(path, connection, None)
 
 
 _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
@@ -758,16 +614,8 @@ _AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 """Made once: json.dumps makes one a call, and a run is ten calls."""
 
 
-def _bring_up(database: sqlite3.Connection) -> None:
-    """Give a file of schema 1 that is continued the columns of this one, all of them or none."""
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version < 2:
-        columns = [f"ALTER TABLE {t} ADD COLUMN {c} INTEGER NOT NULL DEFAULT 0;" for t, c in _SINCE_2.items()]
-        database.executescript(f"BEGIN; {' '.join(columns)} PRAGMA user_version = 2; COMMIT;")
-
-
 def _json(value: Any) -> str:  # noqa: ANN401 (anything JSON holds)
-    return (_SORTED if isinstance(value, Mapping) else _AS_IT_IS).encode(value)
+    return _SORTED.encode(dict(value)) if isinstance(value, Mapping) else _AS_IT_IS.encode(value)
 
 
 @functools.lru_cache(maxsize=256)
@@ -780,44 +628,11 @@ def _options(options: Mapping[str, Any]) -> str:
     return _AS_IT_IS.encode({name: options[name] for name in sorted(options)})
 
 
-def _tuples(options: dict[str, Any]) -> dict[str, Any]:
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
-
-
-def dump_parsed(parsed: Parsed) -> bytes:
-    """Return what `parsed` keeps of a run: JSON, compressed piece by piece, for a table may be larger than its text."""
-    packer = zlib.compressobj(6)
-    return b"".join([*(packer.compress(piece.encode()) for piece in _json_of(parsed)), packer.flush()])
-
-
-def _json_of(parsed: Parsed) -> Iterator[str]:
-    flags = [(flag.id, flag.text) for flag in parsed.flags]
-    yield f'{{"flags": {json.dumps(flags)}, "facts": {json.dumps(dict(parsed.facts))}, "tables": {{'
-    for n, (name, table) in enumerate(parsed.tables.items()):
-        kind = "blocks" if isinstance(table.rows, Blocks) else "rows"
-        items = table.rows.blocks if isinstance(table.rows, Blocks) else table.rows
-        step = 100 if kind == "blocks" else 1000
-        begin = json.dumps({"columns": table.columns, kind: items[:step]})
-        yield ("," if n else "") + json.dumps(name) + ":" + begin[:-2]  # without its "]}"
-        for at in range(step, len(items), step):
-            yield "," + json.dumps(items[at : at + step])[1:-1]
-        yield "]}"
-    yield "}}"
-
-
-def _loaded(table: Mapping[str, Any]) -> Sequence[tuple[Scalar, ...]]:
-    if "blocks" in table:
-        return Blocks((tuple(shared), tuple(columns)) for shared, columns in table["blocks"])
-    return tuple(tuple(row) for row in table["rows"])
-
-
-def _load_parsed(data: bytes) -> Parsed:
-    raw = json.loads(zlib.decompress(data))
-    tables = {name: Table(columns=tuple(t["columns"]), rows=_loaded(t)) for name, t in raw["tables"].items()}
-    return Parsed(tables=tables, flags=tuple(Flag(id=i, text=t) for i, t in raw["flags"]), facts=raw["facts"])
-
-
 __all__ = [
+    "APPLICATION_ID",
+    "MAGIC",
+    "Conditions",
+    "Damaged",
     "ParseError",
     "ResultFile",
     "Session",

@@ -7,6 +7,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict
@@ -17,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.model import Capture, Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped, Status
+from orchestrator.store import database
 from orchestrator.store.result_file import (
     ResultFile,
     StoredCell,
@@ -25,7 +28,9 @@ from orchestrator.store.result_file import (
     open_begun,
     open_result,
 )
+from parsers import command
 from parsers.errors import PinsweepError, UserError
+from parsers.measurement import Parsed
 
 METRICS = {"reply": {"regex": "reply ([0-9.]+)", "unit": "ms", "better": "lower"}}
 POINT = Cell(
@@ -59,6 +64,7 @@ def add(
     status: Status = "ok",
     repeat: int = 1,
     attempt: int = 1,
+    parsed: Parsed | None = None,
 ) -> int:
     planned = PlannedRun(
         sweep="s", tool="command", cell=POINT, repeat=repeat, argv=("echo",), env={}, placement=None,
@@ -69,7 +75,7 @@ def add(
         placement=PLACEMENT, seen=None, program="echo", order_index=0, started_utc="2026-01-01T00:00:01+00:00", wall_s=0.5,
         exit_code=0, signal=None, usage={"user_s": 0.1}, session=session,
     )  # fmt: skip
-    return result.add_run(planned, record, {"stdout": stdout, "stderr": b"\xff\x00"}, {})
+    return result.add_run(planned, record, {"stdout": stdout, "stderr": b"\xff\x00"}, parsed)
 
 
 indexes = st.lists(st.integers(0, 4095), max_size=5).map(tuple)
@@ -173,6 +179,35 @@ def test_figures_are_parsed_on_read_and_cached_by_parser_version(
         monkeypatch.setattr("parsers.command.VERSION", 999)
         with pytest.raises(pytest.fail.Exception):
             result.parsed(record, POINT)
+
+
+def test_what_was_parsed_when_a_run_ended_is_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = command.parse("reply 2.5\n", POINT.options)
+    with create_result(tmp_path / "r.db") as result:
+        session = begin(result)
+        add(result, session, b"reply 2.5\n", parsed=known)
+        add(result, session, b"reply 2.5\n", repeat=2, parsed=known)
+        result.parsed(result.runs()[0], POINT)  # asked for while it is on its way
+    monkeypatch.setattr("parsers.command.parse", lambda *_: pytest.fail("it was parsed again"))
+
+    with open_result(tmp_path / "r.db") as result:
+        assert [result.parsed(record, POINT) for record in result.runs()] == [known, known]
+
+
+def test_what_was_parsed_goes_into_the_file_before_it_takes_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.store.result_file._PARSED_BYTES_AT_ONCE", 300)
+    known = command.parse("reply 2.5\n", POINT.options)
+    with create_result(tmp_path / "r.db") as result:
+        session = begin(result)
+        for repeat in range(1, 10):
+            add(result, session, b"reply 2.5\n", repeat=repeat, parsed=known)
+        with closing(sqlite3.connect(tmp_path / "r.db")) as db:
+            (there,) = db.execute("SELECT count(*) FROM parsed").fetchone()
+        assert 0 < there < 9
 
 
 def test_a_file_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
@@ -315,7 +350,7 @@ def test_a_file_is_locked_through_a_bind_mount(tmp_path: Path) -> None:
              sys.executable, "-c", code, "bound.db"],
             cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}, capture_output=True, text=True, check=False,
         )  # fmt: skip
-    if second.returncode == 77:
+    if second.returncode == 77 or "unshare" in second.stderr:
         pytest.skip(f"no bind mounts here: {second.stderr}")
     assert f"another pinsweep (pid {os.getpid()}) is running into" in second.stderr
 
@@ -494,6 +529,18 @@ def test_a_file_of_schema_1_is_read_as_it_is_and_brought_up_where_it_is_continue
         assert db.execute("SELECT warm_up FROM run").fetchall() == [(0,), (0,)]
 
 
+def test_a_schema_that_is_no_text_is_damage(tmp_path: Path) -> None:
+    """SQLite's own message quotes it, and cannot be read."""
+    path = tmp_path / "r.db"
+    with create_result(path) as result:
+        begin(result)
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE skipped", b"CREATE \xa0ABLE skipped"))
+
+    for take in (open_result, open_begun, create_result):
+        with pytest.raises(PinsweepError, match="is damaged: its schema is not UTF-8"):
+            take(path)
+
+
 @pytest.mark.parametrize("version", [0, -1])
 def test_a_schema_that_never_was_is_not_read_as_the_first(tmp_path: Path, version: int) -> None:
     with create_result(tmp_path / "r.db") as result:
@@ -519,3 +566,36 @@ def test_a_folder_that_cannot_be_written_is_the_users_mistake(tmp_path: Path) ->
     tmp_path.chmod(0o555)
     with pytest.raises(UserError, match="cannot be written"):
         create_result(tmp_path / "r.db")
+
+
+def test_an_output_is_given_in_pieces_without_being_held(tmp_path: Path) -> None:
+    text = b"value 1.5 and more\n" * 2_000_000
+    with create_result(tmp_path / "r.db") as result:
+        run = add(result, begin(result), text)
+
+    with open_result(tmp_path / "r.db") as result:
+        tracemalloc.start()
+        sizes = [len(piece) for piece in result.output_pieces(run, "stdout")]
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert b"".join(result.output_pieces(run, "stdout")) == text
+        assert b"".join(result.output_pieces(run, "stdout", 1000)) == text
+    assert sum(sizes) == len(text)
+    assert peak < len(text) / 4
+
+
+@given(data=st.binary(max_size=3000), piece=st.integers(1, 50))
+def test_what_is_unpacked_in_pieces_is_the_whole(data: bytes, piece: int) -> None:
+    packed = zlib.compress(data)
+
+    assert (
+        b"".join(database.inflated(packed, len(data) + 1, piece))
+        == data
+        == database.inflate(packed, len(data) + 1)
+    )
+    with pytest.raises(ValueError, match="ends too early"):
+        list(database.inflated(packed[:-1], len(data) + 1, piece))
+    if len(data) > 1:
+        with pytest.raises(ValueError, match=f"holds more than {len(data) - 1} bytes"):
+            list(database.inflated(packed, len(data) - 1, piece))

@@ -1,7 +1,6 @@
-"""Locks that one process holds, and what it forks; gone with the last of them, also after kill -9. I/O.
+"""A file that one process has for itself, and what it forks: the file itself is locked, whatever name it is opened by. I/O.
 
-`acquire` makes a file that is nothing but a lock. `claim` locks a file that holds something: the file itself, whatever
-name it is opened by.
+The lock is gone with the last of them, also after kill -9. A file that is nothing but a lock is `machine.lockfile`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import os
 import struct
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,32 +17,6 @@ _FLOCK: Final = struct.Struct("hhqqi")
 
 _CLAIM_AT: Final = 1 << 62
 """First of the bytes that `claim` locks: beyond all that a file holds, and beyond SQLite's own locks at 2**30."""
-
-
-def acquire(path: Path, patience_s: float = 0.0) -> int | None:
-    """Make the file and lock it; return the descriptor that holds the lock, or None if another keeps it.
-
-    The owner may remove the file before letting go: what counts is the file that stands there now. Raises OSError
-    where the file cannot be made.
-    """
-    ends = time.monotonic() + patience_s
-    while True:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock), path.stat()):
-                return lock
-        except FileNotFoundError:
-            pass  # its owner removed it after we opened it
-        except BlockingIOError:
-            if time.monotonic() >= ends:
-                os.close(lock)
-                return None
-            time.sleep(0.1)
-        except OSError:
-            os.close(lock)
-            raise
-        os.close(lock)
 
 
 class Taken(Exception):

@@ -1,0 +1,90 @@
+"""What was made of a whole result file, kept in the file: the same question to the same contents needs no run to be read. I/O.
+
+    kept_answer   a cache; a row per question: what it is of (`fingerprint`), and a packed text. May be emptied at any time
+
+An answer is given only for the contents and the program that it was made of and by, and only if it is whole: its row says for
+which question and of what it is, under a SHA-256. Anything else counts as not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import marshal
+import sqlite3
+import zlib
+from typing import Final
+
+from orchestrator.store import database
+
+TABLES: Final = ("session", "experiment", "point", "run", "output", "skipped", "alias")
+"""All that is no cache."""
+
+_DIGEST: Final = hashlib.sha256().digest_size
+
+
+def fingerprint(db: sqlite3.Connection, program: str) -> str:
+    """Return a SHA-256 over all rows that are no cache, and over `program`, which tells what reads them. Raises sqlite3.Error."""
+    found = hashlib.sha256(program.encode())
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    found.update(marshal.dumps((version, program), 2))  # 2: equal values are equal bytes
+    schema = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    texts, db.text_factory = db.text_factory, bytes
+    try:
+        with database.texts_up_to(db, database.LONGEST_OUTPUT + database.LONGEST_TEXT):
+            for table in TABLES:
+                found.update(marshal.dumps((table, schema.get(table)), 2))
+                if table not in schema:  # alias, in files of before
+                    continue
+                order = (
+                    "run_id, stream"
+                    if table == "output"
+                    else "sweep, point"
+                    if table == "skipped"
+                    else "rowid"
+                )
+                for row in db.execute(f"SELECT * FROM {table} ORDER BY {order}"):
+                    found.update(marshal.dumps(row, 2))
+    finally:
+        db.text_factory = texts
+    return found.hexdigest()
+
+
+def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
+    """Return the answer to a question of contents with that fingerprint; None if none is kept, or not a whole one."""
+    try:
+        row = db.execute(
+            "SELECT zlib FROM kept_answer WHERE question = ? AND of = ?", (question, of)
+        ).fetchone()
+    except sqlite3.Error:  # no such table, or a damaged one
+        return None
+    if (
+        row is None
+        or type(row[0]) is not bytes
+        or hashlib.sha256(row[0][_DIGEST:]).digest() != row[0][:_DIGEST]
+    ):
+        return None
+    try:
+        said = json.loads(database.inflate(row[0][_DIGEST:], database.LONGEST_PARSED))
+    except (ValueError, RecursionError):
+        return None
+    if (
+        not isinstance(said, list)
+        or said[:2] != [question, of]
+        or len(said) != 3
+        or not isinstance(said[2], str)
+    ):
+        return None
+    return said[2]
+
+
+def keep(db: sqlite3.Connection, question: str, of: str, answer: str) -> None:
+    """Keep an answer; those of other contents go. Raises sqlite3.Error where the file cannot be written."""
+    packed = zlib.compress(json.dumps([question, of, answer]).encode(), 6)
+    with db:
+        db.execute(database.KEPT_ANSWER)
+        db.execute("DELETE FROM kept_answer WHERE of <> ?", (of,))
+        db.execute(
+            "INSERT OR REPLACE INTO kept_answer (question, of, zlib) VALUES (?,?,?)",
+            (question, of, hashlib.sha256(packed).digest() + packed),
+        )

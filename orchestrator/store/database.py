@@ -1,0 +1,310 @@
+"""A SQLite database that a stranger may have made: opened so that it runs nothing of its own, and ends. I/O.
+
+What is read by name must be a table, as `SCHEMA` makes it: a view may count to infinity, a trigger changes what is written. Views,
+indexes and tables that a user has added are left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final
+
+from parsers.errors import PinsweepError, UserError
+
+SCHEMA_VERSION = 2
+APPLICATION_ID = 0x70696E73  # "pins": tells `file` and us that a database is ours
+MAGIC = b"SQLite format 3\0"
+"""What every SQLite database begins with."""
+
+SCHEMA = """
+CREATE TABLE session (
+    session INTEGER PRIMARY KEY,
+    started_utc TEXT NOT NULL, ended_utc TEXT,
+    pinsweep_version TEXT NOT NULL, argv TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    host TEXT NOT NULL, facts TEXT NOT NULL,           -- JSON; null where a fact could not be read
+    topology TEXT NOT NULL,                            -- hwloc XML
+    programs TEXT NOT NULL                             -- JSON: name -> path, version, sha256, stand_in, notes
+) STRICT;
+CREATE TABLE experiment (
+    sha256 TEXT PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+    about TEXT NOT NULL,
+    session INTEGER NOT NULL REFERENCES session        -- the last one that ran it
+) STRICT;
+CREATE TABLE point (
+    point_id TEXT PRIMARY KEY, sweep TEXT NOT NULL, sweep_title TEXT NOT NULL, tool TEXT NOT NULL,
+    options TEXT NOT NULL, place TEXT, axes TEXT NOT NULL,          -- JSON
+    repeats INTEGER NOT NULL,                          -- asked for; 0: known, and not asked for
+    experiment TEXT NOT NULL REFERENCES experiment,
+    most_repeats INTEGER NOT NULL DEFAULT 0            -- with `repeats: auto`: how many there may be; else 0
+) STRICT;
+CREATE TABLE run (
+    run_id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES session,
+    point_id TEXT NOT NULL REFERENCES point,
+    repeat INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('ok','failed','timeout','interrupted','disturbed','misplaced')),
+    reason TEXT NOT NULL,
+    argv TEXT NOT NULL, env TEXT NOT NULL, program TEXT NOT NULL,
+    placement TEXT, seen TEXT,                                      -- asked; read from /proc while it ran
+    order_index INTEGER NOT NULL, started_utc TEXT NOT NULL, wall_s REAL NOT NULL,
+    exit_code INTEGER, signal INTEGER,
+    usage TEXT NOT NULL,                                            -- JSON: rusage of the process and its children
+    counters TEXT NOT NULL,                                         -- JSON: what the machine counted meanwhile, and what of it disturbed
+    warm_up INTEGER NOT NULL DEFAULT 0,                -- 1: kept, and left out of all numbers; its repeat is 0
+    UNIQUE (point_id, repeat, attempt)
+) STRICT;
+CREATE TABLE output (
+    run_id INTEGER NOT NULL REFERENCES run, stream TEXT NOT NULL, size_bytes INTEGER NOT NULL,
+    zlib BLOB NOT NULL, PRIMARY KEY (run_id, stream)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE skipped (
+    sweep TEXT NOT NULL, point TEXT NOT NULL, reason TEXT NOT NULL, session INTEGER NOT NULL REFERENCES session,
+    PRIMARY KEY (sweep, point)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE parsed (
+    run_id INTEGER PRIMARY KEY REFERENCES run, version INTEGER NOT NULL, zlib BLOB NOT NULL
+) STRICT;
+"""
+
+
+SINCE_2 = {"point": "most_repeats", "run": "warm_up"}
+"""Table → the column that files of schema 1 lack; in all their rows it would be 0."""
+
+ALIAS = "CREATE TABLE IF NOT EXISTS alias (sweep TEXT NOT NULL, point TEXT NOT NULL, of TEXT NOT NULL) STRICT"
+"""Beside the schema: files that were made without it are of the same version, and who does not know it misses no number."""
+
+KEPT_ANSWER = (
+    "CREATE TABLE IF NOT EXISTS kept_answer"
+    " (question TEXT PRIMARY KEY, of TEXT NOT NULL, zlib BLOB NOT NULL) STRICT, WITHOUT ROWID"
+)
+"""Beside the schema, too: a cache (`answers`), made when something is put into it."""
+
+_BESIDE = ("alias", "kept_answer")
+
+
+LONGEST_TEXT: Final = 16 << 20
+"""Bytes of a text in a row: the largest that there is, an XML of hwloc, has some of them."""
+LONGEST_PARSED: Final = 128 << 20
+"""Bytes of what a parser returned of one run: a million numbers with their labels."""
+LONGEST_OUTPUT: Final = 256 << 20
+"""Bytes of an output, as it was printed and as it is kept: pinsweep kept no more of any run."""
+
+_STEPS: Final = 100_000
+"""SQLite's own steps between two looks at how a query goes: about a millisecond."""
+_SECONDS: Final = 500
+"""Looks after which a query has lasted for about a second: only then a stop that is asked for ends it."""
+_MOST_LOOKS: Final = 20_000
+"""Looks after which a query is ended: 2 000 000 000 steps, a thousand times what 100 000 runs need."""
+
+
+class Damaged(PinsweepError):
+    """What a result file holds is not what pinsweep wrote. Nothing of it was changed."""
+
+    exit_status = 2
+
+    def __init__(self, path: Path | str, what: object) -> None:
+        super().__init__(
+            str(path),
+            f"is damaged: {what}",
+            "take a copy of before; sqlite3's .recover saves what can be saved",
+        )
+
+
+_OURS: Final = "name another file; `pinsweep run` and `pinsweep parse` make them"
+
+SYNCHRONOUS = "EXTRA"
+"""What is on the disk when a commit returns. A commit ends with the removal of the rollback journal. FULL, SQLite's default, leaves
+that removal to the file system: after a power cut within its next seconds the journal is there again, and takes the commit back.
+EXTRA syncs the folder, too."""
+
+
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a database that is there, so that what it commits is on the disk when the commit returns. Raises Damaged."""
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
+    try:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_TEXT)
+        # no function of a stranger's schema has an effect outside it
+        database.execute("PRAGMA trusted_schema = OFF")
+        database.execute("PRAGMA cell_size_check = ON")
+        database.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+    except sqlite3.Error:
+        database.close()
+        raise
+    except UnicodeDecodeError as error:  # of SQLite's message, which quotes what it cannot read
+        database.close()
+        raise Damaged(path, "its schema is not UTF-8") from error
+    return database
+
+
+def is_blank(path: Path, database: sqlite3.Connection) -> bool:
+    """Tell whether nothing was ever committed: what is left of a creation that was cut short, or an empty file.
+
+    The first question to SQLite rolls a journal back that such a creation may have left, often to a file of 0 bytes.
+    """
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if application or tables:
+        return False
+    with path.open("rb") as stream:  # SQLite takes a text of a few letters for an empty database
+        return stream.read(len(MAGIC)) in (b"", MAGIC)
+
+
+def unusable(path: Path, error: sqlite3.Error) -> UserError:
+    if isinstance(error, sqlite3.OperationalError):  # no permission, no locks on this file system, disk full
+        return UserError(
+            str(path),
+            f"cannot be used as a result file: {error}",
+            "name a file on another file system with -o",
+        )
+    return UserError(
+        str(path),
+        f"not a pinsweep result file: {error}",
+        _OURS,
+    )
+
+
+def create(database: sqlite3.Connection) -> None:
+    """Make the tables, all of them or none."""
+    ours = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION};"
+    database.executescript(f"BEGIN; {SCHEMA} {ours} COMMIT;")
+
+
+def check_pages(path: Path, database: sqlite3.Connection) -> None:
+    """Let SQLite look at each page of the file. Raises Damaged for what it finds first."""
+    with texts_up_to(database, LONGEST_OUTPUT + LONGEST_TEXT):
+        (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise Damaged(path, verdict)
+
+
+def check(path: Path, database: sqlite3.Connection) -> None:
+    """Refuse what is not a result file, and one that this version cannot read or that is not as pinsweep made it."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise UserError(str(path), "not a pinsweep result file", _OURS)
+    if version < 1:
+        raise Damaged(path, f"schema {version}, which no pinsweep writes")
+    if version > SCHEMA_VERSION:
+        raise UserError(
+            str(path),
+            f"made by a newer pinsweep (schema {version}, this one reads {SCHEMA_VERSION})",
+            "update pinsweep",
+        )
+    _check_schema(path, database)
+
+
+@functools.cache
+def _columns() -> Mapping[str, frozenset[str]]:
+    """Return the columns of each table, as SCHEMA has them."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(f"{SCHEMA}; {ALIAS}; {KEPT_ANSWER}")
+        return _columns_of(
+            empty, [name for (name,) in empty.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        )
+
+
+def _columns_of(database: sqlite3.Connection, tables: Iterable[str]) -> dict[str, frozenset[str]]:
+    """Return the columns of each table that hold what was written into them."""
+    kept = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
+    return {name: frozenset(column for (column,) in database.execute(kept, (name,))) for name in tables}
+
+
+def _check_schema(path: Path, database: sqlite3.Connection) -> None:
+    """Refuse a file in which one of our tables is missing, is something else, or does something when it is written to."""
+    wanted = _columns()
+    found = {}
+    for kind, name, table, root in database.execute(
+        "SELECT type, name, tbl_name, rootpage FROM sqlite_master"
+    ):
+        if str(table).lower() in wanted and kind == "trigger":
+            raise Damaged(path, f"{name} is a trigger on the table {table}, which no pinsweep makes")
+        if str(name).lower() in wanted and kind in ("table", "view"):
+            if kind == "view" or not root:
+                what = "a view" if kind == "view" else "a virtual table"
+                raise Damaged(path, f"{name} is {what}, not a table")
+            found[str(name).lower()] = str(name)
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    there = _columns_of(database, found)
+    for table, columns in wanted.items():
+        if table not in found:
+            if table in _BESIDE:  # files of before have none
+                continue
+            raise Damaged(path, f"it has no table {table}")
+        later = {SINCE_2.get(table, "")} if version < 2 else set()
+        if missing := sorted(columns - there[table] - later):
+            raise Damaged(path, f"its table {table} has no column {', '.join(missing)}")
+
+
+@contextmanager
+def watched(path: Path, database: sqlite3.Connection, stopped: Callable[[], bool]) -> Iterator[None]:
+    """Let queries be ended: by Ctrl-C (KeyboardInterrupt), by `stopped` if they last, and where they find no end (Damaged).
+
+    SQLite does not see signals. What it calls from time to time lets Python see them; an exception there ends the query.
+    """
+    looks = 0
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > _MOST_LOOKS or (looks > _SECONDS and stopped())
+
+    database.set_progress_handler(look, _STEPS)
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorname", "") != "SQLITE_INTERRUPT":
+            raise
+        if looks > _MOST_LOOKS:
+            raise Damaged(path, "a question to it finds no end") from error
+        raise KeyboardInterrupt from error
+    finally:
+        database.set_progress_handler(None, 0)
+
+
+@contextmanager
+def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]:
+    """Read texts and blobs of that size, too; SQLite itself refuses larger ones before they are in memory."""
+    before = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size_bytes)
+    try:
+        yield
+    finally:
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+def inflate(packed: bytes, most_bytes: int) -> bytes:
+    """Return what zlib packed. Raises ValueError if that is more than `most_bytes`, or not whole: a few bytes may stand for GBs."""
+    return b"".join(inflated(packed, most_bytes, piece_bytes=most_bytes))
+
+
+def inflated(packed: bytes, most_bytes: int, piece_bytes: int) -> Iterator[bytes]:
+    """Yield the same in pieces."""
+    packer = zlib.decompressobj()
+    size = 0
+    for at in range(0, len(packed), piece_bytes):
+        left = packed[at : at + piece_bytes]
+        while left and not packer.eof:
+            try:
+                piece = packer.decompress(left, min(piece_bytes, most_bytes - size))
+            except zlib.error as error:
+                raise ValueError(str(error)) from error
+            yield piece
+            left, size = packer.unconsumed_tail, size + len(piece)
+            if size >= most_bytes and not packer.eof:
+                raise ValueError(f"it holds more than {most_bytes} bytes")
+    if not packer.eof:
+        raise ValueError("it ends too early")
+
+
+def bring_up(database: sqlite3.Connection) -> None:
+    """Give a file of schema 1 that is continued the columns of this one, all of them or none."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version < 2:
+        columns = [f"ALTER TABLE {t} ADD COLUMN {c} INTEGER NOT NULL DEFAULT 0;" for t, c in SINCE_2.items()]
+        database.executescript(f"BEGIN; {' '.join(columns)} PRAGMA user_version = 2; COMMIT;")

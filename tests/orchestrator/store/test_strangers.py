@@ -1,0 +1,238 @@
+"""Result files that a stranger made, or a disk damaged: named as damaged, with the place, before anything is made of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+import zlib
+from pathlib import Path
+
+import pytest
+
+from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
+from orchestrator.store import database
+from orchestrator.store.database import Damaged
+from orchestrator.store.result_file import (
+    ResultFile,
+    StoredCell,
+    StoredExperiment,
+    create_result,
+    open_begun,
+    open_result,
+)
+
+POINT = Cell(
+    sweep="s",
+    tool="command",
+    options={"command": "echo", "metrics": {"reply": {"regex": "reply ([0-9.]+)", "unit": "ms"}}},
+    place=Place(name="local", cpus="numa_node 0"),
+    axes=("place",),
+)
+PLACEMENT = Placement(name="local", groups=(Group(cpus=(0,)),))
+
+
+def run_into(result: ResultFile, repeat: int = 1) -> None:
+    """Put a session with one run into a result file."""
+    session = result.begin_session(
+        started_utc="2026-01-01T00:00:00+00:00", version="0", argv=["run"], seed=7, host="h",
+        facts={"kernel": "6", "governor": None}, topology="", programs={"command": {"name": "echo"}},
+    )  # fmt: skip
+    result.add_plan(
+        session,
+        StoredExperiment(sha256="ab", path="e.yaml", title="T", text="schema: 1\n", about=""),
+        [StoredCell(cell=POINT, sweep_title="S", repeats=2, experiment="ab")],
+        [Skipped(sweep="s", cell={"n": 9}, reason="no")],
+    )
+    planned = PlannedRun(
+        sweep="s", tool="command", cell=POINT, repeat=repeat, argv=("echo",), env={}, placement=PLACEMENT,
+        timeout_s=1, nominal_s=1, estimate_s=1, program="echo",
+    )  # fmt: skip
+    record = RunRecord(
+        run_id=0, point_id=POINT.point_id, repeat=repeat, attempt=1, status="ok", reason="", argv=("echo",), env={"A": "b"},
+        placement=PLACEMENT, seen=None, program="echo", order_index=0, started_utc="2026-01-01T00:00:01+00:00", wall_s=0.5,
+        exit_code=0, signal=None, usage={"user_s": 0.1}, session=session,
+    )  # fmt: skip
+    result.add_run(planned, record, {"stdout": b"reply 2.5\n", "stderr": b"\xff"})
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with create_result(tmp_path / "r.db") as result:
+        run_into(result)
+    with open_result(tmp_path / "r.db") as result:
+        result.parsed(result.runs()[0], result.cells()[0].cell)  # into the cache
+    return tmp_path / "r.db"
+
+
+def change(path: Path, *statements: str) -> None:
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+
+
+def read(result: ResultFile) -> None:
+    """Read all that a result file holds."""
+    result.sessions()
+    result.experiments()
+    result.skipped()
+    result.aliases()
+    result.conditions()
+    result.superseded()
+    result.attempts()
+    cells = {stored.cell.point_id: stored.cell for stored in result.cells()}
+    for record in result.runs():
+        result.output(record.run_id)
+        result.output(record.run_id, "stderr")
+        result.parsed(record, cells[record.point_id])
+
+
+@pytest.mark.parametrize(
+    ("statements", "what"),
+    [
+        (["DROP TABLE skipped", f"CREATE VIEW skipped AS {ENDLESS} 'a' sweep, '' point, '' reason, 1 session FROM n"], "skipped is a view"),
+        (["DROP TABLE alias", f"CREATE VIEW Alias AS {ENDLESS} 'a' sweep, '' point, '' of FROM n"], "Alias is a view"),
+        (["DROP TABLE skipped", "CREATE VIRTUAL TABLE skipped USING fts5(sweep, point, reason, session)"], "skipped is a virtual table"),
+        (["CREATE TRIGGER t AFTER INSERT ON run BEGIN UPDATE run SET status = 'failed'; END"], "t is a trigger on the table run"),
+        ([f"CREATE VIEW kept_answer AS {ENDLESS} 'a' question, '' of, x'' zlib FROM n"], "kept_answer is a view"),
+        (["CREATE TABLE kept_answer (question TEXT)"], "its table kept_answer has no column of, zlib"),
+        (["DROP TABLE output"], "no table output"),
+        (["DROP TABLE parsed"], "no table parsed"),
+        (["ALTER TABLE run DROP COLUMN usage"], "its table run has no column usage"),
+        (["ALTER TABLE run DROP COLUMN usage", "ALTER TABLE run ADD COLUMN usage TEXT AS (argv || argv)"], "no column usage"),
+    ],
+)  # fmt: skip
+def test_what_is_read_by_name_is_a_table_that_does_nothing(
+    path: Path, statements: list[str], what: str
+) -> None:
+    change(path, *statements)
+
+    for take in (open_result, open_begun, create_result):
+        with pytest.raises(Damaged, match=what) as error:
+            take(path)
+        assert error.value.exit_status == 2
+
+
+def test_what_a_user_adds_is_left_alone(path: Path) -> None:
+    change(
+        path,
+        "CREATE VIEW mine AS SELECT sweep, wall_s FROM run JOIN point USING (point_id)",
+        "CREATE INDEX my_index ON run (wall_s)",
+        "CREATE TABLE note (text TEXT)",
+        "CREATE TRIGGER my_trigger AFTER INSERT ON note BEGIN DELETE FROM note; END",
+    )
+    with open_result(path) as result:
+        read(result)
+    with create_result(path) as result:
+        run_into(result, repeat=2)
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT sweep FROM mine").fetchall() == [("s",), ("s",)]
+
+
+def parsed_of(json: bytes) -> bytes:
+    """Return what the cache would hold of a run, if pinsweep had written this JSON."""
+    packed = zlib.compress(json)
+    return len(packed).to_bytes(4, "little") + packed
+
+
+DEEP = "[" * 100_000
+STRANGE = [
+    ("session", "facts", "[]", "session 1, facts is not a JSON object"),
+    ("session", "facts", '{"dimms": [{"size": 1}]}', "dimms is not a list of memory modules"),
+    ("session", "facts", '{"dimms": [{"size_bytes": "1"}]}', "'size_bytes' is not what a memory module has"),
+    ("session", "facts", '{"uptime_s": "x"}', "uptime_s is not a number"),
+    ("session", "facts", '{"boot_id": []}', "'boot_id' is not one value"),
+    ("session", "facts", '{"memory_bytes": 1e999}', "a number that is not finite"),
+    ("session", "facts", "{", "facts is not JSON"),
+    ("session", "facts", DEEP, "facts is not JSON"),
+    ("session", "facts", f'{{"a": {"9" * 5000}}}', "facts is not JSON"),
+    ("session", "facts", r'{"a": "\ud800"}', "facts is not JSON"),
+    ("session", "facts", "[" + "0," * 300_000 + "0]", "facts holds more than 200000 values"),
+    ("session", "programs", "[]", "programs is not a JSON object"),
+    ("session", "programs", '{"command": []}', "'command' is not a JSON object"),
+    ("session", "argv", "{}", "argv is not a list of texts"),
+    ("session", "host", "x" * 5000, "host has 5000 characters"),
+    ("point", "options", "[]", "options is not a JSON object"),
+    ("point", "options", '{"n": 4}', "is not the hash of its cell"),
+    ("point", "place", '{"node": "1"}', "place is not a place"),
+    ("point", "axes", "[1]", "axes is not a list of texts"),
+    ("point", "repeats", 10**12, "repeats is 1000000000000"),
+    ("run", "point_id", "none", "run 1 is of a point that is not there"),
+    ("run", "session", 9, "run 1 is of a session that is not there"),
+    ("run", "env", '{"A": 1}', "run 1, env is not an object of texts"),
+    ("run", "placement", '{"groups": []}', "placement is not a placement"),
+    ("run", "placement", '{"name": "n", "groups": [{"cpus": ["a"]}]}', "is not a list of CPUs"),
+    ("run", "seen", '{"file": 1}', "run 1, seen is not where a text came from"),
+    ("run", "usage", '{"user_s": null}', "run 1, usage is not an object of numbers"),
+    ("run", "counters", '{"reasons": [1]}', "run 1, counters, 'reasons' is not what pinsweep counts"),
+    ("run", "started_utc", "noon", "run 1, started_utc is not a time"),
+    ("run", "wall_s", 9e999, "run 1, wall_s is inf"),
+    ("skipped", "point", "[]", "a skipped cell, point is not a JSON object"),
+    ("output", "zlib", b"x", "run 1, std(out|err): "),
+    ("output", "zlib", zlib.compress(b"reply 2.5\n")[:-3], "run 1, std(out|err): it ends too early"),
+    ("output", "zlib", zlib.compress(bytes(1 << 20)), "run 1, std(out|err): it holds more than"),
+    ("output", "size_bytes", 11, "run 1, std(out|err) has .* bytes, and says 11"),
+    ("output", "size_bytes", 1 << 40, "run 1, std(out|err) is not an output"),
+    ("parsed", "zlib", b"x", "run 1, parsed is cut"),
+    ("parsed", "zlib", b"\1\0\0\0x", "run 1, parsed: "),
+    ("parsed", "zlib", parsed_of(b"{}"), "run 1, parsed is not what a parser returns"),
+    ("parsed", "zlib", parsed_of(b"[" + b"0," * 9_000_000), "run 1, parsed holds more than"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "column", "value", "what"), STRANGE, ids=lambda v: f"{v!s:.30}")
+def test_a_value_that_pinsweep_does_not_write_is_named(
+    path: Path, table: str, column: str, value: object, what: str
+) -> None:
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE {table} SET {column} = ?", (value,))
+
+    with open_result(path) as result, pytest.raises(Damaged, match=what):
+        read(result)
+
+
+def test_a_column_that_holds_another_type_is_named(path: Path) -> None:
+    """A table that was made without STRICT takes anything."""
+    with sqlite3.connect(path) as db:
+        rows = db.execute("SELECT * FROM skipped").fetchall()
+        db.execute("DROP TABLE skipped")
+        db.execute("CREATE TABLE skipped (sweep, point, reason, session)")
+        db.executemany("INSERT INTO skipped VALUES (?, ?, x'00', ?)", [(a, b, d) for a, b, _, d in rows])
+
+    with open_result(path) as result, pytest.raises(Damaged, match="a skipped cell, reason is not a text"):
+        result.skipped()
+
+
+def test_a_text_that_is_too_long_is_not_read_into_memory(path: Path) -> None:
+    change(path, f"UPDATE run SET reason = replace(hex(zeroblob({10 << 20})), '0', 'a')")
+
+    with open_result(path) as result, pytest.raises(Damaged, match="too big"):
+        result.runs()
+
+
+def test_a_query_that_finds_no_end_is_ended(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_MOST_LOOKS", 5)
+    with open_result(path) as result, pytest.raises(Damaged, match="finds no end"):
+        result._rows(f"{ENDLESS} max(i) FROM n")
+
+
+def test_ctrl_c_ends_a_query(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_MOST_LOOKS", 10**9)
+
+    def ask(result: ResultFile) -> None:
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        result._rows(f"{ENDLESS} max(i) FROM n")
+
+    with open_result(path) as result, pytest.raises(KeyboardInterrupt):
+        ask(result)
+
+
+def test_a_stop_that_was_asked_for_ends_a_query_that_lasts(path: Path) -> None:
+    with create_result(path, lambda: True) as result:
+        assert result.runs()
+        with pytest.raises(KeyboardInterrupt):
+            result._rows(f"{ENDLESS} max(i) FROM n")
