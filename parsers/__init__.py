@@ -62,10 +62,15 @@ def taken(name: str) -> Taken:
 
 def text_to_parse(name: str, stdout: bytes, stderr: bytes) -> str:
     """Return what a parser gets to read of a run's raw output: standard output, and of tools that print figures there standard
-    error behind it (`READS_STDERR = True` in the parser's module)."""
-    from parsers.text import decode
+    error behind it (`READS_STDERR = True` in the parser's module).
 
-    return decode(stdout + b"\n" + stderr if getattr(get_parser(name), "READS_STDERR", False) else stdout)
+    Raises ParseError where that is too much to be a result, or no text."""
+    from parsers.text import decode, why_not_read
+
+    data = stdout + b"\n" + stderr if getattr(get_parser(name), "READS_STDERR", False) else stdout
+    if why := why_not_read(data):
+        raise ParseError("output", why)
+    return decode(data)
 
 
 def _looks(text: str) -> Iterator[str]:

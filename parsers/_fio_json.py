@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeGuard
 
+from parsers._bounds import Parts, check_json, check_parts
 from parsers._fio_report import (
     KIB,
     NS,
@@ -26,9 +27,10 @@ from parsers._fio_report import (
     percentile,
     share_edges,
 )
+from parsers.errors import ParseError
 
 _START = re.compile(r'\{(?=\s*"fio version")')
-_SORTED_START = re.compile(r"^\s*\{", re.MULTILINE)  # somebody else's json.dumps(sort_keys=True)
+_SORTED_START = re.compile(r"^[^\S\n]*\{", re.MULTILINE)  # somebody else's json.dumps(sort_keys=True)
 _NOT_FINITE = re.compile(r"(?<=[:\[,])(\s*)[-+]?(?:nan|inf(?:inity)?)%?(?=\s*[,}\]\n])", re.IGNORECASE)
 _BAD_ESCAPE = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _JOBS = re.compile(r'"(?:jobs|client_stats)"\s*:\s*\[')
@@ -73,29 +75,41 @@ _DISK_KEYS: Final = (
 )
 
 
+_LONGEST_PATH: Final = 500
+"""Characters of the path to a number that a newer fio prints: of a nest of a thousand lists each number would have its thousand."""
+
+_MOST_BROKEN: Final = 1000
+"""Reports that are not whole, of one text: each costs a look at all that stands before it."""
+
+
 def find(text: str) -> tuple[list[Report], str]:
-    """Return the JSON reports of a text, in order, and what is left of the text without them."""
-    reports: list[Report] = []
+    """Return the JSON reports of a text, in order, and what is left of the text without them. Raises ParseError as _MOST_BROKEN says."""
+    reports: list[Report] = Parts()
     rest: list[str] = []
-    at = 0
+    at = broken = 0
+    if '"fio version"' in text:
+        check_json(text)
     starts = _START if _START.search(text) else _SORTED_START
     while '"fio version"' in text and (match := starts.search(text, at)):
         begin = match.start() if starts is _START else match.end() - 1
         rest.append(text[at:begin])
-        report, at = _read(text, begin, starts)
+        report, at, whole = _read(text, begin, starts)
         reports.append(report)
+        broken += not whole
+        if broken > _MOST_BROKEN:
+            raise ParseError("fio output", f"more than {_MOST_BROKEN} JSON reports that are cut or damaged")
     rest.append(text[at:])
     return reports, "".join(rest)
 
 
-def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int]:
-    """Decode the report that starts at `start`; return it and where it ends."""
+def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int, bool]:
+    """Decode the report that starts at `start`; return it, where it ends, and whether it is whole as it stands."""
     try:
         document, end = _DECODER.raw_decode(text, start)
     except _UNREADABLE:
         pass
     else:
-        return _report(document), end
+        return _report(document), end, True
     following = starts.search(text, start + 1)
     end = following.start() if following else len(text)
     mended, count = _NOT_FINITE.subn(r"\1null", text[start:end])
@@ -109,7 +123,7 @@ def _read(text: str, start: int, starts: re.Pattern[str]) -> tuple[Report, int]:
         report = _report(document)
     report.not_finite = count > 0
     # What the mending added is not in the text: the end is found by counting from behind.
-    return report, end - (len(mended) - length)
+    return report, end - (len(mended) - length), False
 
 
 def _salvage(text: str) -> Report:
@@ -147,6 +161,7 @@ def _report(document: dict[str, Any]) -> Report:
     shared = _strings(document.get("global options"))
     moment = document.get("timestamp")
     jobs = [*_objects(document.pop("jobs", ())), *_objects(document.pop("client_stats", ()))][::-1]
+    check_parts(len(jobs))
     while jobs:
         item = jobs.pop()
         job = _job(item, shared)
@@ -367,6 +382,8 @@ def _leaves(value: Any, path: str = "") -> list[tuple[str, float]]:  # noqa: ANN
 
 
 def _walk(value: Any, path: str) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JSON)
+    if len(path) > _LONGEST_PATH:
+        return
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _walk(inner, f"{path}.{key}" if path else key)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from parsers._bounds import Parts, check_lines
 from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
@@ -63,6 +64,9 @@ _MESSAGE = re.compile(
 _MAY_BEGIN = re.compile(
     r"fio|\(g|group|Disk stats|client|terminating on"
 )  # what all of the above have in them
+_MAY_TELL = re.compile(  # what all other lines that are read have in them
+    r"\||min=|IOPS=|ios?=|bw=|\*\*\*|percentiles|usr=|lat \(|IO depths|submit|complete|issued|fsync/|errors|target=|attained="
+)
 _STATISTICS: Final = {"min": "min", "max": "max", "avg": "mean", "stdev": "sd"}
 _DEPTH: Final = {"IO depths": "iodepth_level", "submit": "iodepth_submit", "complete": "iodepth_complete"}
 _WHICH: Final = {"slat": "slat", "clat": "clat", "lat": "lat", "sync": "lat"}
@@ -90,6 +94,7 @@ def looks_like(text: str) -> bool:
 
 def find(text: str) -> tuple[list[Report], list[str]]:
     """Return the reports of a text in order, and fio's own messages (`fio: …`) around them."""
+    check_lines(text)
     reader = _Reader()
     if _DECIMAL_COMMA.search(text):
         text = _COUNTS_OR_FIGURES.sub(lambda m: m[0] if m[1] else re.sub(r"(?<=\d),(?=\d)", ".", m[0]), text)
@@ -114,7 +119,8 @@ class _Reader:
     """Takes one line after the other; where a line belongs depends on the lines before it."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[Report] = Parts()
+        self.jobs: list[Job] = Parts()  # of all of them
         self.messages: list[str] = []
         self.report = Report(form="normal")
         self.options: dict[tuple[str, int], dict[str, str]] = {}
@@ -133,6 +139,10 @@ class _Reader:
         if self.report.jobs or self.report.groups:
             self.reports.append(self.report)
         return self.reports
+
+    def _add(self, job: Job) -> None:
+        self.report.jobs.append(job)
+        self.jobs.append(job)
 
     def _close_job(self) -> None:
         if self.job is not None and not self.ended:
@@ -153,11 +163,11 @@ class _Reader:
         if "Jobs: " in line:
             line = _PROGRESS.sub("", line)
         line = line.rstrip()
-        if not line or (_MAY_BEGIN.search(line) and self._begins(line)):
+        if (_MAY_BEGIN.search(line) and self._begins(line)) or not _MAY_TELL.search(line):
             return
         if self.job is None and not self.closed and (_NEW.match(line) or _OLD.match(line)):
             self.job = Job(name="")  # an extract without the line that names the job
-            self.report.jobs.append(self.job)
+            self._add(self.job)
             self.ended, self.list = True, None
             self._job_line(self.job, line)
         elif self.job is not None and not _GROUP_NEW.match(line) and not _GROUP_OLD.match(line):
@@ -212,7 +222,7 @@ class _Reader:
             time=match["time"] or None,
             options=dict(options),
         )
-        self.report.jobs.append(self.job)
+        self._add(self.job)
         self.ended, self.direction, self.list = False, "", None
 
     def _job_line(self, job: Job, line: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from parsers._bounds import Parts
 from parsers._fio_report import KIB, NS, Disk, Job, Report, percentile, share_edges
 from parsers.text import number
 
@@ -36,18 +37,20 @@ def looks_like(text: str) -> bool:
 
 def find(text: str) -> list[Report]:
     """Return one report with a job per line, in order; none if no line is terse output."""
-    report = Report(form="terse")
+    report = Report(form="terse", jobs=Parts())
+    disks: dict[str, Disk] = {}
     for match in _LINE.finditer(text):
         end = text.find("\n", match.start())
         line = text[match.start() : end if end >= 0 else None].strip()
         if end < 0 and not line.endswith("%"):  # the last number may be cut off
             line = line.rpartition(";")[0]
         try:
-            job = _job(line.split(";"), report)
+            job = _job(line.split(";"), report, disks)
         except (IndexError, ValueError, StopIteration):
             report.truncated = f"a line has only {line.count(';') + 1} fields"
             continue
         report.jobs.append(job)
+    report.disks = list(disks.values())
     return [report] if report.jobs or report.truncated else []
 
 
@@ -73,7 +76,7 @@ class _Fields:
         return len(self.fields) - self.at
 
 
-def _job(fields: list[str], report: Report) -> Job:
+def _job(fields: list[str], report: Report, known: dict[str, Disk]) -> Job:
     take = _Fields(fields)
     version = int(take.text())
     if version > 2:
@@ -98,7 +101,7 @@ def _job(fields: list[str], report: Report) -> Job:
                 job.shares.append((*found, share / 100))
     if not any(metric in ("io_bytes", "total_ios") for _, _, metric, _ in job.rows):
         job.rows, job.shares = [], []
-    _rest(job, take, report)
+    _rest(job, take, known)
     return job
 
 
@@ -161,7 +164,7 @@ def _four(job: Job, name: str, metric: str, take: _Fields, used: bool) -> None:
                 job.rows.append((name, statistic, metric, value * NS["usec"]))
 
 
-def _rest(job: Job, take: _Fields, report: Report) -> None:
+def _rest(job: Job, take: _Fields, known: dict[str, Disk]) -> None:
     """Take what may follow: disks of nine fields, `slaves` of eight, error counts, the description."""
     while (
         take.left() >= 9 and take.fields[take.at + 8].endswith("%") and not take.fields[take.at].isdecimal()
@@ -171,8 +174,7 @@ def _rest(job: Job, take: _Fields, report: Report) -> None:
         if take.left() >= 9 and take.fields[take.at] == "slaves":
             take.text()
             _disk_rows(disk, "members", take)
-        if not any(known.name == disk.name for known in report.disks):  # each job's line repeats the disks
-            report.disks.append(disk)
+        known.setdefault(disk.name, disk)  # each job's line repeats the disks
     if take.left() >= 2 and all(part.lstrip("-").isdecimal() for part in take.fields[take.at : take.at + 2]):
         total, first = int(take.text()), take.text()
         job.rows.append((None, "total", "errors", total))

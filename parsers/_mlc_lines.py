@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from parsers._bounds import Parts
 from parsers._mlc_words import DEFAULT_DELAYS, SECTIONS, command_options, is_index, traffic_of, traffic_word
 from parsers.measurement import Scalar
-from parsers.text import like_row, number, scaled
+from parsers.text import having, like_row, number, scaled
 from parsers.text import row as row_of
 from parsers.units import to_base
 
@@ -77,8 +78,7 @@ _REMOTE_C2C = re.compile(
 _REMOTE_BEGUN = re.compile(rf"^\W*Remote Socket\s+{_TRANSFER}", _I)
 _LOCAL_BEGUN = re.compile(rf"^\W*Local Socket\s+{_TRANSFER}", _I)
 _NOISE = re.compile(
-    r"^[\W_]*$"  # rules and blanks
-    r"|^\W*(?:(?:Numa|Memory|Reader|Writer) +)+(?:node|CPU)\W*$|^\W*Socket\W*$|^\W*Delay\b"
+    r"^\W*(?:(?:Numa|Memory|Reader|Writer) +)+(?:node|CPU)\W*$|^\W*Socket\W*$|^\W*Delay\b"
     r"|^\W*Will take several minutes|^\W*Using traffic with the following|^\W*Bandwidths are in"
     r"|^\W*Read/Write Ratios?\b",
     _I,
@@ -86,6 +86,33 @@ _NOISE = re.compile(
 _DECIMALS: Final = {("loaded_latency", "latency"): 2, ("max_bandwidth", "bandwidth"): 2}
 """Digits after the point as printed; 1 everywhere else. Tells `1612` from `16126.7` cut short."""
 
+_MAY_SAY = having(
+    *(
+        "latency checker",
+        "memlat",
+        "mlc",
+        "command line",
+        "buffer size",
+        "measuring",
+        "inject",
+        "prefetchers",
+        "socket",
+    ),
+    *(
+        "random access",
+        "huge",
+        "invalid argument",
+        "node",
+        "cpu",
+        "traffic",
+        "threads",
+        "bandwidths",
+        "thread",
+        "one turn",
+    ),
+    *("delay", "will take", "ratio"),
+)
+_RULE = re.compile(r"[\W_]*+")
 _NOTICES: Final = (
     (re.compile(r"Unable to (?:modify prefetchers|access mlcdrv)", _I), "no_msr"),
     (re.compile(r"enabling random access for latency", _I), "random_access"),
@@ -114,6 +141,8 @@ class Run:
     tables: dict[str, list[Row]] = field(default_factory=dict)  # by section, in the text's order
     flags: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
+    transfers: list[str] = field(default_factory=list)  # between caches, whose matrix was announced
+    _with: dict[tuple[tuple[Scalar, ...], str], list[Row]] = field(default_factory=dict)  # labels and metric
 
     @property
     def mode(self) -> str | None:
@@ -124,7 +153,15 @@ class Run:
         return any(rows for name, rows in self.tables.items() if section in (None, name))
 
     def add(self, labels: tuple[Scalar, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
-        self.tables.setdefault(str(labels[0]), []).append(Row(labels, cells, last))
+        row = Row(labels, cells, last)
+        self.tables.setdefault(str(labels[0]), []).append(row)
+        for metric, _, _ in cells:
+            self._with.setdefault((labels, metric), []).append(row)
+
+    def drop(self, labels: tuple[Scalar, ...], metric: str) -> None:
+        """Take a figure out of the rows that have it."""
+        for row in self._with.pop((labels, metric), ()):
+            row.cells = [cell for cell in row.cells if cell[0] != metric]
 
 
 class Reader:
@@ -133,7 +170,7 @@ class Reader:
     def __init__(self, rank: int | None, traffic: str | None) -> None:
         self.rank = rank
         self.context_traffic = traffic
-        self.runs: list[Run] = []
+        self.runs: list[Run] = Parts()
         self.section: str | None = None
         self._forget_head()
         self._reset_section()
@@ -234,8 +271,16 @@ class Reader:
             return
         if self._figures(line, last):
             self.heading = None  # what stood above them is no label of what follows
-        elif last or not (self._head(line) or self._title(line) or self._say(line)):
+        elif last or not self._says(line):
             self._unread(line, last)
+
+    def _says(self, line: str) -> bool:
+        """Take in what a line says that holds no figures. Most lines of a text that is none of MLC's lack every word of it."""
+        if _MAY_SAY(line) or self.wrapped:
+            return self._head(line) or self._title(line) or self._say(line)
+        if self.runs and self.runs[-1].program == "memlat" and line.startswith("#"):
+            return True
+        return self.section is not None and _RULE.fullmatch(line) is not None
 
     def _head(self, line: str) -> bool:
         if match := _BANNER.match(line):
@@ -299,6 +344,7 @@ class Reader:
         if self.section != "c2c_latency":
             self._begin("c2c_latency")
         self.transfer, self.columns = transfer, ()
+        self.runs[-1].transfers.append(transfer)
         return True
 
     def _columns_of_loaded(self, line: str) -> None:
@@ -430,15 +476,13 @@ class Reader:
             return False
         metric, factor = ("bandwidth", self.factor) if section == "bandwidth_matrix" else ("latency", 1.0)
         traffic = self._traffic(run) if section == "bandwidth_matrix" else None
-        rows = run.tables.setdefault(section, [])
+        run.tables.setdefault(section, [])
         source = int(words[0])
         for memory, word in zip(self.columns, cells, strict=True):
             labels = _labels(section, traffic=traffic, transfer=self.transfer, source=source, memory=memory)
-            for row in rows:  # a verbose run prints each cell once more, before its matrix
-                if row.labels == labels:
-                    row.cells = [cell for cell in row.cells if cell[0] != metric]
+            run.drop(labels, metric)  # a verbose run prints each cell once more, before its matrix
             if word.strip("-"):  # "-": no such transfer
-                rows.append(Row(labels, [(metric, word, factor)], last and memory == self.columns[-1]))
+                run.add(labels, [(metric, word, factor)], last=last and memory == self.columns[-1])
         return True
 
     def _unread(self, line: str, last: bool) -> None:
@@ -450,25 +494,27 @@ class Reader:
         run = self.runs[-1]
         if last and self.section in run.tables and not run.tables[self.section or ""]:
             run.flags.add("truncated")
-        words = line.split()
-        expected = len(self.columns or self.order) + 1
-        like_a_row = words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1
-        figures = sum(number(word) is not None and "." in word for word in words)
-        if self.section and (
-            like_a_row
-            or figures > 1
-            or like_row(line, expected)
-            or _LABELLED_TIGHT.match(line)
-            or _LOCAL_BEGUN.match(line)
-        ):
+        if self.section and self._like_figures(line):
             if last:
                 run.flags.add("truncated")
             else:
                 run.unread.append(line.strip())
 
+    def _like_figures(self, line: str) -> bool:
+        """Say whether a line of a section that is not read looks as if figures were in it."""
+        words = line.split()
+        expected = len(self.columns or self.order) + 1
+        if words[:1] and words[0].isdigit() and 1 < len(words) <= expected + 1:
+            return True
+        if sum("." in word and number(word) is not None for word in words) > 1 or like_row(line, expected):
+            return True
+        return _LABELLED_TIGHT.match(line) is not None or _LOCAL_BEGUN.match(line) is not None
+
     # -- the end
 
     def close(self) -> list[Run]:
+        if self.wrapped and self.runs:
+            self.runs[-1].flags.add("truncated")
         if self.banner:  # a banner and nothing below it is a run too: one that was cut or refused
             self._run()
         for run in self.runs:
@@ -545,6 +591,33 @@ def _check_complete(run: Run) -> None:
     for section in ("peak_injection_bandwidth", "max_bandwidth"):
         if section in run.tables and 0 < len(run.tables[section]) < 5:
             run.flags.add("truncated")
+    run.flags |= _rows_missing(run)
+    sources: dict[Scalar, set[Scalar]] = {}
+    memories: dict[Scalar, set[Scalar]] = {}
+    for row in run.tables.get("c2c_latency", ()):
+        *_, transfer, source, memory = row.labels
+        sources.setdefault(transfer, set()).add(source)
+        memories.setdefault(transfer, set()).add(memory)
+    remote = [transfer for transfer in run.transfers if transfer.startswith("remote")]
+    if any(transfer not in sources or sources[transfer] != memories[transfer] for transfer in remote):
+        run.flags.add("truncated")  # there is a row and a column for each node that has CPUs
+
+
+def _rows_missing(run: Run) -> set[str]:
+    """Return the flag of a run that ends in a matrix over NUMA nodes with fewer rows than columns.
+
+    Nodes without CPUs (HBM, CXL) have no row. They are half of the nodes at most, and a run of all modes goes on behind its matrices:
+    else the text was cut. Where neither tells, it is one or the other.
+    """
+    section, rows = next(reversed(run.tables.items()), ("", []))
+    if section not in ("latency_matrix", "bandwidth_matrix"):
+        return set()
+    pairs = [row.labels[-2:] for row in rows if None not in row.labels[-2:]]
+    sources, memories = ({pair[i] for pair in pairs} for i in (0, 1))
+    if sources >= memories:
+        return set()
+    whole_run = run.version is not None and run.command is None
+    return {"truncated" if whole_run or 2 * len(sources) < len(memories) else "rows_missing"}
 
 
 def _labels(

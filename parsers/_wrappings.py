@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from parsers._bounds import has_too_many_values
+
 _TAGS: Final = (
     "a|b|blockquote|body|br|code|dd|div|dl|dt|em|font|h[1-6]|head|hr|html|i|kbd|li|ol|p|pre|samp|script|small|span|strong|style|sub|"
     "sup|table|tbody|td|th|thead|tr|tt|u|ul"
@@ -40,7 +42,9 @@ _EQUALS: Final = re.compile(
     r"=(?:(?P<equals>3D)|(?P<encoded>[0-9A-F]{2})|(?P<soft>[ \t]*(?:\n|\Z))|(?P<other>))"
 )
 
-_COMMENTED: Final = re.compile(r"^[ \t]*#[^\n]*(?:\n(?:[ \t]*\n)*[ \t]*#[^\n]*){2,}", re.MULTILINE)
+_COMMENTED: Final = re.compile(
+    r"^[ \t]*+#[^\n]*+(?:\n(?:[ \t]*+\n)*+[ \t]*+#[^\n]*+){2,}+", re.MULTILINE
+)  # possessive: what is remembered to be tried again takes a hundred times the text's memory
 _MARK: Final = re.compile(r"^[ \t]*#(?:[ ]|(?=\t|$))?", re.MULTILINE)
 
 
@@ -51,7 +55,7 @@ def is_wrapped(text: str) -> bool:
 
 def without_json(text: str) -> str:
     """Return the lines that a document of JSON, or one a line, keeps as strings, if figures are in them; else the text."""
-    if not _is_json_log(text):
+    if not _is_json_log(text) or has_too_many_values(text):
         return text
     try:
         found = "\n".join(dict.fromkeys(block.rstrip("\n") for block in _blocks(json.loads(text))))

@@ -28,18 +28,19 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from decimal import Decimal
+from itertools import islice
 from typing import Any, Final
 
 from parsers import text as texts
+from parsers._bounds import check_json
 from parsers.errors import ParseError, UserError
 from parsers.expressions import Path, path, problems
-from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, measurements
+from parsers.measurement import Counted, Flag, Metric, Parsed, Scalar, Table
 from parsers.units import to_base
 
 NAME: Final = "command"
 READS_STDERR = True
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float] | None] = None
 LABELS: Final = ("index",)
 METRICS: Final[Mapping[str, Metric]] = {}
@@ -47,6 +48,16 @@ METRICS: Final[Mapping[str, Metric]] = {}
 _WHOLE_TEXT = re.compile(r"(?<!\\)(?:\\\\)*\\n|\(\?[a-zA-Z]*[sm]|\n")
 _DOCUMENT = re.compile(r"^(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
+_PIECE: Final = 4096
+"""Characters of a text in which a JSON value is sought first."""
+_LONGEST_WORD: Final = 8
+"""`false`, or a character that is escaped by its number: an error so near to the end of a piece may be the cut's."""
+
+MOST: Final = 2_000_000
+"""Numbers that are taken from one text: what an output holds beyond that is its raw data, and no result."""
+
+_MOST_POWER: Final = 290
+"""Of ten, for a last digit in base units that is a float."""
 
 LONGEST_S: Final = 5.0
 """CPU time of one metric's search in one text. A sound pattern reads a megabyte in some milliseconds."""
@@ -82,8 +93,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         raise UserError(f"metrics.{wrong[0][0]}", wrong[0][1])
     cleaned = texts.clean(text)
     documents = _documents(cleaned) if any("json" in spec for spec in specs.values()) else []
-    rows: list[tuple[tuple[int], str, float]] = []
+    metrics = metrics_of({"metrics": specs})
+    series: list[tuple[str, str, list[float]]] = []
     printed: list[tuple[Scalar, ...]] = []
+    taken = 0
     flags: list[Flag] = []
     for name, spec in specs.items():
         if "regex" in spec:
@@ -91,29 +104,37 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             with _limited(f"metrics.{name}", spec["regex"]):
                 words: list[object] = list(_matches(spec["regex"], cleaned) or _matches(spec["regex"], text))
         else:
-            words = [value for document in documents for value in _walk(document, path(spec["json"]))]
+            found = (value for document in documents for value in _walk(document, path(spec["json"])))
+            words = list(islice(found, MOST + 1))
         factor, _ = to_base(spec.get("unit", ""))
+        taken += len(words)
+        if taken > MOST:
+            hint = "name less of the text, or let the program sum it up"
+            raise ParseError(f"metrics.{name}", f"more than {MOST} numbers in one output", hint)
         values = [_number(word) for word in words]
         finite = [value for value in values if value is not None and value - value == 0]
-        rows += [((index,), name, value * factor) for index, value in enumerate(finite)]
-        digits = [
-            10.0 ** _last_digit(word) for word, value in zip(words, values, strict=True) if value in finite
-        ]
-        printed += [(name, min(digits) * factor)] if digits else []
+        if scaled := [out for value in finite if (out := value * factor) - out == 0]:
+            series.append((name, metrics[name].unit, scaled))
+        if finite:
+            pairs = zip(words, values, strict=True)
+            digit = min(
+                _last_digit(word) for word, value in pairs if value is not None and value - value == 0
+            )
+            printed.append((name, 10.0**digit * factor))
         if unread := [word for word, value in zip(words, values, strict=True) if value is None]:
             flags.append(Flag(id=f"not_a_number:{name}", text=f"{name}: {_shown(unread[0])} is not a number"))
         if len(finite) + len(unread) < len(words):
             flags.append(Flag(id="not_finite", text=f"{name}: inf or nan, left out"))
         if not finite:
             flags.append(Flag(id=f"missing:{name}", text=f"{name} is not in the output ({_sought(spec)})"))
-    if not rows:
+    if not series:
         sought = "; ".join(f"{name}: {_sought(spec)}" for name, spec in specs.items())
         raise ParseError(
             "the program's output", f"no metric was found ({sought}); saw {texts.first_line(text)}"
         )
     return Parsed(
         tables={
-            "measurements": measurements(LABELS, metrics_of({"metrics": specs}), rows),
+            "measurements": Table(columns=(*LABELS, "metric", "unit", "value"), rows=Counted(series)),
             "printed": Table(columns=("metric", "step"), rows=tuple(printed)),
         },
         flags=tuple(flags),
@@ -124,7 +145,8 @@ def _matches(pattern: str, text: str) -> list[str]:
     compiled = re.compile(pattern)
     group: str | int = "value" if "value" in compiled.groupindex else 1
     parts = [text] if _WHOLE_TEXT.search(pattern) else text.split("\n")
-    return [found[group] for part in parts for found in compiled.finditer(part) if found[group] is not None]
+    found = (match[group] for part in parts for match in compiled.finditer(part))
+    return list(islice((word for word in found if word is not None), MOST + 1))
 
 
 @contextmanager
@@ -175,6 +197,7 @@ def _documents(text: str) -> list[object]:
 
 
 def _decoded(text: str) -> list[object]:
+    check_json(text)
     try:
         return [_DECODER.decode(text)]
     except ValueError:  # no JSON; or whole numbers with more digits than Python reads
@@ -183,7 +206,7 @@ def _decoded(text: str) -> list[object]:
     at = 0
     while match := _DOCUMENT.search(text, at):
         try:
-            value, at = _DECODER.raw_decode(text, match.end())
+            value, at = _document(text, match.end())
         except ValueError:
             at = match.end() + 1
         else:
@@ -191,9 +214,29 @@ def _decoded(text: str) -> list[object]:
     return found
 
 
+def _document(text: str, at: int) -> tuple[object, int]:
+    """Return the JSON value that begins at `at`, and where it ends. Raises ValueError if none does.
+
+    Read from a piece of the text, a larger one where the piece ends too early: an error of Python's reader counts all lines before it,
+    which takes minutes where many thousand lines look like the beginning of a value.
+    """
+    size = _PIECE
+    while True:
+        piece = text[at : at + size]
+        try:
+            value, length = _DECODER.raw_decode(piece)
+        except json.JSONDecodeError as error:
+            cut = error.msg.startswith("Unterminated string") or error.pos > len(piece) - _LONGEST_WORD
+            if not cut or at + size >= len(text):
+                raise
+            size *= 8
+        else:
+            return value, at + length
+
+
 def _number(word: object) -> float | None:
     if isinstance(word, str):
-        return texts.number(word)
+        return float(word) if word.isascii() and word.isdigit() else texts.number(word)
     try:
         return float(word) if isinstance(word, int | float) and not isinstance(word, bool) else None
     except OverflowError:  # a whole number beyond 1e308
@@ -202,8 +245,11 @@ def _number(word: object) -> float | None:
 
 def _last_digit(word: object) -> int:
     """Return the power of ten of a number's last digit: -2 of "12.30", 0 of "25", 2 of "1.5e3"."""
-    exponent = Decimal(texts.with_point(str(word).strip())).as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
+    if isinstance(word, str) and word.isdigit():
+        return 0
+    mantissa, _, exponent = texts.with_point(str(word).strip()).lower().partition("e")
+    power = float(exponent or 0) - len(mantissa.partition(".")[2])  # of 0e999999, too, which is 0
+    return int(min(max(power, -_MOST_POWER), _MOST_POWER))
 
 
 def _sought(spec: Mapping[str, Any]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class PinsweepError(Exception):
     """Something the user asked for did not work. Printed as `error: PLACE: CAUSE` and `hint: HINT`."""
@@ -27,3 +29,13 @@ class UserError(PinsweepError):
 
 class ParseError(PinsweepError):
     """A text is not the output it should be. `cause` says what was looked for and what was seen."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return "did you mean 'iodepth'?", or "" if nothing known is like the word."""
+    import difflib  # who makes no mistake does without
+
+    known = list(known)
+    folded = [k for k in known if k.lower() == word.lower()]
+    near = folded or difflib.get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else ""

@@ -6,13 +6,14 @@ they mean.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Iterator, Mapping
 from re import _constants as ops  # type: ignore[attr-defined] # what re.compile itself reads patterns with
 from re import _parser as patterns  # type: ignore[attr-defined]
 from typing import Any, Final
+
+from parsers.errors import nearest
 
 _KEYS: Final = ("regex", "json", "unit", "better", "text")
 _DIRECTIONS: Final = ("higher", "lower", "neither")
@@ -49,8 +50,8 @@ def _wrong(name: str, spec: object) -> Iterator[tuple[str, str]]:
         return
     for key in spec:
         if key not in _KEYS:
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f" ({', '.join(_KEYS)})"
+            near = nearest(str(key), _KEYS)
+            hint = f"; {near}" if near else f" ({', '.join(_KEYS)})"
             yield str(key), f"does not know {str(key)!r}{hint}"
     if ("regex" in spec) == ("json" in spec):
         yield "", "needs either `regex` or `json`" + (", not both" if "regex" in spec else "")

@@ -53,6 +53,7 @@ PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
 _JSON_NAME = re.compile(r'(?:\\?"|&quot;)fio version(?:\\?"|&quot;)')
+_MOST_PAIRS: Final = 10_000_000
 _ANY: Final = re.compile("")  # no line of fio's own begins with "#"
 _SIGNAL = re.compile(r"terminating on (?:user )?signal.*")
 _ERRNO: Final = {
@@ -97,6 +98,10 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     terse = _fio_terse.find(rest)
     normal, messages = _fio_normal.find(rest)
     for others in (terse, normal):
+        if len(reports) * len(others) > _MOST_PAIRS:
+            raise ParseError(
+                "fio's output", "thousands of reports in several formats, which may be of the same runs"
+            )
         reports += [report for report in others if not _same_run(report, reports)]
     if not any(report.jobs or report.groups for report in reports):
         raise _nothing(texts.clean(text), messages, reports)
@@ -357,5 +362,5 @@ TAKEN: Final = Taken(
     typed=_typed,
     parts=_groups,
     part_name=_job_names,
-    not_yet=(NotYet(name="IOR", known_by=r"^\W*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),
+    not_yet=(NotYet(name="IOR", known_by=r"^[^\w\n]*IOR-\d|^Max (?:Write|Read): +[\d.]+ MiB/sec"),),
 )

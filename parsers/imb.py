@@ -29,17 +29,20 @@ release, runs, megabyte, complete (was the last line printed? absent where that 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
 
 from parsers import text as texts
+from parsers._bounds import Parts, check_lines
 from parsers._runs import asked_for
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements, whole
+from parsers.units import size_text
 
 NAME: Final = "Intel MPI Benchmarks"
 VERSION: Final = 2
@@ -116,12 +119,6 @@ _COMMENTED = re.compile(
 _TAIL = re.compile(r"^\s*\[\s*((?:[\d.]+,\s*)*[\d.]+),?\s*\]$")
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(line.replace("|", " ").strip() for line in texts.lines(text, commented=_COMMENTED))
-    return [line.strip() for line in texts.lines(flush, ranks=True)]
-
-
 def recognise(text: str) -> bool:
     """Does this look like IMB's output, whole, cut or a single table?"""
     if not texts.mentions(
@@ -130,7 +127,7 @@ def recognise(text: str) -> bool:
         return False
     if _RECOGNISE.search(text):
         return True
-    rows = _lines(text)
+    rows = texts.flush_lines(text, _COMMENTED)
     if any(_TITLE.match(row) or row.startswith("# List of Benchmarks to run") for row in rows):
         return True
     if any(_BENCHMARK.match(row) for row in rows):
@@ -147,8 +144,9 @@ def recognise(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
     """Read every table of the text, or those of the run that `text_run` in the context counts to. Raises ParseError if there is none."""
+    check_lines(text)
     reader = _Reader()
-    cleaned = _lines(text)
+    cleaned = texts.flush_lines(text, _COMMENTED)
     # A last line without its end may be cut off in the middle of a number.
     last = cleaned.pop()
     for line in cleaned:
@@ -159,17 +157,28 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
         reader.tables[-1].drop_cut_rate()
     if asked := asked_for(context or {}):
         reader.runs = reader.runs[asked - 1 : asked]
-        reader.tables = [table for table in reader.tables if table.run in reader.runs]
+        reader.tables = [
+            table for run in reader.runs for table in _tables_of(reader.tables).get(run.number, ())
+        ]
     if not reader.tables:
         raise _nothing(text, reader)
+    of_run = _tables_of(reader.tables)
     for run in reader.runs:
-        run.megabyte = _megabyte(run, [table for table in reader.tables if table.run is run])
+        run.megabyte = _megabyte(run, of_run.get(run.number, []))
     rows = [row for number, table in enumerate(reader.tables) for row in table.measurements(number)]
     return Parsed(
         tables={"measurements": measurements(LABELS, METRICS, rows), **_more(reader)},
         flags=tuple(_flags(reader)),
         facts=_facts(reader),
     )
+
+
+def _tables_of(tables: Iterable[_Table]) -> dict[int, list[_Table]]:
+    """Return the tables of each run, by its number."""
+    found: dict[int, list[_Table]] = {}
+    for table in tables:
+        found.setdefault(table.run.number, []).append(table)
+    return found
 
 
 def _nothing(text: str, reader: _Reader) -> ParseError:
@@ -226,7 +235,7 @@ class _Table:
     columns: tuple[str, ...] = ()
     rows: list[dict[str, float]] = field(default_factory=list)
     tails: list[tuple[int | None, int, float]] = field(default_factory=list)
-    refused: dict[str, list[str]] = field(default_factory=dict)
+    refused: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # word → sizes, and what IMB said
     decimals: bool = False  # of the last column: two, as in a row before
     cut: str = ""  # the row that is not whole; rows below it make it one that is not read
     unread: list[str] = field(default_factory=list)
@@ -272,8 +281,8 @@ class _Reader:
     """Takes one line after the other."""
 
     def __init__(self) -> None:
-        self.runs = [_Run(0)]
-        self.tables: list[_Table] = []
+        self.runs: list[_Run] = Parts([_Run(0)])
+        self.tables: list[_Table] = Parts()
         self.next = _Table(self.runs[-1])  # what the comment lines say of the table that comes
         self.open = False  # are rows of tables[-1] expected?
         self.command = False
@@ -356,7 +365,8 @@ class _Reader:
 
     def _row(self, table: _Table, line: str, whole: bool) -> None:
         if match := _REFUSED.match(line):
-            table.refused.setdefault(match[2], []).append(f"{match[1]} {match[3]}")
+            if len(match[1]) < 19:
+                table.refused.setdefault(match[2], []).append((int(match[1]), match[3]))
             return
         if (match := _TAIL.match(line)) and table.rows:
             size = _int(table.rows[-1].get("#bytes"))
@@ -497,10 +507,8 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
     for table in reader.tables:
         what = f"{table.benchmark or 'a table'} with {table.nprocs or '?'} processes"
         for reason, sizes in table.refused.items():
-            text = f"{what}: {'; '.join(sizes[:1])}" + (
-                f", and {len(sizes) - 1} larger sizes" if len(sizes) > 1 else ""
-            )
-            yield Flag(id=reason.rstrip(".").replace("-", "_"), text=text)
+            flag = reason.rstrip(".").replace("-", "_")
+            yield Flag(id=flag, text=f"{what}: {_not_run(flag, sizes)}")
         if table.cut:
             yield Flag(id="truncated", text=f"the last row of {what} is cut off")
         if table.unread:
@@ -519,10 +527,30 @@ def _flags(reader: _Reader) -> Iterator[Flag]:
     yield from _megabyte_flags(reader)
 
 
+def _not_run(why: str, refused: Sequence[tuple[int, str]]) -> str:
+    """Say which sizes IMB refused, why, and which option of an experiment changes that."""
+    first, several = size_text(refused[0][0]), len(refused) > 1
+    which = f"{len(refused)} sizes from {first} on were" if several else f"{first} was"
+    if why == "time_out":  # which ends the table
+        return f"{first} and what is larger was not run: the time for all sizes was over; `time:` with more seconds a size (-time) allows it"
+    if why == "int_overflow":
+        return f"{which} not run: processes × size is more than IMB can count; fewer processes (`np:`), or sizes up to less (`msglog:`)"
+    needed = [
+        float(found[1]) for _, said in refused if (found := re.search(r"needed X= *(\d{1,9}\.\d{1,9})", said))
+    ]
+    if not needed:
+        return f"{which} not run: more memory than -mem allows; `mem:` with more GB a process allows it"
+    most = max(needed)
+    return (
+        f"{which} not run: {'up to ' * several}{most:.3f} GB of buffers a process are more than -mem allows; "
+        f"`mem: {math.ceil(most * 100 + 0.05) / 100:.2f}` (GB) allows it"
+    )
+
+
 def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
-    with_bandwidth = [table for table in reader.tables if "Mbytes/sec" in table.columns and table.rows]
+    of_run = _tables_of(table for table in reader.tables if "Mbytes/sec" in table.columns and table.rows)
     for run in reader.runs:
-        tables = [table for table in with_bandwidth if table.run is run]
+        tables = of_run.get(run.number)
         if not tables:
             continue
         measured = _measured_megabyte(tables)
@@ -542,7 +570,8 @@ def _megabyte_flags(reader: _Reader) -> Iterator[Flag]:
 
 
 def _facts(reader: _Reader) -> dict[str, Scalar]:
-    runs = [run for run in reader.runs if any(table.run is run for table in reader.tables) or run.version]
+    of_run = _tables_of(reader.tables)
+    runs = [run for run in reader.runs if run.number in of_run or run.version]
     facts: dict[str, Scalar] = {"runs": len(runs)}
     found: dict[str, list[Scalar]] = {
         "tool_version": [run.version for run in runs],

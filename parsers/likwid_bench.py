@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from parsers import text as texts
+from parsers._bounds import Parts, check_lines
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements
 
@@ -117,9 +118,10 @@ def recognise(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every run of the text. Raises ParseError if there is none with a figure."""
+    check_lines(text)
     lines = _lines(text)
     last = lines.pop()
-    runs: list[_Run] = []
+    runs: list[_Run] = Parts()
     extract = any(map(_UNMISTAKABLE.match, lines)) and not any(map(_BANNER.match, lines))
     if extract:  # it begins below the banner
         runs.append(_Run())

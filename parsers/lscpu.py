@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from parsers._bounds import Parts, check_json, check_lines
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
@@ -148,6 +149,7 @@ _TABLE_HEAD = re.compile(
     r"^\s*CPU(?:\s+(?:NODE|SOCKET|CORE|BOOK|DRAWER|CLUSTER|L1d?[\w:]*|ONLINE|\w*MHZ|\w+))+\s*$"
 )
 _CACHE_HEAD = re.compile(r"^\s*NAME\s+ONE-SIZE\s+ALL-SIZE\b")
+_MOST_COLUMNS: Final = 200
 _BEGINS: Final = frozenset({"Architecture", "CPU op-mode(s)"})
 _RECOGNISE = re.compile(
     r"^[ \t]*(?:(?:On-line CPU\(s\) list|Thread\(s\) per core|Core\(s\) per socket) ?:"
@@ -202,11 +204,13 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             f"or their JSON; saw {first_line(text)}",
             "run it with LC_ALL=C",
         )
-    machines = list(_documents(body)) or _texts(body)
+    machines = [*_documents(body)] or _texts(body)
     for machine in machines:
         machine.finish()
     fact_names = tuple(name for name, _ in FACTS.values())
     columns = tuple(dict.fromkeys(name for machine in machines for row in machine.cpus for name in row))
+    if len(columns) > _MOST_COLUMNS:
+        raise ParseError("lscpu output", f"tables of {len(columns)} columns; lscpu has some thirty")
     numbered = list(enumerate(machines, 1))
     return Parsed(
         tables={
@@ -238,6 +242,7 @@ class _Machine:
 
     def __init__(self) -> None:
         self.fields: list[tuple[int, str, str | None]] = []
+        self.rest: dict[int, list[str]] = {}  # of a field, which a terminal or a narrow pipe broke into lines
         self.facts: dict[str, Scalar] = {}
         self.caches: dict[tuple[str, str], float] = {}
         self.nodes: dict[int, str] = {}
@@ -282,6 +287,10 @@ class _Machine:
         self.cpus.append({"table": self.tables, **{k.lower(): _cell(v) for k, v in row.items()}})
 
     def finish(self) -> None:
+        self.fields = [
+            (typed, name, "\n".join([value or "", *self.rest[i]]) if i in self.rest else value)
+            for i, (typed, name, value) in enumerate(self.fields)
+        ]
         for field, (fact, kind) in FACTS.items():
             said = {v for _, name, v in self.fields if name == field and v not in (None, "", "-")}
             if len(said) != 1 or (self.type > 1 and fact in _OF_A_TYPE):
@@ -300,7 +309,8 @@ class _Machine:
 
 
 def _texts(body: str) -> list[_Machine]:
-    machines = [_Machine()]
+    check_lines(body)
+    machines = Parts([_Machine()])
     known = frozenset(FACTS) | _BEGINS
     head: list[str] = []  # of the table at hand
     mode = ""
@@ -350,8 +360,7 @@ def _texts(body: str) -> list[_Machine]:
             and not last
             and (line[:8].isspace() or machine.fields[-1][1] == "Flags")
         ):
-            typed, name, value = machine.fields[-1]  # a terminal or a narrow pipe broke the line
-            machine.fields[-1] = (typed, name, f"{value or ''}\n{line.strip()}")
+            machine.rest.setdefault(len(machine.fields) - 1, []).append(line.strip())
         elif mode:
             mode = ""
     # another program's `Architecture: arm64`, far above the list, is no machine
@@ -380,6 +389,8 @@ def _column_names(names: list[str]) -> list[str]:
 def _documents(body: str) -> Iterator[_Machine]:
     """Yield what each JSON document of the text says."""
     at = 0
+    if _DOCUMENT.search(body):
+        check_json(body)
     while match := _DOCUMENT.search(body, at):
         try:
             document, at = json.JSONDecoder().raw_decode(body, match.end())

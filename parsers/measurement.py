@@ -20,6 +20,7 @@ Modules and packages whose name starts with an underscore, and the four of the v
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -43,6 +44,13 @@ def number(cell: Scalar) -> float:
     return float(cell)
 
 
+def numbers(column: Sequence[Scalar]) -> list[float]:
+    """Return the numbers that a column holds, as `number` does of each cell: a histogram has thousands. Raises ValueError."""
+    if {*map(type, column)} <= {int, float}:
+        return list(map(float, column))  # type: ignore[arg-type]  # numbers, by the line above
+    return list(map(number, column))
+
+
 def whole(cell: Scalar) -> int | None:
     """Return the whole number of a cell, None for what is none: 8, 8.0 and "8" give 8; "4k", 0.5 and nan give None."""
     try:
@@ -61,7 +69,25 @@ class Metric:
     text: str  # for people: "bandwidth", "completion latency"
 
 
-class Blocks(Sequence[tuple[Scalar, ...]]):
+class _Rows(Sequence[tuple[Scalar, ...]]):
+    """Rows of a table that are made only when somebody asks; equal to a tuple of them."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Scalar, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[Scalar, ...]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[Scalar, ...] | Sequence[tuple[Scalar, ...]]:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # equal to tuples, which have hashes of their own
+
+
+class Blocks(_Rows):
     """Rows that are made only when somebody asks: a megabyte of fio's json+ has 35 000, and most readers want none.
 
     `blocks`: (values that all rows of the block share, then the columns that differ, all of one length).
@@ -79,17 +105,69 @@ class Blocks(Sequence[tuple[Scalar, ...]]):
         for shared, columns in self.blocks:
             yield from zip(*map(repeat, shared), *columns, strict=False)
 
+
+class Heads:
+    """What stands before the last column of a table's rows, kept once for all texts in which it is the same."""
+
+    __slots__ = ("_labelled", "columns", "rows")
+
+    def __init__(self, columns: tuple[str, ...], rows: tuple[tuple[Scalar, ...], ...]) -> None:
+        self.columns = columns  # of the whole table
+        self.rows = rows
+        self._labelled: tuple[tuple[str, str, Mapping[str, Scalar]], ...] | None = None
+
+    def labelled(self) -> tuple[tuple[str, str, Mapping[str, Scalar]], ...]:
+        """Return of measurements (metric, unit, labels without those that are missing) a row."""
+        if self._labelled is None:
+            records = [
+                {c: v for c, v in zip(self.columns, row, strict=False) if v is not None} for row in self.rows
+            ]
+            self._labelled = tuple((str(r.pop("metric")), str(r.pop("unit")), r) for r in records)
+        return self._labelled
+
+
+class Numbered(_Rows):
+    """Rows of which a text has nothing of its own but the last column: a sweep's runs print the same table with other numbers."""
+
+    __slots__ = ("heads", "values")
+
+    def __init__(self, heads: Heads, values: Sequence[float]) -> None:
+        self.heads = heads
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
+        return ((*head, value) for head, value in zip(self.heads.rows, self.values, strict=True))
+
     @overload
     def __getitem__(self, index: int) -> tuple[Scalar, ...]: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[tuple[Scalar, ...]]: ...
     def __getitem__(self, index: int | slice) -> tuple[Scalar, ...] | Sequence[tuple[Scalar, ...]]:
-        return tuple(self)[index]
+        if isinstance(index, slice):
+            return tuple(self)[index]
+        return (*self.heads.rows[index], self.values[index])
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]  # equal to tuples, which have hashes of their own
+class Counted(_Rows):
+    """Rows (index, metric, unit, value) of which each metric's are counted from 0: a program may print a million numbers.
+
+    `series`: (metric, unit, its values), none of them empty, no metric twice.
+    """
+
+    __slots__ = ("series",)
+
+    def __init__(self, series: Iterable[tuple[str, str, Sequence[float]]]) -> None:
+        self.series = tuple((metric, unit, array("d", values)) for metric, unit, values in series)
+
+    def __len__(self) -> int:
+        return sum(len(values) for _, _, values in self.series)
+
+    def __iter__(self) -> Iterator[tuple[Scalar, ...]]:
+        for metric, unit, values in self.series:
+            yield from zip(range(len(values)), repeat(metric), repeat(unit), values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +175,7 @@ class Table:
     """Rows of plain values under named columns; becomes a pandas frame only where one is wanted."""
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[Scalar, ...]]  # a tuple, or Blocks
+    rows: Sequence[tuple[Scalar, ...]]  # a tuple, Blocks, Numbered or Counted
 
     def frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame: len(rows) x len(columns), in order."""
@@ -194,9 +272,8 @@ class Parsed:
 
     tables: Mapping[str, Table]
     flags: tuple[Flag, ...] = ()
-    facts: Mapping[str, Scalar] = field(
-        default_factory=dict
-    )  # tool_version, program, threads, …: one value per text
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    """tool_version, program, threads, …: one value per text."""
     _once: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
@@ -204,7 +281,17 @@ class Parsed:
         return self.tables["measurements"]
 
     def measured(self) -> Iterator[Measurement]:
-        """Give the rows of `measurements`, typed."""
+        """Give the rows of `measurements`, typed; their labels are not to be changed."""
+        rows = self.measurements.rows
+        if isinstance(rows, Numbered):
+            for (name, of, labels), found in zip(rows.heads.labelled(), rows.values, strict=True):
+                yield Measurement(name, of, number(found), labels)
+            return
+        if isinstance(rows, Counted):
+            for name, of, values in rows.series:
+                for index, found in enumerate(values):
+                    yield Measurement(name, of, found, {"index": index})
+            return
         for row in self.measurements.records():
             metric, unit, value = row.pop("metric"), row.pop("unit"), row.pop("value")
             yield Measurement(str(metric), str(unit), number(value), row)

@@ -23,6 +23,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from parsers._bounds import Parts, check_lines
 from parsers._mlc_lines import Reader, Run
 from parsers._mlc_words import DEFAULT_DELAYS as DEFAULT_DELAYS
 from parsers._mlc_words import SECTIONS as SECTIONS
@@ -53,6 +54,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 _FLAGS: Final[Mapping[str, str]] = {
     "truncated": "the text ends or breaks off inside a table; only its complete rows are kept",
+    "rows_missing": "a matrix has no row for some of its nodes: they have no CPUs, or the text was cut",
     "no_figures": "a run without a figure: refused, unsupported or cut before its first result",
     "no_msr": "the prefetchers could not be switched (no root, or no msr module)",
     "random_access": "latency of random access: not comparable with sequential access",
@@ -112,13 +114,14 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
     A run without a figure is no error but the flag `no_figures`: MLC ends so, with exit status 0, when a mode does
     not know an option. Raises ParseError if nothing in the text is MLC's.
     """
-    runs: list[Run] = []
+    check_lines(text)
+    runs: list[Run] = Parts()
     for rank, part in split_ranks(text):
         reader = Reader(rank, traffic_of(context))
         lines = clean(part, commented=_COMMENTED).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
-        runs += reader.close()
+        runs.extend(reader.close())
     if not runs:
         raise ParseError(
             "MLC output",

@@ -20,6 +20,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from parsers._bounds import Parts, check_lines
 from parsers._runs import agreed, collected
 from parsers.errors import ParseError
 from parsers.measurement import Metric, Parsed, Scalar, Table, measurements
@@ -114,6 +115,7 @@ def _is_refusal(text: str) -> bool:
 
 def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001 (nothing from elsewhere is needed)
     """Read every machine in the text. Raises ParseError if there is neither a node nor a policy in it."""
+    check_lines(text)
     body = clean(text, commented=_ANY)
     if not (recognise(text) or _RECOGNISE.search(body)):
         raise ParseError(
@@ -121,7 +123,7 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:  # noqa: ARG001
             f"looked for `available: N nodes (…)`, `policy: …` or numastat's counters, saw {first_line(text)}",
             "numactl --hardware, numactl --show and numastat are read",
         )
-    machines: list[_Machine] = []
+    machines: list[_Machine] = Parts()
     tabled = (line.replace("|", " ") if line.lstrip().startswith("|") else line for line in body.split("\n"))
     lines = list(tabled)  # without the bars of Markdown tables
     for i, line in enumerate(lines):
@@ -182,7 +184,7 @@ class _Machine:
     def __init__(self) -> None:
         self.facts: dict[str, Scalar] = {}
         self.figures: dict[tuple[int, int | None, str], float] = {}
-        self.cpus: dict[int, tuple[int, ...]] = {}
+        self.cpus: dict[int, list[int]] = {}  # in order, each once
         self.columns: tuple[int, ...] = ()  # of the distances
         self.flags: set[str] = set()
         self.stat_nodes: tuple[int, ...] = ()  # of numastat's columns
@@ -190,6 +192,7 @@ class _Machine:
         self.refusals: list[str] = []
         self.seen = False
         self.listed: int | None = None  # the node whose CPUs the line above lists
+        self.ordered = False  # are they in order?
 
     def read(self, line: str, last: bool) -> None:
         """Read one line. A `last` line has no line end: it counts only if it cannot have been longer."""
@@ -228,10 +231,14 @@ class _Machine:
 
     def _list(self, node: int, words: list[str], wrapped: str = "") -> None:
         """Take the CPUs of a node, which numactl lists in order; where they are not, a line was wrapped inside of a number."""
-        cpus = (*(self.cpus.get(node, ()) if wrapped else ()), *map(int, words))
-        if not wrapped or (node in self.cpus and list(cpus) == sorted(set(cpus))):
-            self.cpus[node] = cpus
-            self.figures[node, None, "cpus"] = float(len(cpus))
+        more = list(map(int, words))
+        before = self.cpus.get(node, []) if wrapped else []
+        joint = [*before[-1:], *more]
+        self.ordered = joint == sorted(set(joint)) and (not wrapped or (self.ordered and node in self.cpus))
+        if not wrapped or self.ordered:
+            before.extend(more)
+            self.cpus[node] = before
+            self.figures[node, None, "cpus"] = float(len(before))
         else:
             self.cpus.pop(node, None)
             self.figures.pop((node, None, "cpus"), None)

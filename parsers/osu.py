@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from parsers import text as texts
+from parsers._bounds import Parts, check_lines
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
 
@@ -101,16 +102,10 @@ class _Table:
     not_finite: bool = False
 
 
-def _lines(text: str) -> list[str]:
-    """Return the lines without indentation and ranks; a paste may have indented what a launcher had prefixed."""
-    flush = "\n".join(line.replace("|", " ").strip() for line in texts.lines(text, commented=_COMMENTED))
-    return [line.strip() for line in texts.lines(flush, ranks=True)]
-
-
 TAKEN: Final = Taken(
     program=r"\bosu_\w+",
     not_yet=(
-        NotYet(name="perftest (ib_write_bw)", known_by=r"^\W*#?bytes +#iterations +(?:BW peak|t_min)"),
+        NotYet(name="perftest (ib_write_bw)", known_by=r"^[^\w\n]*#?bytes +#iterations +(?:BW peak|t_min)"),
         NotYet(name="nccl-tests", known_by=r"\balgbw +busbw\b"),
     ),
 )
@@ -120,22 +115,28 @@ def recognise(text: str) -> bool:
     """Does this look like the output of an OSU micro-benchmark?"""
     if not texts.mentions(text, "osu ", "# size "):
         return False
-    return any(_title(line) or (line.startswith("#") and len(_columns(line)) > 1) for line in _lines(text))
+    return any(
+        _title(line) or (line.startswith("#") and len(_columns(line)) > 1)
+        for line in texts.flush_lines(text, _COMMENTED)
+    )
 
 
 def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noqa: ARG001 (part of the contract)
     """Read every table of the text. Raises ParseError if there is none."""
-    lines = _lines(text)
+    check_lines(text)
+    lines = texts.flush_lines(text, _COMMENTED)
     last = lines.pop()
-    found: list[_Table] = []
+    found: list[_Table] = Parts()
     coming = _Table()
     headed = False  # is the line above a table's head?
     held = ""  # a head that a mail broke inside of a column's name
     for line, whole in [*((line, True) for line in lines), (last, False)]:
-        if held and line:
+        if not line:
+            continue
+        if held:
             line, held = (f"{held} {line}" if _columns(f"{held} {line}") else line), ""
         rest = headed and not line.startswith("#") and _columns(f"# {line}")
-        headed = bool(rest) or (headed and not line)
+        headed = bool(rest)
         if rest:
             found[-1].columns += rest  # a mail broke the head, and will break the rows
         elif match := _title(line):
@@ -155,7 +156,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:  # noq
             ]
             found.append(coming)
             coming = _Table()
-        elif found and line.strip():
+        elif found:
             _row(found[-1], line, whole)
     if not found:
         raise _nothing(text)

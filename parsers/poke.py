@@ -26,6 +26,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from parsers._bounds import check_json
 from parsers.errors import ParseError
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Table, Taken, measurements
 from parsers.text import clean
@@ -88,6 +89,7 @@ def _documents(text: str) -> Iterator[dict[str, Any]]:
     at = text.find(_START)
     if at < 0:
         raise ParseError("poke output", f"no document that begins with {_START}")
+    check_json(text)
     while at >= 0:
         try:
             document, end = json.JSONDecoder().raw_decode(text, at)

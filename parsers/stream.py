@@ -22,10 +22,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from parsers._bounds import Parts, check_lines
 from parsers._runs import agreed, asked_for, collected, part_name, parts
 from parsers.errors import ParseError
 from parsers.measurement import Metric, NotYet, Parsed, Scalar, Table, Taken, measurements
-from parsers.text import clean, first_line, is_captured, mentions, number, scaled, split_ranks
+from parsers.text import clean, first_line, having, is_captured, mentions, number, scaled, split_ranks
 from parsers.text import row as row_of
 from parsers.units import to_base
 
@@ -66,8 +67,25 @@ _HEAD = re.compile(r"^\W*Function\s+(?:Best\s+)?Rate\s*\(?\s*([kMGT]i?B)/s(?:ec)
 _COLUMN = re.compile(
     r"(Avg|Min|Max|RMS)\s+time(?:\s*\(s(?:ec)?\))?|\S+(?: (?!(?:Avg|Min|Max|RMS)\b)\S+)*", _I
 )
-_ROW = re.compile(r"^[\s>*|]*([A-Za-z][\w-]*)\s*(:?)\s+(\S.*?)\s*$")
+_ROW = re.compile(
+    r"^[\s>*|]*([A-Za-z][\w-]*)\s*(:?)\s+(\S.*)$"
+)  # blanks at its end are no word: none is looked for
 _RULE = re.compile(r"^\s*[-=_*]{5,}\s*$")
+_MAY_SAY = having(
+    *(
+        "stream",
+        "hpc challenge",
+        "double precision",
+        "function",
+        "validat",
+        "printing one",
+        "bytes per",
+        "size",
+        "offset",
+    ),
+    *("times", "number of threads", "granularity", "clock ticks", "minimum", "average", "maximum"),
+    *("# cpus", "# stores", "# pages", "[-=_*]{5}"),
+)
 _VALID = re.compile(r"^\W*Solution Validates", _I)
 _INVALID = re.compile(r"^\W*Failed Validation on array (\w+)", _I)
 _ACTIVE = re.compile(r"^\W*Printing one line per active thread", _I)
@@ -127,7 +145,7 @@ _RUN_COLUMNS: Final = (
 )
 _COMMENTED = re.compile(r"^[ \t]*#[ \t]*(?:Function|Copy|Scale|Add|Triad)\b", re.MULTILINE | re.IGNORECASE)
 _RECOGNISE = re.compile(
-    r"^\W*(?:STREAM\w* version \$ ?Revision"
+    r"^[^\w\n]*(?:STREAM\w* version \$ ?Revision"
     r"|pinsweep stream \d"
     r"|Function[\s|]+(?:Best\s+)?Rate\s*\(?\s*[kMGT]i?B/s"
     r"|Begin of (?:Star|Single)STREAM section|(?:Star|Single)STREAM_Copy=)",
@@ -174,16 +192,16 @@ TAKEN: Final = Taken(
     not_yet=(
         NotYet(
             name="BabelStream",
-            known_by=r"^\W*(?:BabelStream|GPU-STREAM)\b|^\W*Function +MBytes/sec +Min",
+            known_by=r"^[^\w\n]*(?:BabelStream|GPU-STREAM)\b|^[^\w\n]*Function +MBytes/sec +Min",
             hint=_TABLE.format(""),
         ),
         NotYet(
             name="a STREAM with a column of ranks",
-            known_by=r"^\W*MPI_ID +Function\b",
+            known_by=r"^[^\w\n]*MPI_ID +Function\b",
             hint=_TABLE.format("-, "),
         ),
-        NotYet(name="tinymembench", known_by=r"^\W*tinymembench\b|^ *C copy backwards\s*:"),
-        NotYet(name="sysbench", known_by=r"^\W*sysbench \d|^[\d.]+ MiB transferred \("),
+        NotYet(name="tinymembench", known_by=r"^[^\w\n]*tinymembench\b|^ *C copy backwards\s*:"),
+        NotYet(name="sysbench", known_by=r"^[^\w\n]*sysbench \d|^[\d.]+ MiB transferred \("),
     ),
 )
 
@@ -204,14 +222,15 @@ def parse(text: str, context: Mapping[str, Any] = {}) -> Parsed:
 
     Raises ParseError if the text has neither a banner nor a table of STREAM.
     """
-    runs: list[_Run] = []
+    check_lines(text)
+    runs: list[_Run] = Parts()
     unread: list[str] = []
     for rank, part in split_ranks(text):
         reader = _Reader(rank)
         lines = clean(part, commented=_COMMENTED).split("\n")
         for i, line in enumerate(lines):
             reader.read(line, last=i == len(lines) - 1)
-        runs += reader.close()
+        runs.extend(reader.close())
         unread += reader.unread
     if not runs:
         raise ParseError(
@@ -228,7 +247,7 @@ class _Reader:
 
     def __init__(self, rank: int | None) -> None:
         self.rank = rank
-        self.runs: list[_Run] = []
+        self.runs: list[_Run] = Parts()
         self.heading: str | None = None
         self.unread: list[str] = []
         self.summary: dict[str, _Run] = {}  # HPCC's closing list, by section
@@ -256,7 +275,7 @@ class _Reader:
                 _VALID.match(line) and self.runs
             ):  # pasted without its line end; nothing can follow on this line
                 self.runs[-1].validation = self.runs[-1].validation or "passed"
-        elif not (self._begin(line) or self._say(line) or self._hpcc(line)):
+        elif not _MAY_SAY(line) or not (self._begin(line) or self._say(line) or self._hpcc(line)):
             self.heading = line.strip()
 
     def _begin(self, line: str) -> bool:

@@ -26,13 +26,13 @@ as many cells as there are columns, and numbers where numbers are asked for; oth
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from parsers.errors import ParseError, UserError
+from parsers._bounds import check_lines
+from parsers.errors import ParseError, UserError, nearest
 from parsers.measurement import Flag, Metric, Parsed, Scalar, Taken, measurements
 from parsers.text import clean, first_line, number, scaled
 from parsers.units import size_bytes, to_base
@@ -102,6 +102,7 @@ def parse(text: str, context: Mapping[str, Any] | None = None) -> Parsed:
             f"looked for the names of its columns, saw only the text: {first_line(text)}",
             'pinsweep parse table FILE --tool stream --columns "threads, bandwidth[MB/s]"',
         )
+    check_lines(text)
     tool = str(given["tool"])
     columns = read_columns(str(given["columns"]), tool)
     beside = [read_columns(str(other), tool) for other in given.get("beside", ())]
@@ -303,8 +304,7 @@ def _column(word: str, tool: str) -> Column:
     bare = match["unit"] is None and match["statistic"] is None
     if name not in parser.METRICS or (bare and name in _ASKED):
         if not bare or labels or pick:
-            near = difflib.get_close_matches(name, parser.METRICS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(parser.METRICS)}"
+            hint = nearest(name, parser.METRICS) or f"it has {', '.join(parser.METRICS)}"
             raise UserError("--columns", f"{tool} has no metric {name!r}", hint)
         return Column(name=name, kind="label" if name in parser.LABELS else "option")
     unit = match["unit"] or ""

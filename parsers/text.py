@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from parsers._bounds import PRINT_LESS as PRINT_LESS
+from parsers._bounds import check_parts
 from parsers._prefixes import has_prefix, hosts, without_prefixes
 from parsers._wrappings import is_wrapped as is_wrapped
 from parsers._wrappings import without_comments, without_html, without_json, without_mail
@@ -35,10 +38,42 @@ _MARKS = re.compile(r"[\x1b\x9b\r]|^(?:\[\d| *\d+: )")
 _ROW_MARKS: Final = " \t>*\"'`“”"
 _NOTE_MARK = re.compile(r"(?<=\d)(?=[<(#*←!;\"'`“”]|[-=]{1,3}>|//)")  # "12.5<- low"
 _DECIMALS = re.compile(r"\d[.,]\d|^[.,]\d")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(?:0|\d+),(?:\d{1,2}|\d{4,})|[+-]?(?:0|\d{4,}),\d{3}")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+\.\d+")
+_BEGIN_NUMBERS: Final = frozenset("0123456789+-.iInN")
 _NOT_FINITE = re.compile(r"[+-]?(?:inf(?:inity)?|nan(?:\(\w*\))?|1\.#(?:inf|qnan|ind)\w*)", re.IGNORECASE)
+
+
+LARGEST: Final = 32 << 20
+"""Bytes of a text that is read: fio's json+ of 1900 jobs (1 s of CPU time), or its normal text of 15 000 (10 s, 500 MB)."""
+
+MOST_LINES: Final = 2_000_000
+"""Lines of a text that is read, beyond which they are hardly longer than a number."""
+
+_NEVER_PRINTED: Final = bytes(n for n in (*range(32), 127) if n not in b"\a\b\t\n\v\f\r\x1b")
+_MOST_STRANGE: Final = 16
+"""Such bytes that a text may have, however short it is."""
+
+
+def why_not_read(data: bytes) -> str:
+    """Say why bytes are not a text that a parser should be given, "" if they are: too many, or what no program prints."""
+    if len(data) > LARGEST:
+        return f"a text of more than {LARGEST >> 20} MiB is not read: {PRINT_LESS}"
+    if data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n") > MOST_LINES:
+        return f"a text of more than {MOST_LINES:,} lines is not read: {PRINT_LESS}"
+    if data.startswith(tuple(bom for bom, _ in _BOMS)) or _is_utf_16(data):
+        return ""
+    strange = len(data) - len(data.translate(None, _NEVER_PRINTED))
+    if strange > _MOST_STRANGE and strange * 20 > len(data):
+        return "a binary file, not the text that a tool printed"
+    return ""
+
+
+def _is_utf_16(data: bytes) -> bool:
+    """Tell UTF-16 that lost its BOM by its NUL bytes."""
+    low, high = data[:64:2], data[1:64:2]
+    return high.count(0) > len(high) // 2 and low.count(0) <= len(low) // 4
 
 
 def decode(data: bytes) -> str:
@@ -49,7 +84,7 @@ def decode(data: bytes) -> str:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return data[len(bom) :].decode(encoding, errors="replace")
-    if data[1:64:2].count(0) > len(data[1:64:2]) // 2:
+    if _is_utf_16(data):
         return data.decode("utf-16-le", errors="replace")
     try:
         return data.decode("utf-8")
@@ -105,6 +140,18 @@ def by_host(data: bytes) -> dict[str, bytes]:
     return {name: b"".join(lines[number] for number in numbers) for name, numbers in found.items()}
 
 
+def having(*words: str) -> Callable[[str], bool]:
+    """Return what tells whether a line has any of the words, expressions in lower case: asked before the many that read the line."""
+    search = re.compile("|".join(words)).search
+    return lambda line: search(line.lower()) is not None
+
+
+def flush_lines(text: str, commented: re.Pattern[str]) -> list[str]:
+    """Return the lines without indentation, bars and ranks; a paste may have indented what a launcher had prefixed."""
+    flush = "\n".join(map(str.strip, clean(text, commented=commented).replace("|", " ").split("\n")))
+    return [*map(str.strip, clean(flush, ranks=True).split("\n"))]
+
+
 def mentions(text: str, *words: str) -> bool:
     """Say whether any of the words, given in lower case, is in the text: a megabyte in a few ms, before any expression."""
     lowered = text.lower()
@@ -129,6 +176,7 @@ def split_ranks(text: str) -> list[tuple[int | None, str]]:
         match = pattern.match(line)
         rank = int(re.findall(r"\d+", match[0])[-1]) if match else None
         parts.setdefault(rank, []).append(line[match.end() :] if match else line)
+    check_parts(len(parts))
     if len(parts) == 1:
         return [(None, body)]
     return [(rank, "\n".join(rows)) for rank, rows in parts.items() if any(row.strip() for row in rows)]
@@ -156,13 +204,19 @@ def row(line: str, count: int) -> tuple[list[str], str] | None:
     `1048576 40 164.35 258.68 217.49 <- drops` are five numbers and a note. A note that begins with a number is none: which
     of the numbers are the row's cannot be told. Behind a single number (`0.617 seconds`) only a mark begins a note. Marks before the row (`>`, `|`, `*`, quotes) are no part of it.
     """
-    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()
+    words = _words(line)
     if len(words) < count or any(number(word) is None for word in words[:count]):
         return None
     note = words[count:]
     if note and (note[0][:1].isdigit() or (count == 1 and note[0][:1].isalpha())):
         return None
     return words[:count], " ".join(note)
+
+
+def _words(line: str) -> list[str]:
+    """Return the words of a line that may be a row; none if it does not even begin as a number does."""
+    body = line.replace("|", " ").strip(_ROW_MARKS)
+    return _NOTE_MARK.sub(" ", body).split() if body[:1] in _BEGIN_NUMBERS else []
 
 
 def is_rest(words: list[str], missing: int) -> bool:
@@ -180,7 +234,7 @@ def like_row(line: str, count: int) -> bool:
 
     Whole numbers alone (`12 13 14`) may be anybody's, but not beside stars (what was too wide for its column).
     """
-    words = _NOTE_MARK.sub(" ", line.replace("|", " ").strip(_ROW_MARKS)).split()[:count]
+    words = _words(line)[:count]
     if not words or number(words[0]) is None:
         return False
     figures = sum(word[0].isdigit() for word in words)  # "12.3?" too

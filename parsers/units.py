@@ -6,6 +6,7 @@ one and mean the other (fio's "KB/s" before 3.0, IMB's "Mbytes/sec" before 2018)
 
 from __future__ import annotations
 
+import functools
 import re
 from fractions import Fraction
 from typing import Final
@@ -53,6 +54,7 @@ def to_base(unit: str) -> tuple[float, str]:
     return (1.0, "1/s") if unit == "1/s" else (1.0, unit)
 
 
+@functools.lru_cache(maxsize=4096)  # the same few sizes are read for each cell of a sweep
 def size_bytes(text: str) -> int:
     """Read a size as fio and the kernels do: `4k` = `4KiB` = 4096, `1M` = 2**20, `10kB` = 10000. Plain numbers are bytes.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.store import result_file
+from orchestrator.store import cache
 from parsers import get_parser, guess_parser
 from parsers.measurement import Table
 from parsers.text import decode
@@ -53,4 +53,4 @@ def test_a_captured_output_gives_the_same_rows_as_ever(case: Path) -> None:
 def test_what_is_kept_of_a_text_is_what_was_read(case: Path) -> None:
     parsed = get_parser(case.parent.name).parse(decode(case.with_suffix(".out").read_bytes()), {})
 
-    assert result_file._load_parsed(result_file.dump_parsed(parsed)) == parsed
+    assert cache.load_parsed(cache.dump_parsed(parsed), "", ValueError) == parsed

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import command, guess_parser
+from orchestrator.store import cache
+from parsers import command, get_parser, guess_parser
 from parsers.errors import ParseError, UserError
+from parsers.measurement import Counted
 
 
 def rows(text: str, **metrics: Any) -> list[tuple[Any, ...]]:
@@ -213,3 +215,65 @@ def test_no_text_makes_it_fall_over(text: str) -> None:
 def test_it_is_never_guessed() -> None:
     with pytest.raises(ParseError):
         guess_parser("rate: 5 MB/s\n")
+
+
+def test_each_number_of_many_is_looked_at_once() -> None:
+    """A look at all of them for each took half an hour."""
+    text = "".join(f"v {i}.5\n" for i in range(200_000))
+
+    found = get_parser("command").parse(
+        text, {"metrics": {"n": {"regex": "v (?P<value>[0-9.]+)", "unit": "1"}}}
+    )
+
+    assert len(found.measurements.rows) == 200_000
+
+
+def test_many_lines_that_look_like_json_are_tried_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of Python's reader counts the lines before it: of the whole text, 38 s for these."""
+    seen: list[int] = []
+
+    class Decoder(json.JSONDecoder):
+        def raw_decode(self, s: str, idx: int = 0) -> tuple[object, int]:
+            seen.append(len(s))
+            return super().raw_decode(s, idx)
+
+    monkeypatch.setattr("parsers.command._DECODER", Decoder(strict=False))
+    long = json.dumps({"rate": 5.0, "note": "\u1234 " * 3000})
+    found = rows('{"fio version"\n' * 2000 + long, rate={"json": "rate", "unit": "MB/s"})
+
+    assert found == [(0, "rate", "B/s", 5e6)]
+    assert sum(seen) < 2000 * 10_000
+
+
+def test_what_many_numbers_say_is_kept_as_numbers_and_read_back() -> None:
+    """A million rows of their own are a hundred bytes each, in memory and in what is kept of them."""
+    text = "\n".join(f"{value / 4:.2f}" for value in range(2000))
+
+    parsed = command.parse(text, {"metrics": {"n": {"regex": "(.+)", "unit": "us"}}})
+    dumped = cache.dump_parsed(parsed)
+    again = cache.load_parsed(dumped, "run 1", ValueError)
+
+    assert [type(found.measurements.rows) for found in (parsed, again)] == [Counted, Counted]
+    assert again == parsed
+    assert parsed.measurements.rows[1999] == (1999, "n", "ns", 499750.0)
+    assert [(r.labels, r.value) for r in again.measured()][:2] == [({"index": 0}, 0.0), ({"index": 1}, 250.0)]
+    assert parsed.printed() == {"n": pytest.approx(10.0)}
+
+
+def test_more_numbers_than_are_taken_fail_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "MOST", 5)
+
+    with pytest.raises(ParseError, match="more than 5 numbers in one output"):
+        command.parse("1\n" * 6, {"metrics": {"n": {"regex": "(1)"}}})
+    with pytest.raises(ParseError, match="more than 5 numbers in one output"):
+        command.parse("[1, 1, 1, 1, 1, 1]", {"metrics": {"n": {"json": "[*]"}}})
+
+
+@pytest.mark.parametrize("word", ["0e999999", "0e-999999", f"0e{'9' * 5000}", "0.0e-400", "1e-320", "1e300"])
+@pytest.mark.parametrize("unit", ["", "ms", "TB/s"])
+def test_a_number_of_an_extreme_exponent_has_a_last_digit(word: str, unit: str) -> None:
+    metrics = {"a": {"regex": r"a (\S+)", "unit": unit}, "b": {"regex": r"b (\d)"}}
+
+    parsed = command.parse(f"a {word}\nb 1\n", {"metrics": metrics})
+
+    assert all(0 <= step < float("inf") for step in parsed.printed().values())

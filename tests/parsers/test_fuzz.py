@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from parsers import parser_names
+from parsers import guess_parser, parser_names
+from parsers.errors import ParseError
 from parsers.text import decode
+from tests.programs import ROOT, program
 
-ROOT = Path(__file__).resolve().parents[2]
 FOUND = sorted((ROOT / "tests" / "fixtures" / "fuzz").glob("*.txt"))
 LONG = (
     "\r",
@@ -34,12 +34,7 @@ LONG = (
 
 @pytest.fixture(scope="module")
 def fuzz() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fuzz_parsers", ROOT / "scripts" / "fuzz_parsers.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program("scripts/fuzz_parsers.py")
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
@@ -51,7 +46,15 @@ def test_what_the_fuzzer_found_stays_found(fuzz: ModuleType, path: Path) -> None
 def test_a_long_text_of_nothing_is_refused_in_time(fuzz: ModuleType, name: str) -> None:
     for atom in LONG:
         fuzz.check(name, atom * (20_000 // len(atom)) + "x")
+    fuzz.check(name, '{"fio version"\n' * 100_000)
     fuzz.check(name, "a" * 10_000 + "\x08" * 10_000)
+
+
+@pytest.mark.parametrize("atom", ["\n", "\r\r\n", "0: a\n", " ", "=\n", "{", "| 1 | 2 |\n"])
+def test_a_long_text_of_nothing_is_guessed_in_time(atom: str) -> None:
+    """Where an expression goes on over the ends of lines, a megabyte takes hours, not a second."""
+    with pytest.raises(ParseError):
+        guess_parser(atom * ((1 << 20) // len(atom)))
 
 
 def test_there_is_something_to_check() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from parsers import imb
 from parsers.errors import ParseError
-from parsers.measurement import Parsed, Scalar
+from parsers.measurement import Flag, Parsed, Scalar
 from parsers.text import decode
+from parsers.units import size_text
 
 CORPUS = Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[2] / "shared" / "corpus"))
 PUBLISHED = CORPUS / "published"
@@ -77,15 +79,12 @@ def checks(row: dict[str, str], parsed: Parsed) -> Iterator[tuple[str, bool]]:
                 yield word, len(sizes) == int(text)
             case "table0_error_rows":
                 lines = [flag.text for flag in parsed.flags if flag.id in ("out_of_mem", "time_out")]
-                count = sum(
-                    1 + int(line.rpartition(", and ")[2].split()[0]) if ", and " in line else 1
-                    for line in lines
-                )
-                yield word, count == int(text)
+                counts = [re.search(r": (\d+) sizes from ", line) for line in lines]
+                yield word, sum(int(found[1]) if found else 1 for found in counts) == int(text)
             case "table0_error0":
                 size, _, reason = text.partition(":")
                 flag = {"out-of-mem.;": "out_of_mem", "time-out.;": "time_out"}[f"{reason.rstrip(';')};"]
-                yield word, any(f.id == flag and f" {size} " in f.text for f in parsed.flags)
+                yield word, any(f.id == flag and f" {size_text(int(size))} " in f.text for f in parsed.flags)
             case "table0_first" | "table0_last":
                 yield word, _row_holds(text, first, parsed)
             case _:
@@ -354,11 +353,19 @@ def test_names_that_an_old_imb_does_not_know() -> None:
     ]
 
 
+def refused(rows: str) -> Flag:
+    """Return the only flag of a table in which these rows stand for sizes that were not run."""
+    (flag,) = imb.parse(table("  1 1000 0.20 5.00", *rows.split("\n"), head=TITLE.format("2021.11"))).flags
+    return flag
+
+
 def test_sizes_that_were_refused() -> None:
     parsed = imb.parse(WHOLE["out_of_mem"])
 
-    assert [flag.id for flag in parsed.flags] == ["out_of_mem", "out_of_mem"]
-    assert "PingPong with 2 processes: 1048576 needed X=   0.003 GB" in parsed.flags[0].text
+    assert [(flag.id, flag.text) for flag in parsed.flags] == [
+        ("out_of_mem", "PingPong with 2 processes: 1 MiB was not run: 0.003 GB of buffers a process are more than -mem allows; `mem: 0.01` (GB) allows it"),
+        ("out_of_mem", "Alltoall with 2 processes: 512 KiB was not run: 0.003 GB of buffers a process are more than -mem allows; `mem: 0.01` (GB) allows it"),
+    ]  # fmt: skip
     timed = imb.parse(
         table(
             "  0 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over",
@@ -367,12 +374,26 @@ def test_sizes_that_were_refused() -> None:
     )
     assert timed.measurements.rows == ()
     assert [flag.id for flag in timed.flags] == ["time_out"]
-    over = imb.parse(
-        table(
-            "  4 int-overflow; The production rank*size caused int overflow; X", head=TITLE.format("2021.11")
-        )
-    )
-    assert [flag.id for flag in over.flags] == ["int_overflow"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "flag", "said"),
+    [
+        ("2097152 out-of-mem.; needed X=   2.251 GB; use flag\n4194304 out-of-mem.; needed X=   4.501 GB; use flag", "out_of_mem",
+         "2 sizes from 2 MiB on were not run: up to 4.501 GB of buffers a process are more than -mem allows; `mem: 4.51` (GB) allows it"),
+        ("4194304 out-of-mem.; needed X=   2.250 GB; use", "out_of_mem", "4 MiB was not run: 2.250 GB of buffers a process are more than -mem allows; `mem: 2.26` (GB) allows it"),
+        ("4194304 out-of-mem.; use flag", "out_of_mem", "4 MiB was not run: more memory than -mem allows; `mem:` with more GB a process allows it"),
+        ("262144 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use", "time_out",
+         "256 KiB and what is larger was not run: the time for all sizes was over; `time:` with more seconds a size (-time) allows it"),
+        ("4 int-overflow; The production rank*size caused int overflow; X", "int_overflow",
+         "4 B was not run: processes × size is more than IMB can count; fewer processes (`np:`), or sizes up to less (`msglog:`)"),
+    ],
+)  # fmt: skip
+def test_what_was_not_run_is_said_with_the_option_that_runs_it(rows: str, flag: str, said: str) -> None:
+    found = refused(rows)
+
+    assert found.id == flag
+    assert found.text.partition(" processes: ")[2] == said
 
 
 def test_the_tail_that_a_modified_imb_prints() -> None:

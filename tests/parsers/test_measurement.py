@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.measurement import Blocks, Metric, Table, measurements
+from parsers.measurement import Blocks, Metric, Table, measurements, numbers
 
 blocks = st.lists(
     st.tuples(
@@ -37,3 +38,11 @@ def test_what_is_not_finite_is_a_missing_row() -> None:
     )
 
     assert table.rows == ((1, "time", "ns", 2.0),)
+
+
+def test_the_numbers_of_a_column_are_those_of_its_cells() -> None:
+    assert numbers((1, 2.5)) == [1.0, 2.5]
+    assert all(type(value) is float for value in numbers((1, 2)))
+    for strange in ("1", None, True):
+        with pytest.raises(ValueError, match="is not a number"):
+            numbers((1, strange))

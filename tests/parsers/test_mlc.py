@@ -670,3 +670,59 @@ def test_the_documentation_names_everything_that_is_returned() -> None:
     runs = mlc.parse(FULL).tables["runs"].columns
     for name in (*mlc.LABELS, *mlc.METRICS, *mlc.SECTIONS, *mlc.TRAFFIC.values(), *runs, *mlc._FLAGS):
         assert f"`{name}`" in text, name
+
+
+BETWEEN_CACHES = """Intel(R) Memory Latency Checker - v3.7
+Command line parameters: --c2c_latency
+
+Measuring cache-to-cache transfer latency (in ns)...
+Local Socket L2->L2 HIT  latency        55.5
+Remote Socket L2->L2 HITM latency (data address homed in writer socket)
+                        Reader Numa Node
+Writer Numa Node     0       1       2
+            0        -   115.6   120.1
+            1    115.6       -   121.3
+            2    120.2   121.4       -
+"""
+
+
+def test_a_matrix_between_caches_has_a_row_for_each_of_its_columns() -> None:
+    whole = BETWEEN_CACHES.splitlines(keepends=True)
+
+    assert flags(mlc.parse("".join(whole))) == set()
+    for cut in range(6, len(whole)):
+        assert flags(mlc.parse("".join(whole[:cut]))) == {"truncated"}, whole[cut - 1]
+
+
+def matrix(nodes: int, *, command: str | None, rows: int) -> str:
+    """A latency matrix over NUMA nodes, its first rows."""
+    head = "Intel(R) Memory Latency Checker - v3.9\n" + (
+        f"Command line parameters: {command} \n" if command else ""
+    )
+    lines = [
+        f"{i:8d}" + "".join(f"\t{80.0 + 9 * abs(i - j):7.1f}" for j in range(nodes)) for i in range(rows)
+    ]
+    names = "".join(f"\t{i:6d}" for i in range(nodes))
+    return f"{head}\nMeasuring idle latencies (in ns)...\n\t\tNuma node\nNuma node{names}\t\n" + "".join(
+        f"{line}\t\n" for line in lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "rows", "command", "expected"),
+    [
+        (2, 2, "--latency_matrix", set()),
+        (2, 1, "--latency_matrix", {"rows_missing"}),  # HBM or CXL beside one package, or a cut
+        (8, 4, "--latency_matrix", {"rows_missing"}),
+        (8, 3, "--latency_matrix", {"truncated"}),
+        (2, 1, None, {"truncated"}),  # a run of all modes goes on behind it
+    ],
+)
+def test_a_matrix_over_nodes_that_lacks_rows_is_never_silent(
+    nodes: int, rows: int, command: str | None, expected: set[str]
+) -> None:
+    text = matrix(nodes, rows=rows, command=command)
+
+    assert flags(mlc.parse(text)) == expected
+    within = text.rindex("\t", 0, len(text) - 3)  # of its last row a figure is missing
+    assert flags(mlc.parse(text[:within])) >= {"truncated"}

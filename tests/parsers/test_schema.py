@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -8,16 +7,13 @@ from subprocess import CompletedProcess
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.programs import ROOT, program
+
 FIO = ROOT / "tests" / "fixtures" / "fio" / "jsonplus_randrw.out"
 
 
 def test_the_page_says_what_the_parsers_give() -> None:
-    spec = importlib.util.spec_from_file_location("schema_doc", ROOT / "scripts" / "schema_doc.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = program("scripts/schema_doc.py")
 
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), (
         "python scripts/schema_doc.py writes it anew"

@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import os
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -414,3 +416,29 @@ def test_the_documentation_names_everything_that_is_returned() -> None:
     runs = stream.parse(TEXT).tables["runs"].columns
     for name in (*stream.LABELS, *stream.METRICS, *stream.KERNELS, *runs, *stream._FLAGS):
         assert f"`{name}`" in text, name
+
+
+def test_lines_of_a_few_characters_are_not_asked_by_every_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A megabyte of them took 2 s: 500 000 lines, two dozen expressions each."""
+    monkeypatch.setattr(stream._Reader, "_say", None)
+
+    with pytest.raises(ParseError):
+        stream.parse("=\nab c\n" * 100)
+
+
+def test_a_long_run_of_blanks_in_a_row_is_read_once() -> None:
+    """Each blank was tried as the beginning of the end of the row: 0.15 s for 5000, 0.57 s for 10 000, minutes for these."""
+    head = "Function    Best Rate MB/s  Avg time     Min time     Max time\n"
+    text = head + "Copy: 1" + " " * 300_000 + "x\n" + "Copy: 13512.4 0.1 0.1 0.1  \n"
+
+    assert _limited_to(60, text) == 0
+
+
+def _limited_to(seconds: int, text: str) -> int:
+    """Return the exit status of a process that parses the text in so much CPU time at most."""
+    program = (
+        "import resource, sys; from parsers import stream\n"
+        f"resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))\n"
+        "stream.parse(sys.stdin.read())"
+    )
+    return subprocess.run([sys.executable, "-c", program], input=text, text=True, check=False).returncode

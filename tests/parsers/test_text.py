@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsers import text, text_to_parse
+from parsers.errors import ParseError
 from parsers.text import clean, decode, first_line, lines, mentions, number, scaled, split_ranks
 
 TABLE = "Function    Best Rate MB/s\nCopy:           14422.1     0.018347\n\nSolution Validates: avg error\n"
@@ -240,3 +242,33 @@ def test_a_backspace_takes_one_character_of_its_line(text: str) -> None:
 @given(st.text("a\r\n", max_size=30))
 def test_a_line_ends_once_whatever_ends_it(text: str) -> None:
     assert clean(text) == re.sub(r"\r+\n", "\n", text).replace("\r", "\n")
+
+
+@pytest.mark.parametrize("ending", ["x", ".5x", ",x", "e", "e9x"])
+def test_a_million_digits_that_are_no_number_are_read_once(ending: str) -> None:
+    """An expression that tries every way to part them needs hours."""
+    assert number("9" * 1_000_000 + ending) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (bytes(range(256)) * 100, "a binary file"),
+        (b"\x7fELF\2\1\1" + bytes(2000), "a binary file"),
+        (b"a" * (text.LARGEST + 1), "more than 32 MiB"),
+        (b"\x1b[31mCopy:\x1b[0m 12.5\r\n\tx\x08y\n", ""),
+        ("Copy: 12.5 ü\n".encode("latin-1"), ""),
+        ("Copy: 12.5\n".encode("utf-16-le"), ""),
+        ("Copy: 12.5\n".encode("utf-16"), ""),
+        (b"", ""),
+    ],
+    ids=lambda value: f"{value[:12]!r}",
+)
+def test_what_is_no_text_or_too_much_of_it_is_told(data: bytes, why: str) -> None:
+    assert why in text.why_not_read(data)
+    assert bool(why) == bool(text.why_not_read(data))
+
+
+def test_what_is_no_text_is_not_parsed() -> None:
+    with pytest.raises(ParseError, match="a binary file"):
+        text_to_parse("stream", bytes(range(256)) * 100, b"")

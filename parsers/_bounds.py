@@ -1,0 +1,65 @@
+"""How much of a text is read line by line, or as JSON: what is beyond is refused before it takes more memory and time than a result is worth.
+
+`parsers.text.why_not_read` bounds the text itself. All of these are far above what any tool prints, and keep a reader of 32 MiB below
+512 MB and about 10 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeVar
+
+from parsers.errors import ParseError
+
+T = TypeVar("T")
+
+PRINT_LESS: Final = (
+    "let the program print its result and no more: sums in place of samples, fewer reports on the way"
+)
+"""What to do about a text that is too long."""
+
+MOST_LINES: Final = 750_000
+"""Lines that are read one by one: 32 MiB of fio's normal text are 450 000."""
+
+MOST_PARTS: Final = 100_000
+"""Runs, tables, jobs or reports of one text."""
+
+MOST_VALUES: Final = 2_500_000
+"""Strings, objects and lists of JSON: 32 MiB of fio's json+ hold 1 400 000."""
+
+
+def check_lines(text: str) -> None:
+    """Raise ParseError where a text that is read line by line has more than MOST_LINES."""
+    if text.count("\n") + text.count("\r") - text.count("\r\n") > MOST_LINES:
+        raise ParseError("output", f"more than {MOST_LINES:,} lines are not read one by one", PRINT_LESS)
+
+
+def has_too_many_values(text: str) -> bool:
+    """Say whether JSON in the text has more than MOST_VALUES values."""
+    return text.count('"') // 2 + text.count("{") + text.count("[") > MOST_VALUES
+
+
+def check_json(text: str) -> None:
+    """Raise ParseError where JSON in the text has more than MOST_VALUES values."""
+    if has_too_many_values(text):
+        raise ParseError("output", f"JSON of more than {MOST_VALUES:,} values is not read", PRINT_LESS)
+
+
+def check_parts(count: int) -> None:
+    """Raise ParseError where there are more parts than MOST_PARTS."""
+    if count > MOST_PARTS:
+        raise ParseError(
+            "output", f"more than {MOST_PARTS:,} runs or tables in one text are not read", PRINT_LESS
+        )
+
+
+class Parts(list[T]):
+    """Runs, tables or jobs as they are found in a text: each may take a hundred times the memory of the line that begins it."""
+
+    def append(self, part: T) -> None:
+        super().append(part)
+        check_parts(len(self))
+
+    def extend(self, parts: Iterable[T]) -> None:
+        for part in parts:
+            self.append(part)
