@@ -28,6 +28,9 @@ it, and no experiment can name it."""
 UNRECORDED_HOST = "an unrecorded host"
 """The host of sessions in which captured texts were taken in."""
 
+MOST_REPEATS = 1_000
+"""The most repeats of a cell that an experiment may ask for."""
+
 STATUSES = ("ok", "failed", "timeout", "interrupted", "disturbed", "misplaced")
 Status = Literal["ok", "failed", "timeout", "interrupted", "disturbed", "misplaced"]
 
@@ -307,6 +310,8 @@ class Outcome:
     stopped: bool = False  # on request; or with an `error`, because nobody was left to see its end
     wall_s: float = 0.0
     usage: Mapping[str, float] = field(default_factory=dict)
+    stops: int = 0  # how often somebody made it, or what it started, stop for a while (SIGSTOP)
+    stopped_s: float = 0.0
     stdout: bytes = b""
     stderr: bytes = b""
     error: str = ""  # why it is no process that came to its own end: not started, or it printed without end

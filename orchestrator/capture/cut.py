@@ -152,6 +152,16 @@ def heading(tool: str, data: bytes) -> str:
     return next((title for line in reversed(above.split("\n")) if (title := heading_of(line))), "")
 
 
+def refusal(tool: str, parsed: Parsed) -> str:
+    """Return why the tool gave no figures, where its output says so; else ""."""
+    fatal = get_tool(tool).FATAL if tool in tool_names() else ()
+    return next((flag.text for flag in parsed.flags if flag.id in fatal and flag.id not in _CUT), "")
+
+
+_CUT = ("truncated", "no_figures", "empty_table")
+"""Flags that say no more than that figures are missing."""
+
+
 def told(tool: str, parsed: Parsed) -> dict[str, Any]:
     """Return what the text tells of the options of its run, under the tool's own names and as an experiment writes them."""
     given: dict[str, Scalar] = {

@@ -22,14 +22,15 @@ from orchestrator.capture import cut as text_of
 from orchestrator.capture.sources import Source, sources
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.model import UNRECORDED_HOST, Capture, Cell, Place, PlannedRun, RunRecord
+from orchestrator.store.cache import dump_parsed
 from orchestrator.store.result_file import (
     ResultFile,
     StoredCell,
     StoredExperiment,
     create_result,
-    dump_parsed,
     open_begun,
 )
+from orchestrator.store.rows import LARGEST
 from parsers import DESCRIPTIONS, get_parser, guess_parser, parser_names, table, taken
 from parsers.errors import ParseError, PinsweepError, UserError
 from parsers.measurement import Parsed, Scalar, Table
@@ -96,6 +97,7 @@ class Kept:
     notes: tuple[str, ...]
     left: tuple[Left, ...]
     machine: int = 0  # of the texts, those about a machine: no runs
+    described: bool = False  # what they say stands beside the runs now
 
 
 def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left]:
@@ -108,9 +110,8 @@ def read(names: Iterable[str], asked: IntakeOptions) -> Iterator[Captured | Left
             try:
                 yield replace(_read(part, asked), named=part.named, host=host)
             except ParseError as error:
-                reason = (
-                    _said(error) if part.named else str(error)
-                )  # a hint for each of a hundred files helps nobody
+                # a hint for each of a hundred files helps nobody
+                reason = _said(error) if part.named else str(error)
                 yield Left(name=part.name, reason=reason, failed=part.named)
             del part
         del source  # its bytes, before the next are read
@@ -310,19 +311,22 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
 
     Texts about a machine become facts of the session. Raises UserError if `path` cannot be written.
     """
+    holds_runs = False
     if begun := open_begun(path):  # raises what would be raised after an hour of reading
+        holds_runs = bool(begun.runs())
         begun.close()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notes: dict[str, int] = {}
     runs, machine, left = _taken(items, asked, notes)
     facts, topology = _machine(machine, notes)
-    if not (runs or facts or topology):
+    described = bool(facts or topology)
+    if not runs and not (holds_runs and described):  # what describes a machine is of the runs beside it
         return Kept(added=0, known=0, notes=tuple(notes), left=tuple(left), machine=len(machine))
     with create_result(path) as result:
         seen = {r.capture.digest for r in result.runs() if r.capture}
         fresh = list({item.digest: item for item in reversed(runs) if item.digest not in seen}.values())[::-1]
         known = len(runs) - len(fresh)
-        if fresh or facts or topology:
+        if fresh or described:
             cells = _cells(fresh, result, notes)
             session = result.begin_session(
                 started_utc=now, version=version, argv=["parse", *dict.fromkeys(i.file for i in runs)], seed=0,
@@ -330,7 +334,9 @@ def store(items: Iterable[Captured], path: Path, asked: IntakeOptions, *, versio
             )  # fmt: skip
             _add(result, session, cells, now)
     said = [text if n == 1 else f"{text} ({n} times)" for text, n in notes.items()]
-    return Kept(added=len(fresh), known=known, notes=tuple(said), left=tuple(left), machine=len(machine))
+    return Kept(
+        added=len(fresh), known=known, notes=tuple(said), left=tuple(left), machine=len(machine), described=described
+    )  # fmt: skip
 
 
 def _taken(
@@ -405,7 +411,8 @@ def _items(item: Captured, asked: IntakeOptions, notes: dict[str, int]) -> Itera
                 item, piece, parsed, {**usual, **options}, place, (named, repeat), reading, asked, notes, label, title, above
             )  # fmt: skip
     if not found:
-        hint = "was it cut off, or stopped? what is taken in has the tool’s whole table"
+        said = text_of.refusal(item.tool, item.parsed)
+        hint = said or "was it cut off, or stopped? what is taken in has the tool’s whole table"
         raise ParseError("", f"there are no figures of {parser.NAME} in it", hint)
 
 
@@ -449,10 +456,18 @@ def _item(
     return _Item(
         file=item.name, label=label, tool=item.tool, packed=zlib.compress(data, 1), dumped=dump_parsed(parsed),
         program=str(parsed.facts.get("program", item.tool)), version=str(parsed.facts.get("tool_version", "")),
-        stand_in=parsed.has("stand_in"), argv=argv, options={**given, **options}, place=place, repeat=repeat,
+        stand_in=parsed.has("stand_in"), argv=argv, options=_kept({**given, **options}), place=place, repeat=repeat,
         added=(*(("place",) if place else ()), *(("source",) if item.host else ()), *given), reading=reading,
         digest=digest.hexdigest()[:32], heading=heading,
     )  # fmt: skip
+
+
+def _kept(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as a result file holds them: a whole number of more than 64 bits as the text that it is."""
+    return {
+        name: str(value) if isinstance(value, int) and not -LARGEST <= value < LARGEST else value
+        for name, value in options.items()
+    }
 
 
 def _from_name(name: str, asked: IntakeOptions) -> tuple[dict[str, Any], str | None, int | None]:
@@ -495,7 +510,7 @@ def _cells(
         differ = any(len({item.argv for item in same if item.argv}) > 1 for same in alike)
         notes[
             f"{sum(map(len, alike))} texts tell the same options as another (e.g. {most[0].label}): `source` tells them apart. "
-            f"{'Their command lines differ, see `show`. ' if differ else ''}"
+            f"{'Their command lines differ: `pinsweep show RESULT RUN` prints that of a run. ' if differ else ''}"
             'For repeats of one cell: --axis "repeat=run([0-9]+)"; else name what differs: --axis "node=(n[0-9]+)"'
         ] = 1
     names = _short_names([item.label for item in items if item.digest in apart])

@@ -21,8 +21,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Final, Protocol, cast
 
-LARGEST_TEXT: Final = 256 << 20
-"""Bytes of one text. fio's largest json+ of 1000 jobs has a tenth of it."""
+from parsers.text import LARGEST, why_not_read
+
+LARGEST_ZIP: Final = 256 << 20
+"""Bytes of a zip, whose index stands at its end: it is read whole."""
 
 LARGEST_ARCHIVE: Final = 1 << 30
 """Bytes that one archive may decompress to, members that are no texts included."""
@@ -141,9 +143,9 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _text(name: str, stream: _Stream, *, named: bool) -> Source:
-    data = stream.read(LARGEST_TEXT + 1)
-    if len(data) > LARGEST_TEXT:
-        return Source(name=name, problem=_too_large(LARGEST_TEXT, "a text"), named=named)
+    data = stream.read(LARGEST + 1)
+    if problem := why_not_read(data):
+        return Source(name=name, problem=problem, named=named)
     return Source(name=name, data=data, named=named)
 
 
@@ -181,9 +183,9 @@ def _tar(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
 
 
 def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
-    data = stream.read(LARGEST_TEXT + 1)
-    if len(data) > LARGEST_TEXT:
-        yield Source(name=name, problem=_too_large(LARGEST_TEXT, "an archive"), named=named)
+    data = stream.read(LARGEST_ZIP + 1)
+    if len(data) > LARGEST_ZIP:
+        yield Source(name=name, problem=_too_large(LARGEST_ZIP, "an archive"), named=named)
         return
     left = LARGEST_ARCHIVE
     try:
@@ -202,7 +204,7 @@ def _zip(name: str, stream: _Stream, *, named: bool) -> Iterator[Source]:
                         name=_label(name, info.filename), problem=f"cannot be unpacked: {error}", named=False
                     )
                     continue
-                left -= max(len(found.data), LARGEST_TEXT if found.problem else 0)
+                left -= max(len(found.data), LARGEST if found.problem else 0)
                 if left < 0:
                     raise _TooLarge
                 yield found

@@ -26,13 +26,12 @@ from orchestrator.experiment.yaml_nodes import (
     Mistake,
     NodeReader,
     compose,
-    nearest,
     seen,
     shown,
 )
 from orchestrator.model import Experiment, Mark, Sweep
 from orchestrator.tools import get_tool, tool_names
-from parsers.errors import UserError
+from parsers.errors import UserError, nearest
 
 __all__ = ["ExperimentError", "Mistake", "load_experiment", "parse_experiment"]
 

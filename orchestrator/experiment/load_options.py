@@ -15,11 +15,11 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from orchestrator.experiment import expand, quantities
 from orchestrator.experiment.expand import FREE
 from orchestrator.experiment.quantities import QuantityError, Unresolved
-from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, nearest, seen, shown
+from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, seen, shown
 from orchestrator.model import Mark, Place, Sweep
 from orchestrator.placement.place import problems as place_problems
 from orchestrator.tools import Option, Problem, ToolModule
-from parsers.errors import UserError
+from parsers.errors import UserError, nearest
 
 PLACE_KEYS: Final = ("name", "cpus", "memory", "spread")
 PLACE_EXAMPLE: Final = "{name: local, cpus: numa_node 0, memory: local}"
@@ -32,6 +32,8 @@ MOST_LISTED: Final = 20
 
 _BLANK_SIZE: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s+([kmgtp]i?b?|b)\s*", re.IGNORECASE)
 """A size as people write it and no tool reads it."""
+
+_ONCE: Final = "write each value once; `repeats` says how often a cell is measured"
 
 Axes = Mapping[str, tuple[Any, ...]]
 
@@ -106,12 +108,11 @@ class OptionReader:
         before = set()
         for node in nodes:
             if isinstance(node, ScalarNode) and (node.value, node.style) in before:
-                hint = "write each value once; `repeats` says how often a cell is measured"
-                self.wrong(key, f"{node.value} is there twice", hint, node)
+                self.wrong(key, f"{node.value} is there twice", _ONCE, node)
             before.add((node.value, node.style) if isinstance(node, ScalarNode) else None)
 
     def walk_together(self, walks: Axes) -> None:
-        """Check that the axes of `zip` have one length, the same on every machine."""
+        """Check that the axes of `zip` have one length, the same on every machine, and that no two rows are the same."""
         lengths: dict[str, int] = {}
         for name, raws in walks.items():
             lengths[name] = 0
@@ -127,6 +128,25 @@ class OptionReader:
             said = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             what = f"axes that walk together have one length; {said}"
             self.wrong(f"zip.{next(iter(lengths))}", what, "`matrix` makes every combination")
+            return
+        self._rows_differ(walks)
+
+    def _rows_differ(self, walks: Axes) -> None:
+        """Report rows of `zip` that are one cell on every machine."""
+        axes = {
+            name: [text for raw in raws for text in self._texts(name, raw)] for name, raws in walks.items()
+        }
+        before: dict[tuple[str, ...], int] = {}
+        for number, row in enumerate(zip(*axes.values(), strict=True), 1):
+            first = before.setdefault(row, number)
+            if first != number:
+                self.wrong(f"zip.{next(iter(axes))}", f"rows {first} and {number} are one cell", _ONCE)
+
+    def _texts(self, name: str, raw: Any) -> list[str]:  # noqa: ANN401
+        """Return what a written value is on every machine: what depends on one, as it is written."""
+        if not isinstance(raw, Place) and self._depends(name, raw):
+            return [str(raw)]
+        return [expand.text_of(value) for value in self._resolved(name, raw)]
 
     def includes(self, entries: Entries, axes: Axes) -> tuple[dict[str, Any], ...]:
         places = axes.get("place", ())

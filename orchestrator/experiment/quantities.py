@@ -11,7 +11,6 @@ the end itself only where a step falls on it. docs/experiments.md says the same 
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from parsers.errors import nearest
 from parsers.units import size_bytes
 
 SAMPLE: Final[Mapping[str, int]] = {
@@ -52,13 +52,13 @@ LARGEST: Final = 2**62
 LONGEST: Final = 100  # characters
 
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_LITERAL = re.compile(rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?")
-_PERCENT = re.compile(rf"({_NUMBER})\s*%")
-_PRODUCT = re.compile(rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)")
-_BEGUN = re.compile(rf"\s*{_NUMBER}[\w%]*\s*\.\.")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_STEP = re.compile(rf"(.+?)\s+step\s+({_NUMBER}\w*)")
-_GEOMETRIC = re.compile(rf"(.+?)\s*[x×*]\s*({_NUMBER})")
+_LITERAL: Final = rf"({_NUMBER})([kKmMgGtTpP](?:i?[bB]|i)?|[bB])?"
+_PERCENT: Final = rf"({_NUMBER})\s*%"
+_PRODUCT: Final = rf"({_NUMBER})\s*[x×*]\s*([A-Za-z_]\w*)"
+_BEGUN: Final = rf"\s*{_NUMBER}[\w%]*\s*\.\."
+_NAME: Final = r"[A-Za-z_]\w*"
+_STEP: Final = rf"(.+?)\s+step\s+({_NUMBER}\w*)"
+_GEOMETRIC: Final = rf"(.+?)\s*[x×*]\s*({_NUMBER})"
 
 
 class QuantityError(ValueError):
@@ -160,12 +160,12 @@ def parse(text: str, percent_of: str = "") -> Quantity:
         return Quantity(text=text, start=_term(text, percent_of))
     left, _, right = text.partition("..")
     step = ratio = None
-    if match := _STEP.fullmatch(right.strip()):
+    if match := re.fullmatch(_STEP, right.strip()):
         right = match[1]
         step = _term(match[2], "").factor
         if step <= 0:
             raise QuantityError(f"{text!r} has a step of {_plain(step)}", "a step is more than 0")
-    elif match := _GEOMETRIC.fullmatch(right.strip()):
+    elif match := re.fullmatch(_GEOMETRIC, right.strip()):
         right = match[1]
         ratio = Fraction(match[2])
         if ratio < LEAST_RATIO:
@@ -197,17 +197,12 @@ def parse(text: str, percent_of: str = "") -> Quantity:
 
 def resembles(text: str) -> bool:
     """Tell whether a text that is no quantity was meant to be a range or a product: `1..8 step`, `4 x LCC`."""
-    product = _PRODUCT.fullmatch(text.strip())
-    return bool(_BEGUN.match(text) or (product and _near(product[2])))
-
-
-def _near(name: str) -> list[str]:
-    folded = [known for known in SAMPLE if known.lower() == name.lower()]
-    return folded or difflib.get_close_matches(name, SAMPLE, n=1)
+    product = re.fullmatch(_PRODUCT, text.strip())
+    return bool(re.match(_BEGUN, text) or (product and nearest(product[2], SAMPLE)))
 
 
 def _term(text: str, percent_of: str) -> Term:
-    if match := _LITERAL.fullmatch(text):
+    if match := re.fullmatch(_LITERAL, text):
         try:
             factor = Fraction(size_bytes(text) if match[2] else match[1])
         except ValueError as error:
@@ -216,7 +211,7 @@ def _term(text: str, percent_of: str) -> Term:
             raise QuantityError(f"{text!r} is too large")
         return Term(factor=factor, size=bool(match[2]))
     share = Fraction(1) if text == "all" else None
-    if match := _PERCENT.fullmatch(text):
+    if match := re.fullmatch(_PERCENT, text):
         share = Fraction(match[1]) / 100
     if share is not None:
         if not percent_of:
@@ -227,22 +222,21 @@ def _term(text: str, percent_of: str) -> Term:
         if not 0 < share <= 1:
             raise QuantityError(f"{text!r} is not between 0 and 100 %")
         return Term(factor=share, name=percent_of)
-    match = _PRODUCT.fullmatch(text)
+    match = re.fullmatch(_PRODUCT, text)
     factor, name = (Fraction(match[1]), match[2]) if match else (Fraction(1), text)
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         together = "".join(text.split())
         several = re.findall(r"[^\s,;]+", text)
         hint = ""
-        if len(several) > 1 and all(map(_LITERAL.fullmatch, several)):
+        if len(several) > 1 and all(re.fullmatch(_LITERAL, one) for one in several):
             hint = f"a list has brackets: [{', '.join(several)}]"
-        elif _LITERAL.fullmatch(together):
+        elif re.fullmatch(_LITERAL, together):
             hint = f"{together}, without a blank"
         if re.fullmatch(rf"({_NUMBER}\w*,)+{_NUMBER}\w*", together):
             hint = f"a list is written [{text}]"
         raise QuantityError(f"{text!r} is not a number", hint)
     if name not in SAMPLE:
-        near = _near(name)
-        hint = f"did you mean {near[0]!r}?" if near else f"the machine's numbers are {', '.join(SAMPLE)}"
+        hint = nearest(name, SAMPLE) or f"the machine's numbers are {', '.join(SAMPLE)}"
         raise QuantityError(f"{name!r} is neither a number nor one of the machine's", hint)
     if factor == 0:
         raise QuantityError(f"{text!r} is 0")

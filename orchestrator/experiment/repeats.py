@@ -3,8 +3,12 @@
 `repeats: auto` begins with BASE rounds of all cells and goes on with those whose median is not known well enough yet, CAP rounds at
 most. What tells is the order-statistic interval of the median (David and Nagaraja, Order Statistics, 7.1): the k-th lowest and k-th
 highest of n values hold the true median with the probability 1 - 2 · P(Binomial(n, ½) < k), whatever the noise looks like; a t
-interval stops too early on noise with spikes. There is one of 95 % from six values on, hence BASE: a sweep that stopped after three
-values that happen to agree would be right in 75 of 100 cells.
+interval stops too early on noise with spikes.
+
+Who looks again after each round, and stops at the first narrow interval, is wrong more often than one interval is: where the noise is
+wide, what settles are just the cells whose values happen to agree. So the interval is one of 99 %, which eight values are needed for,
+and fewer than that (their whole range: 97 and 98 %) settle a cell only if they agree twice as well. benchmarks/settling.py counts how
+often a settled median is further off than WITHIN, and how often its interval misses the true one; docs/experiments.md has its table.
 """
 
 from __future__ import annotations
@@ -17,9 +21,8 @@ from typing import Any, Final
 
 from orchestrator.experiment.quantities import QuantityError
 from orchestrator.experiment.yaml_nodes import shown
-from orchestrator.model import Cell, Sweep
+from orchestrator.model import MOST_REPEATS, Cell, Sweep
 
-MOST_REPEATS: Final = 1_000
 AUTO: Final = "auto"
 
 BASE: Final = 6
@@ -27,7 +30,11 @@ CAP: Final = 15
 WITHIN: Final = 0.025
 """`repeats: auto`: rounds of all cells, rounds at most, and how far from the median its interval may reach."""
 
-CONFIDENCE: Final = 0.95
+CONFIDENCE: Final = 0.99
+FEWEST: Final = 8
+"""Values that have an interval with CONFIDENCE: 1 - 2 / 2**8 is 99.2 %. Of fewer, from BASE on, it is their range."""
+FEW_WITHIN: Final = WITHIN / 2
+"""How far that may reach."""
 
 
 def settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -44,12 +51,16 @@ def settings(value: Any) -> dict[str, Any]:  # noqa: ANN401
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """Return the narrowest order-statistic interval that holds the true median with CONFIDENCE; None of fewer than BASE values."""
+    """Return the narrowest order-statistic interval that holds the true median with CONFIDENCE; of fewer than FEWEST values their
+    range, which does with 97 % (six) or 98 % (seven); None of fewer than BASE values."""
     n, below, k = len(values), 0.0, 0
+    if n < BASE:
+        return None
     while k < n // 2 and 1 - 2 * (below := below + math.comb(n, k) / 2**n) >= CONFIDENCE:
         k += 1
+    k = max(k, 1)
     ordered = sorted(values)
-    return (ordered[k - 1], ordered[n - k]) if k else None
+    return ordered[k - 1], ordered[n - k]
 
 
 def uncertainty(values: Sequence[float]) -> float:
@@ -63,8 +74,8 @@ def uncertainty(values: Sequence[float]) -> float:
 
 
 def is_settled(values: Sequence[float]) -> bool:
-    """Is the median of a cell's repeats known to WITHIN?"""
-    return uncertainty(values) <= WITHIN
+    """Is the median of a cell's repeats known to WITHIN? Few repeats tell that only where they agree to FEW_WITHIN."""
+    return uncertainty(values) <= (WITHIN if len(values) >= FEWEST else FEW_WITHIN)
 
 
 # --- order ---
@@ -73,10 +84,11 @@ def is_settled(values: Sequence[float]) -> bool:
 def rounds(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int) -> list[tuple[Cell, int]]:
     """Return (cell, repeat) in the order in which they run: round by round, every cell once in each."""
     most = max((sweeps[p.sweep].repeats for p in cells), default=0)
+    blocks = _blocks(cells, sweeps)
     return [
         (cell, repeat)
         for repeat in range(1, most + 1)
-        for cell in one_round(cells, sweeps, seed, repeat)
+        for cell in _in_turn(blocks, seed, repeat)
         if repeat <= sweeps[cell.sweep].repeats
     ]
 
@@ -88,11 +100,19 @@ def one_round(cells: Sequence[Cell], sweeps: Mapping[str, Sweep], seed: int, num
     stays together, in the order of its file. The permutation sorts by SHA-256 of seed, round and cell: the same in every version of
     Python, which random.shuffle does not promise, and a cell that is added later does not change the order of the others.
     """
+    return _in_turn(_blocks(cells, sweeps), seed, number)
+
+
+def _blocks(cells: Sequence[Cell], sweeps: Mapping[str, Sweep]) -> dict[str, list[Cell]]:
+    """Return name → the cells that stay together in every round."""
     blocks: dict[str, list[Cell]] = {}
     for cell in cells:
         listed = sweeps[cell.sweep].order == "listed"
         blocks.setdefault(f"sweep {cell.sweep}" if listed else f"point {cell.point_id}", []).append(cell)
+    return blocks
 
+
+def _in_turn(blocks: Mapping[str, list[Cell]], seed: int, number: int) -> list[Cell]:
     def rank(key: str) -> bytes:
         return hashlib.sha256(f"{seed} {number} {key}".encode()).digest()
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from orchestrator.experiment import expand, load, quantities, repeats
 from orchestrator.experiment.load_options import PLACE_KEYS
+from orchestrator.model import MOST_REPEATS
 from orchestrator.placement.place import CPUS, MEMORY
 from orchestrator.tools import Option, get_tool, tool_names
 
@@ -104,7 +105,7 @@ def _key(key: str) -> Schema:
         "exclude": entries,
         "repeats": {
             "anyOf": [
-                {"type": "integer", "minimum": 1, "maximum": repeats.MOST_REPEATS},
+                {"type": "integer", "minimum": 1, "maximum": MOST_REPEATS},
                 {"const": repeats.AUTO},
             ]
         },

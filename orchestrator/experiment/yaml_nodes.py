@@ -7,7 +7,6 @@ editors and other programs still do.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from orchestrator.model import Mark
-from parsers.errors import UserError
+from parsers.errors import UserError, nearest
 
 MOST_CHARACTERS: Final = 1 << 18
 MOST_NODES: Final = 20_000
@@ -196,14 +195,6 @@ BAD: Final[Any] = object()
 """In the place of a value that was wrong and has been reported."""
 
 _PLAIN_STYLE: Final = (None, "")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return "did you mean 'iodepth'?", or "" if nothing known is like the word."""
-    known = list(known)
-    folded = [k for k in known if k.lower() == word.lower()]
-    near = folded or difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else ""
 
 
 Entries = dict[str, tuple[Node, Node]]

@@ -59,7 +59,7 @@ def ask(argv: Sequence[str], *, timeout_s: float, env: Mapping[str, str] | None 
 
 def in_memory() -> IO[bytes]:
     """Return a file that is on no device, nor in /dev/shm, which containers make small."""
-    return os.fdopen(os.memfd_create("said"), "w+b")
+    return os.fdopen(os.memfd_create("said"), "w+b", buffering=0)
 
 
 def checksum(path: str) -> str:

@@ -35,6 +35,12 @@ def format_cpulist(cpus: Iterable[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
+def named_cpus(cpus: Iterable[int]) -> str:
+    """Return "CPU 3" or "CPUs 0-3" for people."""
+    listed = format_cpulist(cpus)
+    return f"CPU {listed}" if listed.isdigit() else f"CPUs {listed}"
+
+
 def parse_mask(text: str) -> frozenset[int] | None:
     """Read hwloc's bitmask: `0x000000ff,,0x1` is {0} and 64 to 71; words are 32 bits, the lowest last, empty words are 0.
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.hwloc_xml import topology_from_xml
-from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.machine.sysfs import from_files
 from orchestrator.machine.topology import Core, Device, NumaNode, Package, Topology
 from parsers.errors import UserError
-from parsers.measurement import Parsed, Scalar
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed, Scalar
 
 
 def topology_from_text(text: str, place: str = "topology") -> Topology:
@@ -25,6 +27,8 @@ def topology_from_text(text: str, place: str = "topology") -> Topology:
         return topology_from_xml(text, place)
     if start == "{":
         return topology_from_capture(text, place)
+    from orchestrator.machine.synthetic import topology_from_synthetic  # of no use for the machine itself
+
     return topology_from_synthetic(text, place)
 
 
@@ -44,7 +48,7 @@ def topology_from_capture(text: str, place: str = "capture") -> Topology:
         system = from_files(capture["files"], devices)
         allowed = {what: parse_cpulist(cpus) for what, cpus in capture.get("allowed", {}).items()}
         xml = capture.get("hwloc")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             place, f"not a capture of a machine: {error!r}", "`pinsweep doctor --capture DIR` writes one"
         ) from error

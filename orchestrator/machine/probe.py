@@ -6,24 +6,26 @@ import json
 import os
 import platform
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
 from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
 from orchestrator.machine.descriptions import disagreements, joined, numactl_disagreements, topology_from_text
-from orchestrator.machine.facts import MemoryModule
 from orchestrator.machine.hwloc_xml import topology_from_xml
 from orchestrator.machine.sysfs import WANTED_FILES, topology_from_files
 from orchestrator.machine.topology import Device, Topology
 from parsers.errors import UserError
 from parsers.units import size_bytes
 
-TIMEOUT_S: Final = 30.0  # lstopo asks every PCI device and takes 2 s on the largest machines
+if TYPE_CHECKING:
+    from orchestrator.machine.facts import MemoryModule
+
+TIMEOUT_S: Final = 30.0  # with the devices lstopo takes 2 s on the largest machines
 SYS: Final = Path("/sys")
 PROC: Final = Path("/proc")
 VIRTUAL_BLOCK: Final = re.compile(r"(loop|ram|zram)\d+")
@@ -39,7 +41,7 @@ def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     Raises UserError if neither can be read.
     """
     system = topology_from_files(read_files(sys), read_devices(sys))
-    xml = lstopo_xml() if sys == SYS else None
+    xml = lstopo_xml(devices=False) if sys == SYS else None
     topology = joined(topology_from_xml(xml, "lstopo"), system) if xml else system
     status = _status(proc)
     return topology.limited(status.get("Cpus_allowed_list"), status.get("Mems_allowed_list"))
@@ -97,15 +99,19 @@ def load_topology(arg: str) -> Topology:
     return topology_from_text(arg, arg)
 
 
-def lstopo_xml() -> str | None:
-    """Return hwloc's description of this machine, PUs outside of the cpuset included; None if there is no lstopo."""
-    program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
-    if program is None:
+def lstopo_xml(*, devices: bool = True) -> str | None:
+    """Return hwloc's description of this machine, PUs outside of the cpuset included; None if there is no lstopo.
+
+    Without `devices` it is there in a third of the time; with them lstopo asks every PCI device.
+    """
+    program = planted.harmless("lstopo-no-graphics", "lstopo")
+    if not program:
         return None
     # an exported HWLOC_XMLFILE or HWLOC_SYNTHETIC would describe another machine
     env = {k: v for k, v in os.environ.items() if not k.startswith("HWLOC_")}
+    left_out = [] if devices else ["--no-io"]
     for whole in (["--disallowed"], ["--whole-system"], []):  # hwloc 2 and later; hwloc 1; neither
-        text = _output([program, "--of", "xml", *whole], env)
+        text = _output([program, "--of", "xml", *left_out, *whole], env)
         if text and "<topology" in text:
             return text
     return None
@@ -114,11 +120,7 @@ def lstopo_xml() -> str | None:
 def read_files(sys: Path = SYS) -> dict[str, str]:
     """Return the kernel's files about the topology, by their path below /sys. Those that cannot be read are left out."""
     paths = (path for pattern in WANTED_FILES for path in sys.glob(pattern))
-    return {
-        str(path.relative_to(sys)): text
-        for path in paths
-        if path.is_file() and (text := _text(path)) is not None
-    }
+    return {str(path.relative_to(sys)): text for path in paths if (text := _text(path)) is not None}
 
 
 def read_devices(sys: Path = SYS) -> tuple[Device, ...]:
@@ -266,6 +268,8 @@ def _relevant_env(environ: Mapping[str, str]) -> str:
 
 def dimms(text: str) -> tuple[MemoryModule, ...]:
     """Read `dmidecode -t memory`: each slot, in its order; () if none holds a module."""
+    from orchestrator.machine.facts import MemoryModule
+
     found = []
     for block in re.split(r"\n\s*\n", text):
         if "\nMemory Device\n" not in f"\n{block}\n":
@@ -399,8 +403,9 @@ def _children(folder: Path) -> list[Path]:
 def _output(
     argv: Sequence[str], env: dict[str, str] | None = None, *, even_failed: bool = False
 ) -> str | None:
-    """Return what a command prints, None if it is not there, hangs, or fails (unless `even_failed`)."""
-    said = ask(argv, timeout_s=TIMEOUT_S, env=env)
+    """Return what a command prints, None if it is not there, others could have put it there, it hangs, or fails (unless `even_failed`)."""
+    program = argv[0] if "/" in argv[0] else planted.harmless(argv[0])
+    said = ask([program, *argv[1:]], timeout_s=TIMEOUT_S, env=env) if program else None
     if said is None or (said.exit_status != 0 and not even_failed):
         return None
     return said.stdout.decode("utf-8", "replace")

@@ -66,13 +66,13 @@ def children(pid: int, proc: str = "/proc") -> list[int]:
     return found
 
 
-def descendants(spare: Collection[int] = (), *, listed: bool = True) -> list[int]:
+def descendants(spare: Collection[int] = ()) -> list[int]:
     """Return all processes below this one, parents before children, without those of `spare` and what is below them.
 
-    `listed`: the kernel lists the children of a process, as all but very small ones do; else every process of the
+    Where the kernel does not list the children of a process, as all but very small ones do, every process of the
     machine is asked for its parent.
     """
-    of = children if listed and _lists_children() else _by_parent()
+    of = children if _lists_children() else _by_parent()
     found: list[int] = []
     waiting = [os.getpid()]
     while waiting:
@@ -122,6 +122,7 @@ def end_descendants(
     """
     for pid in descendants(spare or ()):  # once: what a tool starts in order to clean up is left to do so
         _kill(pid, signal.SIGTERM)
+        _kill(pid, signal.SIGCONT)  # who is stopped hears of it only then
     patience = time.monotonic() + GRACE_S
     while (alive := reap(spare, on_exit)) and time.monotonic() < patience:
         time.sleep(PACE_S)

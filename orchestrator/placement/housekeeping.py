@@ -1,6 +1,6 @@
 """Where pinsweep itself waits while a tool runs: off the tool's cores, and off the NUMA nodes that are measured.
 
-`housekeeping_cpus` decides and is pure; `moved_to` moves. The watchdog, which starts the tools, waits on the same CPUs,
+`housekeeping_cpus` decides and is pure; `Waiting` moves. The watchdog, which starts the tools, waits on the same CPUs,
 but gives a tool the mask that pinsweep was given: numactl refuses PUs outside of the mask that it inherits ("cpu argument
 out of range").
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
+from typing import Self
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Placement
@@ -32,25 +33,28 @@ def housekeeping_cpus(topology: Topology, placement: Placement, mask: Iterable[i
     return frozenset(free)
 
 
-@contextlib.contextmanager
-def moved_to(cpus: Iterable[int]) -> Iterator[None]:
-    """Keep this process to `cpus`, then give it back the mask that it had. No CPUs: it stays where it is.
+class Waiting:
+    """Keeps this process to the CPUs that it is told, until it is told others; at the end it has its old mask again. I/O.
 
-    It stays, too, where the cpuset no longer has these CPUs. I/O.
+    Use as a context manager. It stays where it is where the cpuset no longer has the CPUs.
     """
-    cpus = frozenset(cpus)
-    if not cpus:
-        yield
-        return
-    mask = os.sched_getaffinity(0)
-    _keep_to(cpus)
-    try:
-        yield
-    finally:
-        _keep_to(mask)
 
+    def __init__(self) -> None:
+        self.mask = frozenset(os.sched_getaffinity(0))
+        self._on = self.mask
 
-def _keep_to(cpus: Iterable[int]) -> None:
-    for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208 (numbers, not paths)
-        with contextlib.suppress(OSError):  # it ended meanwhile, or none of these CPUs is left to us
-            os.sched_setaffinity(thread, cpus)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.move_to(self.mask)
+
+    def move_to(self, cpus: Collection[int]) -> None:
+        """Keep to `cpus`; none: the whole mask. Where it is kept to them already, that costs nothing."""
+        wanted = frozenset(cpus) or self.mask
+        if wanted == self._on:
+            return
+        self._on = wanted
+        for thread in map(int, os.listdir("/proc/self/task")):  # noqa: PTH208 (numbers, not paths)
+            with contextlib.suppress(OSError):  # it ended meanwhile, or none of these CPUs is left to us
+                os.sched_setaffinity(thread, wanted)

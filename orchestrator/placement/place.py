@@ -13,7 +13,6 @@ A selector is met exactly or refused with `Unplaceable`, which skips the cell. d
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 import itertools
 import re
@@ -128,6 +127,8 @@ def _numbers(text: str, kind: str) -> tuple[int, ...]:
 
 
 def _unknown(words: str, forms: Sequence[str]) -> str:
+    import difflib
+
     digits = re.search(r"\d[\d, -]*$", words)
     tail = digits[0] if digits else "0"
     spelt = {f.replace(" N", f" {tail}").replace("A,B", "0,1"): f for f in forms if f != "near DEVICE"}
@@ -594,7 +595,11 @@ def numactl(group: Group, numactl: str) -> tuple[str, ...]:
 
 
 def where(placement: Placement | None) -> str:
-    """Return "CPUs 0-1", "CPUs 0 and 7, memory of node 1"."""
+    """Return "CPUs 0,1", "CPUs 0 and 7, memory of node 1".
+
+    Not in the words of `cpulist.named_cpus`: these are in result files, as the name of a cell that --as-new began, and the same
+    command finds the cell by them. They have the order of the PUs, too, in which ranks and threads are bound.
+    """
     if placement is None:
         return "no CPU in particular"
     cpus = " and ".join(dict.fromkeys(_listed(group.cpus) for group in placement.groups))

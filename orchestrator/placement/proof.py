@@ -249,9 +249,8 @@ def _thread(pid: int, tid: int, proc: str, with_last_cpu: bool) -> Thread | None
         return None
     stat = _read(f"{proc}/{pid}/task/{tid}/stat") if with_last_cpu else b""
     fields = stat.rpartition(b")")[2].split()  # the name before it may hold blanks and brackets
-    return Thread(
-        tid=tid, cpus=cpus, last_cpu=int(fields[36]) if len(fields) > 36 else None
-    )  # field 39 of proc(5)
+    last_cpu = int(fields[36]) if len(fields) > 36 else None  # field 39 of proc(5)
+    return Thread(tid=tid, cpus=cpus, last_cpu=last_cpu)
 
 
 def _pages(maps: str) -> dict[int, int]:

@@ -6,13 +6,15 @@ printed is what is started.
 
 from __future__ import annotations
 
+import functools
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.experiment.expand import expand, is_open
 from orchestrator.experiment.repeats import CAP, rounds
+from orchestrator.machine.topology import Topology
 from orchestrator.model import (
     Alias,
     Cell,
@@ -92,10 +94,9 @@ def make_plan(
         )
     placed, aliases = _merged(here, machine.site.scratch)
     order = rounds([one.cell for one in placed.values()], sweeps, seed)
+    runs_of = {pid: _runs_of(one, sweeps[one.cell.sweep].timeout_s, past) for pid, one in placed.items()}
     return Plan(
-        runs=tuple(
-            _run(placed[cell.point_id], repeat, sweeps[cell.sweep].timeout_s, past) for cell, repeat in order
-        ),
+        runs=tuple(runs_of[cell.point_id](repeat=repeat) for cell, repeat in order),
         cells=tuple(one.cell for one in placed.values()),
         skipped=tuple(skipped),
         aliases=aliases,
@@ -129,13 +130,14 @@ def _hosted(
     placed: dict[str, _Placed] = {}  # by point_id: `each numa_node` and `numa_node 0` may be the same cell
     skipped: list[Skipped] = []
     versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
+    places = _Places(machine.site.topology)
     for experiment in experiments:
         cells, unresolved = expand(
             experiment, machine.site.topology, root=machine.site.root, versions=versions
         )
         skipped.extend(unresolved)
         for cell in cells:
-            for outcome in _cells(cell, machine, only):
+            for outcome in _cells(cell, machine, places, only):
                 if isinstance(outcome, Skipped):
                     skipped.append(outcome)
                 else:
@@ -143,15 +145,16 @@ def _hosted(
     return placed.values(), skipped
 
 
-def _run(one: _Placed, repeat: int, timeout_s: float | None, past: PastTimings) -> PlannedRun:
+def _runs_of(one: _Placed, timeout_s: float | None, past: PastTimings) -> Callable[..., PlannedRun]:
+    """Return what makes the runs of a cell, which differ in nothing but their `repeat`."""
     cell, command = one.cell, one.command
     if timeout_s is None:
         timeout_s = TIMEOUT_FLOOR_S + TIMEOUT_FACTOR * max(command.estimate_s, command.at_most_s)
-    return PlannedRun(
+    return functools.partial(
+        PlannedRun,
         sweep=cell.sweep,
         tool=cell.tool,
         cell=cell,
-        repeat=repeat,
         argv=command.argv,
         env=command.env,
         placement=one.placement,
@@ -202,15 +205,36 @@ def spelt(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a command with the tool's options in one spelling: `--bs=4k` is `--bs=4096`."""
     if is_open(get_tool(tool)):  # words of the user's own
         return tuple(argv)
-    found = []
-    for word in argv:
-        name, sign, value = word.removeprefix("--").partition("=")
-        said = meant(tool, {name: value}) if sign and word.startswith("--") else {}
-        found.append(" ".join(f"--{key}={one}" for key, one in said.items()) or word)
-    return tuple(found)
+    return tuple(_spelt(tool, word) for word in argv)
 
 
-def _cells(cell: Cell, machine: Machine, only: Collection[str] | None) -> list[_Placed | Skipped]:
+@functools.lru_cache(maxsize=4096)  # the cells of a sweep have most of their words in common
+def _spelt(tool: str, word: str) -> str:
+    name, sign, value = word.removeprefix("--").partition("=")
+    said = meant(tool, {name: value}) if sign and word.startswith("--") else {}
+    return " ".join(f"--{key}={one}" for key, one in said.items()) or word
+
+
+class _Places:
+    """Where places are on a machine; many cells have one place, which is looked for once."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._each = functools.cache(functools.partial(expand_each, topology=topology))
+        self._resolve = functools.cache(functools.partial(resolve, topology=topology))
+
+    def each(self, place: Place) -> tuple[Place, ...]:
+        """Return what `expand_each` does. Raises Unplaceable."""
+        return self._each(place)
+
+    def resolved(self, place: Place, threads: int | None, processes: int) -> Placement:
+        """Return the placement of a place that is one. Raises Unplaceable."""
+        (placement,) = self._resolve(place, threads=threads, processes=processes)
+        return placement
+
+
+def _cells(
+    cell: Cell, machine: Machine, known: _Places, only: Collection[str] | None
+) -> list[_Placed | Skipped]:
     """Return what a cell becomes here: several where its place says `each …`, a Skipped where one cannot be hosted."""
     tool = get_tool(cell.tool)
     program = machine.programs.get(cell.tool, f"{cell.tool} was not looked for")
@@ -218,12 +242,14 @@ def _cells(cell: Cell, machine: Machine, only: Collection[str] | None) -> list[_
         return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=program)]
     place = cell.place or tool.default_place(cell.options)
     try:
-        places = (None,) if place is None else expand_each(place, machine.site.topology)
+        places = (None,) if place is None else known.each(place)
     except Unplaceable as error:
         return [Skipped(sweep=cell.sweep, cell=cell.labels(), reason=str(error))]
     cells = [(_at(cell, place, each), each) for each in places]
     return [
-        _cell(at, each, tool, program, machine) for at, each in cells if only is None or at.point_id in only
+        _cell(at, each, tool, program, machine, known)
+        for at, each in cells
+        if only is None or at.point_id in only
     ]
 
 
@@ -235,14 +261,14 @@ def _at(cell: Cell, asked: Place | None, place: Place | None) -> Cell:
 
 
 def _cell(
-    cell: Cell, place: Place | None, tool: ToolModule, program: Program, machine: Machine
+    cell: Cell, place: Place | None, tool: ToolModule, program: Program, machine: Machine, known: _Places
 ) -> _Placed | Skipped:
     site = machine.site
     try:
         placement = None
         if place is not None:
             threads, processes = tool.shape(cell.options)
-            (placement,) = resolve(place, site.topology, threads=threads, processes=processes)
+            placement = known.resolved(place, threads, processes)
             if not site.numactl:
                 raise Refused(
                     "numactl is not installed, so nothing can be pinned (apt-get install numactl, or dnf install numactl)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from orchestrator.model import Experiment, Plan, Sweep
 from orchestrator.plan import timings
 from orchestrator.plan.choose import chosen
 from orchestrator.plan.plan import Machine, make_plan
-from orchestrator.plan.survey import scratch_folder, survey
+from orchestrator.plan.survey import is_free, scratch_folder, survey
 from parsers.errors import UserError
 
 
@@ -48,8 +48,13 @@ class Prepared:
         return {sweep.name: sweep for experiment in self.experiments for sweep in experiment.sweeps}
 
 
-def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepared:
-    """Load, look around, plan. Raises UserError for every mistake before anything is started."""
+def prepare(
+    paths: Sequence[Path], options: PlanOptions, *, seed: int, free: Callable[[Path], bool] = is_free
+) -> Prepared:
+    """Load, look around, plan. `free` says of scratch folders which may be used; the first one is.
+
+    Raises UserError for every mistake before anything is started.
+    """
     loaded = _told_apart([load_experiment(path) for path in paths])
     known = {sweep.name for experiment in loaded for sweep in experiment.sweeps}
     if missing := sorted(set(options.only) - known):
@@ -64,7 +69,7 @@ def prepare(paths: Sequence[Path], options: PlanOptions, *, seed: int) -> Prepar
             "name a folder on the file system to be measured",
         )
     root = options.scratch or (options.output.parent if options.output else Path())
-    folder = scratch_folder(root, experiments)
+    folder = scratch_folder(root, experiments, free)
     machine = survey(
         experiments,
         scratch=folder,

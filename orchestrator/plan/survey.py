@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
-import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from orchestrator.machine import probe, write_guard
+from orchestrator.machine import planted, probe
+from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import free_bytes
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Experiment
@@ -21,6 +22,8 @@ from orchestrator.programs import find
 from orchestrator.tools import Site
 
 SCRATCH_ROOT = "pinsweep-scratch"
+SCRATCH_MARKER = ".pinsweep-scratch"
+"""The file in a scratch folder that says whose it is; locked while a sweep uses the folder."""
 LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
 
 
@@ -42,10 +45,10 @@ def survey(
     programs |= {tool: find.recorded(tool, recorded[tool]) for tool in sorted(tools & recorded.keys())}
     site = Site(
         topology=topology if topology is not None else probe.read_topology(),
-        numactl=shutil.which("numactl") or ("numactl" if elsewhere else ""),
+        numactl=planted.which("numactl") or ("numactl" if elsewhere else ""),
         scratch=str(scratch),
         root=os.geteuid() == 0,
-        allow_write=dict(write_guard.allow(path) for path in allow_write),
+        allow_write=dict(map(_allowed, allow_write)),
         path_kind=path_kind,
         real_path=os.path.realpath,
         find=(lambda name, path=None: name) if elsewhere else functools.cache(_found),  # noqa: ARG005
@@ -57,16 +60,35 @@ def survey(
     )
 
 
-def scratch_folder(root: Path, experiments: Iterable[Experiment]) -> Path:
-    """Return the folder of these experiments below `root`: the same for `plan` and for `run`."""
+def is_free(folder: Path) -> bool:
+    """Tell whether no sweep uses a scratch folder at this moment."""
+    return not is_held(folder / SCRATCH_MARKER)
+
+
+def scratch_folder(
+    root: Path, experiments: Iterable[Experiment], free: Callable[[Path], bool] = is_free
+) -> Path:
+    """Return the folder of these experiments below `root`: the same for `plan` and for `run`.
+
+    While another sweep of them uses it, so that it is not `free`, it is the next one: NAME-2, NAME-3.
+    """
     name = "+".join(experiment.name for experiment in experiments)
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return root.absolute() / SCRATCH_ROOT / name
+    folder = root.absolute() / SCRATCH_ROOT
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(folder / name for name in names if free(folder / name))
+
+
+def _allowed(device: str) -> tuple[str, Mapping[str, str]]:
+    """Return the real path and the identity of a device that may be written to. Raises UserError."""
+    from orchestrator.machine import write_guard  # few sweeps name one
+
+    return write_guard.allow(device)
 
 
 def _found(name: str, path: str | None = None) -> str:
-    return shutil.which(name, path=path) or ""
+    return planted.which(name, path=path)
 
 
 def path_kind(path: str) -> str:

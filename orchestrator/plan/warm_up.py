@@ -18,7 +18,10 @@ TOO_LONG_S = 10.0
 def warm_ups(runs: Iterable[PlannedRun], sweeps: Mapping[str, Sweep]) -> tuple[PlannedRun, ...]:
     """Return the warm-up of each program of some runs that are to be started, in the order of their first runs."""
     shortest: dict[Hashable, PlannedRun] = {}
+    cells: dict[Hashable, PlannedRun] = {}  # the repeats of a cell are alike
     for run in runs:
+        cells.setdefault((run.cell.point_id, run.program), run)
+    for run in cells.values():
         if sweeps[run.sweep].order == "listed" or any(write.kind == "device" for write in run.writes):
             continue
         known = shortest.setdefault(_program(run), run)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from orchestrator.machine import planted
 from orchestrator.machine.ask import ask, checksum
 from orchestrator.machine.user_folders import config_folder
 from orchestrator.tools import Ask, Probed, Program, get_tool
@@ -45,13 +46,18 @@ def _find(tool: str, elsewhere: bool) -> Program | str:
     if asked == "kernel" and not module.KERNEL:
         raise UserError(where, f"pinsweep has no kernel for {tool}", module.INSTALL)
     if asked and asked != "kernel":
-        path = shutil.which(asked) or ""
+        path = planted.which(
+            asked, hint=f"set it to the path of the program that you mean: {variable}=/…/{Path(asked).name}"
+        )
         if not path:
             raise UserError(where, f"{asked} is not an executable file", f"unset it, or: {module.INSTALL}")
         return _describe(tool, path, elsewhere)
     if asked != "kernel":
         for path in _candidates(module.PROGRAMS):
             if _holds(path, module.SIGNATURE):
+                planted.refuse(
+                    path, hint=f"if you mean it: {variable}={path}; else take its folder out of PATH"
+                )
                 return _describe(tool, path, elsewhere)
     if module.KERNEL:
         return _kernel(tool, elsewhere)

@@ -12,11 +12,11 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
 from orchestrator.machine.user_folders import cache_folder
 from parsers.errors import UserError
@@ -53,16 +53,6 @@ def sources_folder() -> Path:
 def kernel_names() -> tuple[str, ...]:
     """Return the names of all kernels, sorted: a source file each."""
     return tuple(sorted(source.stem for source in sources_folder().glob("*.c")))
-
-
-def version(name: str) -> str:
-    """Return the kernel's own version ("0.1"), read from its source: nothing is compiled."""
-    _check_name(name)
-    text = (sources_folder() / "common.h").read_text()
-    found = re.search(r'#define KERNEL_VERSION "([^"]+)"', text)
-    if not found:
-        raise ValueError("common.h defines no KERNEL_VERSION")
-    return found[1]
 
 
 def build(name: str, cache: Path | None = None) -> Path:
@@ -110,7 +100,7 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
 def find_compiler() -> str:
     """Return the path of the machine's C compiler. Raises UserError, with what to install, if there is none."""
     for name in COMPILERS:
-        if path := shutil.which(name):
+        if path := planted.which(name):
             return path
     raise UserError(
         "kernels",

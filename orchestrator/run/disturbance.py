@@ -9,12 +9,13 @@ Each rule is a function with its threshold beside it; docs/disturbance.md explai
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from orchestrator.machine.counters import TICK_S, Changes, CpuTime
-from orchestrator.machine.cpulist import format_cpulist
+from orchestrator.machine.cpulist import named_cpus
 from parsers.units import size_text
 
 FOREIGN_SHARE: Final = 0.01
@@ -39,6 +40,14 @@ STARVED_LEAST_S: Final = 0.1
 DISK_SHARE: Final = 0.05
 DISK_LEAST_B_S: Final = 1e6
 
+IRQ_SHARE: Final = 0.01
+"""Of the time of the run's CPUs."""
+IRQ_TIMES: Final = 3.0
+"""… and so many times what the cell's earlier runs had."""
+IRQ_BURST: Final = 4
+IRQ_LEAST_RUNS: Final = 3
+"""Earlier runs that tell what is usual."""
+
 FEW_TICKS: Final = 3 * TICK_S
 """/proc/stat counts in steps of TICK_S: less than three of them may be none."""
 
@@ -61,12 +70,17 @@ class Watched:
     wall_s: float
     user_s: float
     system_s: float
+    stops: int = 0  # how often somebody made it stop (SIGSTOP) …
+    stopped_s: float = 0.0  # … and for how long in all
     cpus: tuple[int, ...] = ()  # its own; (): it was not placed, and only what is machine-wide counts
     neighbours: tuple[int, ...] = ()  # the other CPUs of the memory nodes that it uses
     memory_bound: bool = False  # does it measure what neighbours use up?
     computing: int = 0  # threads that compute from start to end; 0: it may wait
     disks: Mapping[str, str] = field(default_factory=dict)  # "major:minor" → name: what it reads or writes
-    writes: bool = False  # does it write there?
+    writes: bool = False
+    """Does it write to a file system there? What that writes for it is counted as nobody's."""
+    usual_irq: tuple[float, ...] = ()
+    """Shares of the CPUs' time that interrupts had in the cell's earlier runs."""
 
     @property
     def cpu_s(self) -> float:
@@ -85,7 +99,7 @@ def _foreign(changes: Changes, run: Watched) -> str:
     took = f"{_seconds(found)} of {_seconds(changes.elapsed_s)}"
     if len(run.cpus) == 1:
         return f"other processes took {_percent(share)} of CPU {run.cpus[0]} ({took})"
-    return f"other processes took {_percent(share)} of one CPU ({took}) on {_named(run.cpus)}"
+    return f"other processes took {_percent(share)} of one CPU ({took}) on {named_cpus(run.cpus)}"
 
 
 def foreign_s(changes: Changes, run: Watched) -> float | None:
@@ -112,14 +126,24 @@ def _foreign_limit_s(changes: Changes, run: Watched) -> float:
     return limit_s
 
 
+def _stopped(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)
+    """Somebody made it, or what it started, stop for a while."""
+    if not run.stops:
+        return ""
+    times = "once" if run.stops == 1 else f"{run.stops} times"
+    how_long = _seconds(run.stopped_s) if run.stopped_s >= TICK_S else f"less than {_seconds(TICK_S)}"
+    return f"something stopped it (SIGSTOP) {times}, for {how_long} of {_seconds(run.wall_s)}"
+
+
 def _starved(changes: Changes, run: Watched) -> str:
     """A run that computes all the time had no CPU for a part of it: it was stopped, or had to wait for one."""
     if not run.computing:
         return ""
     had_s = _cpu_s(changes, run) / run.computing
-    if run.wall_s - had_s <= max(STARVED_SHARE * run.wall_s, STARVED_LEAST_S):
+    wall_s = run.wall_s - run.stopped_s
+    if wall_s - had_s <= max(STARVED_SHARE * wall_s, STARVED_LEAST_S):
         return ""
-    return f"it computes all the time, and used only {_seconds(had_s)} of CPU in {_seconds(run.wall_s)}: stopped, or kept waiting"
+    return f"it computes all the time, and used only {_seconds(had_s)} of CPU in {_seconds(wall_s)}: stopped, or kept waiting"
 
 
 def _steal(changes: Changes, run: Watched) -> str:
@@ -144,7 +168,7 @@ def _neighbour(changes: Changes, run: Watched) -> str:
         return ""
     return (
         f"others used {_percent(share)} of one CPU ({_seconds(used_s)} of {_seconds(changes.elapsed_s)}) "
-        f"beside it on the same memory, on {_named(run.neighbours)}"
+        f"beside it on the same memory, on {named_cpus(run.neighbours)}"
     )
 
 
@@ -152,6 +176,31 @@ def neighbours_s(changes: Changes, run: Watched) -> float | None:
     """Return the CPU time that others had beside the run; None where there is no other CPU, or it is not known."""
     times = [changes.cpus[cpu].tasks_s for cpu in run.neighbours if cpu in changes.cpus]
     return max(0.0, sum(times) - changes.own_s) if times else None
+
+
+def _interrupts(changes: Changes, run: Watched) -> str:
+    """Far more interrupts on its CPUs than in the cell's earlier runs: those of a disk or a network that it works with are usual.
+
+    Their time is a sample, one a tick, and they come in bursts: three standard deviations of what the threshold stands for are allowed,
+    with IRQ_BURST ticks a burst.
+    """
+    share, own = irq_share(changes, run), _own_cpus(changes, run)
+    if share is None or len(run.usual_irq) < IRQ_LEAST_RUNS:
+        return ""
+    all_s, usual = changes.elapsed_s * len(own), statistics.median(run.usual_irq)
+    usual_s = max(IRQ_TIMES * usual * all_s, FEW_TICKS)
+    if share <= IRQ_SHARE or share * all_s <= usual_s + SIGMAS * math.sqrt(usual_s * IRQ_BURST * TICK_S):
+        return ""
+    return (
+        f"interrupts took {_percent(share)} of the time of {named_cpus(run.cpus)} ({_seconds(share * all_s)}), "
+        f"{_percent(usual)} in the cell's earlier runs"
+    )
+
+
+def irq_share(changes: Changes, run: Watched) -> float | None:
+    """Return the share of its CPUs' time that interrupts and softirqs had; None where that is not known."""
+    own = _own_cpus(changes, run)
+    return sum(cpu.irq_s for cpu in own) / (changes.elapsed_s * len(own)) if own else None
 
 
 def _quota(changes: Changes, run: Watched) -> str:
@@ -163,7 +212,7 @@ def _quota(changes: Changes, run: Watched) -> str:
     return f"the CPU quota of its cgroup stopped it for {_seconds(held_s)} in all, {times}"
 
 
-def _throttled(changes: Changes, run: Watched) -> str:  # noqa: ARG001 (rules are called alike)
+def _throttled(changes: Changes, run: Watched) -> str:  # noqa: ARG001
     """The CPUs slowed themselves down."""
     cores, packages = (changes.totals.get(f"throttle_{of}", 0) for of in ("core", "package"))
     if not cores and not packages:
@@ -184,7 +233,8 @@ def _memory_errors(changes: Changes, run: Watched) -> str:  # noqa: ARG001
 def _disk(changes: Changes, run: Watched) -> str:
     """I/O of others on the disk that the run reads or writes.
 
-    What a file system writes for a run that writes (its journal) is nobody's in the counters: there only reads are compared.
+    What a file system writes for a run that writes (its journal) is nobody's in the counters: there only reads are compared. A run
+    that writes to the device itself has none.
     """
     own = changes.tool_moved
     for disk, name in run.disks.items():
@@ -201,9 +251,11 @@ def _disk(changes: Changes, run: Watched) -> str:
 
 RULES: Final[Mapping[str, Callable[[Changes, Watched], str]]] = {
     "foreign": _foreign,
+    "stopped": _stopped,
     "starved": _starved,
     "steal": _steal,
     "neighbour": _neighbour,
+    "interrupts": _interrupts,
     "quota": _quota,
     "throttled": _throttled,
     "swap": _swap,
@@ -229,6 +281,7 @@ def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str,
         "neighbours_s": neighbours_s(changes, run),
         "irq_s": sum(cpu.irq_s for cpu in own) if own else None,
         "steal_s": sum(cpu.steal_s for cpu in own) if own else None,
+        "stopped_s": run.stopped_s if run.stops else None,
         "pinsweep_s": changes.own_s,
         **changes.totals,
     }
@@ -268,10 +321,6 @@ def _cpu_s(changes: Changes, run: Watched) -> float:
 def _works_with_storage(changes: Changes, run: Watched) -> bool:
     own = changes.tool_moved
     return bool(run.disks) or (own is not None and own.read_bytes + own.written_bytes > STORAGE_BYTES)
-
-
-def _named(cpus: tuple[int, ...]) -> str:
-    return f"CPU{'s' if len(cpus) > 1 else ''} {format_cpulist(cpus)}"
 
 
 def _percent(share: float) -> str:

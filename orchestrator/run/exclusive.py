@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from orchestrator.machine.cpulist import format_cpulist, parse_cpulist
+from orchestrator.machine.cpulist import format_cpulist, named_cpus, parse_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import PlannedRun
 from orchestrator.run.process import Stop
@@ -47,26 +47,24 @@ class Holder:
     file: str
     since: str
     user: str
-    shared: str  # the PUs that both want: "0-3"
+    shared: str  # the PUs that both want: "CPUs 0-3"
 
     def __str__(self) -> str:
         """Return "pid 4242 of ann on n07, since 2026-01-02 03:04 UTC, result file /data/ann/a.db"."""
         return f"pid {self.pid} of {self.user} on {self.host}, since {self.since}, result file {self.file}"
 
 
-OnWait = Callable[[Holder | None], None]
-"""Is told who is waited for, once each; None: no folder can be used, so that others are not seen."""
+OnWait = Callable[[Holder | Path | None], None]
+"""Is told who is waited for, once each, or whose scratch folder; None: no folder can be used, so that others are not seen."""
 
 
-def told(holder: Holder | None) -> str:
+def told(holder: Holder | Path | None) -> str:
     """Return in words what `OnWait` is told."""
+    if isinstance(holder, Path):
+        return f"waiting  for another sweep that uses the scratch folder {holder}"
     if holder is None:
         return f"other sweeps on these CPUs are not seen: neither {FOLDERS[0]} nor {FOLDERS[1]} can be made"
-    return f"waiting  for another sweep on {_cpus(holder.shared)}: {holder}"
-
-
-def _cpus(listed: str) -> str:
-    return f"CPU {listed}" if listed.isdigit() else f"CPUs {listed}"
+    return f"waiting  for another sweep on {holder.shared}: {holder}"
 
 
 def used_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]:
@@ -82,6 +80,11 @@ def wanted_pus(runs: Iterable[PlannedRun], topology: Topology) -> frozenset[int]
     used = used_pus(runs, topology)
     cores = {topology.core_of.get(cpu) for cpu in used}
     return used.union(*(core.cpus for core in topology.cores if core.index in cores))
+
+
+def every_pu(topology: Topology) -> frozenset[int]:
+    """Return all PUs of a machine: what is set for all of them disturbs who measures on any. Pure."""
+    return frozenset(pu.os_index for pu in topology.pus)
 
 
 @contextlib.contextmanager
@@ -205,7 +208,7 @@ def _read(text: bytes, uid: int, cpus: frozenset[int]) -> Holder | None:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = f"user {uid}"
-    return Holder(**words, user=user, shared=format_cpulist(shared))
+    return Holder(**words, user=user, shared=named_cpus(shared))
 
 
 def _shown(value: object) -> str:

@@ -8,24 +8,32 @@ is on request. Disturbed ones are started again when all others are done. Nothin
 from __future__ import annotations
 
 import datetime
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 from orchestrator.machine import write_guard
 from orchestrator.machine.counters import Counters
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Plan, PlannedRun, RunRecord, Tried
-from orchestrator.placement.housekeeping import housekeeping_cpus
+from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
 from orchestrator.run import page_cache
 from orchestrator.run.monitor import PlacementMonitor
-from orchestrator.run.outcome import NEVER, Rules, counts_as_done, is_pending, judge, last_use, pending
+from orchestrator.run.outcome import (
+    NEVER,
+    Rules,
+    counts_as_done,
+    given_up,
+    is_pending,
+    judge,
+    last_use,
+    pending,
+)
 from orchestrator.run.process import Stop, run_process
-from orchestrator.run.remaining import Remaining
+from orchestrator.run.remaining import Progress
 from orchestrator.run.scratch import Scratch, Stopped
 from orchestrator.run.watch import Watch
 from parsers.errors import PinsweepError
@@ -34,7 +42,7 @@ from parsers.measurement import Parsed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A run begins: `number` of `total` that this call will start."""
+    """A run begins: `number` of `total` that are known to be started, of all rounds."""
 
     number: int  # of a warm-up 0
     total: int
@@ -72,6 +80,7 @@ class Summary:
     repeated: int = 0  # attempts that were disturbed, and that another one was to follow
     allow_misplaced: bool = False
     done_before: int = 0
+    disturbed_before: int = 0  # of these: at every attempt, and left as they are
     failed_before: int = 0  # left as they are: no retry was asked for
     walls: dict[str, list[float]] = field(default_factory=dict)  # point_id → wall seconds of its ok runs
     stopped: bool = False
@@ -100,7 +109,7 @@ class Sink(Protocol):
     def attempts(self) -> dict[tuple[str, int], Tried]: ...
 
     def add_run(
-        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
+        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], parsed: Parsed | None
     ) -> int: ...
 
 
@@ -115,20 +124,28 @@ def execute(
     rules: Rules = Rules(),  # noqa: B008 (frozen)
     keep: Container[str] = (),
     drop_caches: bool = False,
+    progress: Progress | None = None,
     on_event: Callable[[Event], None] = lambda _: None,
 ) -> Summary:
     """Start the warm-ups and every pending run of the plan, in its order, until the end or a stop; then disturbed ones again.
 
     `keep`: scratch files that are needed after this, too. `drop_caches`: runs that work on files begin with an empty page cache.
+    `progress`: of the rounds before this one.
 
     Raises PinsweepError after a run that left a process behind that could not be ended; that run is in the file.
 
-    While a run that is placed somewhere lasts, this process and the watchdog wait on housekeeping CPUs of `topology`.
+    While a run that is placed somewhere lasts, and until the next one, this process and the watchdog are on housekeeping CPUs of
+    `topology`.
     """
     attempts = result.attempts()
     todo, done, failed = pending(plan, attempts, rules)
-    summary = Summary(allow_misplaced=rules.allow_misplaced, done_before=done, failed_before=failed)
-    with Counters() as counters:
+    summary = Summary(
+        allow_misplaced=rules.allow_misplaced,
+        done_before=done,
+        disturbed_before=given_up(plan, attempts, rules),
+        failed_before=failed,
+    )
+    with Counters() as counters, Waiting() as waiting:
         sweep = _Sweep(
             result=result,
             session=session,
@@ -136,10 +153,12 @@ def execute(
             stop=stop,
             topology=topology,
             watch=Watch(counters, topology),
+            waiting=waiting,
             rules=rules,
             keep=keep,
             drop_caches=drop_caches,
             summary=summary,
+            progress=progress or Progress(),
             on_event=on_event,
             order=count(sum(tried.attempts for tried in attempts.values())),
         )
@@ -168,32 +187,29 @@ class _Sweep:
     stop: Stop
     topology: Topology
     watch: Watch
+    waiting: Waiting
     rules: Rules
     keep: Container[str]
     drop_caches: bool
     summary: Summary
+    progress: Progress
     on_event: Callable[[Event], None]
     order: Iterator[int]
-    mask: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
-    started: int = 0
-    total: int = 0
-    remaining: Remaining = field(default_factory=Remaining)
     begun: float = 0.0  # when the last run had what it needs
 
     def round(self, slots: Sequence[_Slot]) -> list[_Slot]:
         """Start each run once; return those that are to be started again, since something disturbed them."""
-        self.total += sum(not slot.run.warm_up for slot in slots)
-        for slot in slots:
-            self.remaining.add(slot.run)
+        progress = self.progress
+        progress.add(slot.run for slot in slots)
         needed_until = last_use([slot.run for slot in slots])
         again: list[_Slot] = []
         for number, slot in enumerate(slots, 1):
             run = slot.run
             if self.stop.requested is not None:
                 return []
-            self.started += not run.warm_up
-            left_s = self.remaining.seconds()
-            self.on_event(Started(number=self.started, total=self.total, run=run, left_s=left_s))
+            progress.started += not run.warm_up
+            left_s = progress.remaining.seconds()
+            self.on_event(Started(number=progress.started, total=progress.total, run=run, left_s=left_s))
             done = self._run(slot)
             if done is None:
                 return []
@@ -207,8 +223,8 @@ class _Sweep:
             self._count(slot, record, repeated)
             self.on_event(
                 Ended(
-                    number=self.started,
-                    total=self.total,
+                    number=progress.started,
+                    total=progress.total,
                     run=run,
                     record=record,
                     parsed=parsed,
@@ -262,30 +278,33 @@ class _Sweep:
             warm_up=run.warm_up,
         )
         outputs = {"stdout": outcome.stdout, "stderr": outcome.stderr}
-        self.result.add_run(run, record, outputs, record.counters)
+        self.result.add_run(run, record, outputs, parsed)
         return record, parsed, outcome.unended
 
     def _process(self, run: PlannedRun, monitor: PlacementMonitor) -> Outcome:
         """Make what a run needs, and start it."""
         self.begun = time.monotonic()
+        if run.scratch:
+            self.waiting.move_to(())  # what is written is cached where the writer is
         self.scratch.prepare(run.scratch, self.stop)
         if self.drop_caches and page_cache.works_on_files(run):
             page_cache.drop()
         self.begun = time.monotonic()
-        waiting_on = frozenset[int]()
+        housekeeping = frozenset[int]()
         if run.placement:
-            waiting_on = housekeeping_cpus(self.topology, run.placement, self.mask)
+            housekeeping = housekeeping_cpus(self.topology, run.placement, self.waiting.mask)
+        self.waiting.move_to(housekeeping)
         for write in run.writes:
             if write.kind == "device":
                 write_guard.check(write.path, write.identity)
         self.watch.begin(run, self.scratch.watchdog.pid)
         return run_process(
             run.argv, run.env, watchdog=self.scratch.watchdog, timeout_s=run.timeout_s, stop=self.stop, cwd=run.cwd,
-            looks=monitor if run.placement else None, housekeeping=waiting_on,
+            looks=monitor if run.placement else None, cpus=self.waiting.mask, housekeeping=housekeeping,
         )  # fmt: skip
 
     def _count(self, slot: _Slot, record: RunRecord, repeated: bool) -> None:
-        self.remaining.ended(slot.run, time.monotonic() - self.begun)
+        self.progress.remaining.ended(slot.run, time.monotonic() - self.begun)
         if record.warm_up:
             return
         if repeated:

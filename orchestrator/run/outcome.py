@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from orchestrator.model import Outcome, Plan, PlannedRun, Status, Tried
 from orchestrator.tools import get_tool
 from parsers import get_parser, text_to_parse
 from parsers.errors import ParseError
-from parsers.measurement import Parsed
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
 
 Attempts = Mapping[tuple[str, int], Tried]
 """(point_id, repeat) → what was tried so far: see ResultFile.attempts."""
@@ -48,6 +51,12 @@ def pending(plan: Plan, attempts: Attempts, rules: Rules) -> tuple[list[PlannedR
     return todo + again, done, failed
 
 
+def given_up(plan: Plan, attempts: Attempts, rules: Rules) -> int:
+    """Return how many runs of a plan were disturbed at every attempt, and are not started again."""
+    tried = (attempts.get(run.key, NEVER) for run in plan.runs)
+    return sum(one.status == "disturbed" and not is_pending(one, rules) for one in tried)
+
+
 def is_pending(tried: Tried, rules: Rules) -> bool:
     """Tell whether a run is to be started, or started again."""
     if tried.status == "disturbed":
@@ -78,7 +87,10 @@ def judge(
     if outcome.error:
         return "failed", outcome.error + left, None
     if outcome.timed_out:
-        return "timeout", f"did not end within {run.timeout_s:.0f} s{left}", None
+        stopped = (
+            f"; something stopped it (SIGSTOP) for {outcome.stopped_s:.1f} s of them" if outcome.stops else ""
+        )
+        return "timeout", f"did not end within {run.timeout_s:.0f} s{stopped}{left}", None
     if outcome.unended:
         return "failed", f"it left processes behind that{left.removeprefix(';')}", None
     stdout, stderr = (data.decode("utf-8", "replace") for data in (outcome.stdout, outcome.stderr))

@@ -29,10 +29,7 @@ def glance(
     sys, proc = root / "sys", root / "proc"
     used = used_pus(runs, topology)
     siblings = wanted_pus(runs, topology) - used
-    facts = {
-        **probe.state(sys, proc, cpus=sorted(used)),
-        "load_1min": None,
-    }  # who is busy now is said by name
+    facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # who is busy is said by name
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
     found = [*_of_tuning(), *noise.findings(facts)]
@@ -43,6 +40,11 @@ def glance(
         found += _of_file_system(Path(path), root, "name a file on the file system to be measured")
     found = list(dict.fromkeys(found))
     return [finding for finding in found if finding.level == "warn"]
+
+
+def told(found: Finding) -> str:
+    """Return "warn  the governor is powersave: clocks follow the load; fix: …"."""
+    return f"warn  {found.what}: {found.why}{f'; fix: {found.fix}' if found.fix else ''}"
 
 
 def examine(facts: Mapping[str, Any], folder: Path, root: Path = Path("/")) -> list[Finding]:

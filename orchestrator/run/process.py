@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import selectors
+import select
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,8 +17,10 @@ from typing import IO, Any, Literal, Protocol, Self
 
 from orchestrator.machine.ask import in_memory
 from orchestrator.model import Outcome
-from orchestrator.placement.housekeeping import moved_to
-from orchestrator.run.watchdog import Answer, Broken, Ended, Killed, Refused, Started, Watchdog
+from orchestrator.run.below import Below
+from orchestrator.run.messages import Answer, Broken, Ended, Killed, Refused
+from orchestrator.run.watchdog import Watchdog
+from parsers.text import LARGEST, PRINT_LESS
 
 EARLY_GAPS_S = (0.008, 0.008, 0.016, 0.032, 0.064)
 """When a tool is looked at first, from look to look, until it is there: for the proof of runs that do not live for the later
@@ -28,7 +30,7 @@ LOOK_EVERY_S = 0.12
 LOOKS = 12
 """When it is looked at later: tools are still starting then, and what is seen is settled within a second or two."""
 
-OUTPUT_LIMIT_BYTES = 256 << 20
+OUTPUT_LIMIT_BYTES = LARGEST
 """What one stream may hold; a tool that prints more is not printing a result, and fills the memory it measures."""
 
 OUTPUT_CHECK_S = 2.0
@@ -86,8 +88,9 @@ class Looks(Protocol):
 class _Gaps:
     """When the next look is due, from the end of the one before: a slow host is not looked at without a pause."""
 
-    def __init__(self, looks: Looks | None) -> None:
+    def __init__(self, looks: Looks | None, below: Below) -> None:
         self._looks = looks
+        self._below = below
         self._early = list(EARLY_GAPS_S) if looks else []
         self._late = [LOOK_EVERY_S] * LOOKS if looks else []
 
@@ -95,12 +98,16 @@ class _Gaps:
         return next(iter(self._early or self._late), otherwise)
 
     def look(self, pid: int) -> None:
-        """Look, if there is a look left to take; seen enough, the others of its kind are left out."""
+        """Look; seen enough, the others of its kind are left out. After the last look only stopped processes below are looked for."""
         kind = self._early or self._late
         if self._looks and kind:
             kind.pop(0)
             if self._looks.look(pid, early=kind is self._early):
                 kind.clear()
+            if not self._early and not self._late:
+                self._below.find(pid)
+        else:
+            self._below.look()
 
 
 def run_process(
@@ -112,25 +119,26 @@ def run_process(
     stop: Stop,
     cwd: str = "",
     looks: Looks | None = None,
+    cpus: Iterable[int] = (),
     housekeeping: Iterable[int] = (),
 ) -> Outcome:
     """Run `argv` to its end, to its timeout or to a stop. Whatever it started has ended, too, when this returns.
 
     `looks` sees the tool EARLY_GAPS_S after its start, and then every LOOK_EVERY_S, LOOKS times; of both, no more once it has
-    said True; and once more when it has ended. For all the rest this process sleeps, as the watchdog does, on the CPUs
-    `housekeeping` if there are any: the tool itself gets the mask that this process has when it is called. Output goes to
-    files in memory, never to a device that may be under test.
+    said True; and once more when it has ended. For all the rest this process sleeps. The tool gets the mask `cpus` (none: that
+    of this process), and the watchdog waits on the CPUs `housekeeping` if there are any. Output goes to files in memory, never
+    to a device that may be under test.
     """
-    cpus = os.sched_getaffinity(0)
-    with in_memory() as stdout, in_memory() as stderr, moved_to(housekeeping):
+    cpus = cpus or os.sched_getaffinity(0)
+    with in_memory() as stdout, in_memory() as stderr, Below() as below:
         begun = time.monotonic()
         try:
             watchdog.start(
-                argv, {**os.environ, "LC_ALL": "C", **env},
+                argv, env,
                 cwd=cwd, outputs=(stdout.fileno(), stderr.fileno()), cpus=cpus, housekeeping=housekeeping,
                 last_look=looks is not None,
             )  # fmt: skip
-            ending, answer = _wait(watchdog, stop, begun + timeout_s, _Gaps(looks), (stdout, stderr))
+            ending, answer = _wait(watchdog, stop, begun + timeout_s, _Gaps(looks, below), (stdout, stderr))
         except BaseException:  # whatever went wrong here, the tool is not left behind
             watchdog.end()
             raise
@@ -140,14 +148,16 @@ def run_process(
             ending = "by itself"
         if looks and isinstance(answer, Ended) and answer.last:
             looks.last_look(answer.last)
-        flooded = any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
+        flooded = any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in (stdout, stderr))
         outcome = Outcome(
             wall_s=time.monotonic() - begun,
             timed_out=ending == "timed out",
             stopped=ending == "stopped",
             stdout=_contents(stdout),
             stderr=_contents(stderr),
-            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB" if flooded else "",
+            stops=below.stops,
+            stopped_s=below.stopped_s,
+            error=f"printed more than {OUTPUT_LIMIT_BYTES >> 20} MiB: {PRINT_LESS}" if flooded else "",
         )
     return _with(answer, outcome)
 
@@ -155,7 +165,9 @@ def run_process(
 def _with(answer: Answer, outcome: Outcome) -> Outcome:
     """Add what the watchdog says of the end to what was seen of it here."""
     match answer:
-        case Ended(status=status, usage=usage, wall_s=wall_s, unended=unended):
+        case Ended(
+            status=status, usage=usage, wall_s=wall_s, unended=unended, stops=stops, stopped_s=stopped_s
+        ):
             code = None if status is None else os.waitstatus_to_exitcode(status)
             return dataclasses.replace(
                 outcome,
@@ -163,6 +175,8 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
                 signal=-code if code is not None and code < 0 else None,
                 wall_s=wall_s,
                 usage=usage,
+                stops=max(stops, outcome.stops),
+                stopped_s=max(stopped_s, outcome.stopped_s),
                 unended=unended,
             )
         case Refused(reason=reason):
@@ -178,8 +192,6 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
             )
         case Broken(traceback=traceback):
             raise RuntimeError(f"the watchdog failed:\n{traceback}")
-        case Started():
-            raise AssertionError("started twice")
 
 
 def _wait(
@@ -190,28 +202,27 @@ def _wait(
     spools: Sequence[IO[bytes]],
 ) -> tuple[Literal["by itself", "stopped", "timed out", "flooded"], Answer]:
     """Sleep until the tool has ended, or must be and is ended; return why, and the watchdog's answer."""
-    pid = 0
-    with selectors.DefaultSelector() as selector:
-        selector.register(watchdog, selectors.EVENT_READ)
-        selector.register(stop, selectors.EVENT_READ)
-        while True:
-            if stop.requested is not None:
-                return "stopped", watchdog.end()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return "timed out", watchdog.end()
-            ready = selector.select(min(left, gaps.next_s(OUTPUT_CHECK_S)))
-            if any(key.fileobj is watchdog for key, _ in ready):
-                answer = watchdog.receive()
-                if not isinstance(answer, Started):
-                    return "by itself", answer
-                pid = answer.pid
-            if pid and not ready:
-                gaps.look(pid)
-            if any(os.fstat(spool.fileno()).st_size > OUTPUT_LIMIT_BYTES for spool in spools):
-                return "flooded", watchdog.end()
+    poll = select.poll()
+    poll.register(watchdog, select.POLLIN)
+    poll.register(stop, select.POLLIN)
+    while True:
+        if stop.requested is not None:
+            return "stopped", watchdog.end()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return "timed out", watchdog.end()
+        ready = poll.poll(1e3 * min(left, gaps.next_s(OUTPUT_CHECK_S)))
+        if any(descriptor == watchdog.fileno() for descriptor, _ in ready):
+            return "by itself", watchdog.receive()
+        if not ready and (pid := watchdog.tool):
+            gaps.look(pid)
+        if any(_size(spool) > OUTPUT_LIMIT_BYTES for spool in spools):
+            return "flooded", watchdog.end()
+
+
+def _size(spool: IO[bytes]) -> int:
+    return os.fstat(spool.fileno()).st_size
 
 
 def _contents(spool: IO[bytes]) -> bytes:
-    spool.seek(0)
-    return spool.read(OUTPUT_LIMIT_BYTES)
+    return os.pread(spool.fileno(), min(_size(spool), OUTPUT_LIMIT_BYTES), 0)

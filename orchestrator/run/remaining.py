@@ -1,10 +1,11 @@
-"""How long the runs that are still to do will take: from the plan, then from what earlier ones took. Pure."""
+"""How many runs a sweep has begun and how long the rest will take: from the plan, then from what earlier ones took. Pure."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from orchestrator.model import PlannedRun
 
@@ -63,6 +64,21 @@ class Remaining:
         alike = [kind] if self._expected[kind] > 0 else [other for other in self._real if other[0] == tool]
         expected = sum(self._expected[one] for one in alike)
         return sum(self._real[one] for one in alike) / expected if expected > 0 else 1.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a sweep is, over all its rounds: it grows when runs are added, and never begins anew."""
+
+    started: int = 0  # attempts, warm-ups left out
+    total: int = 0  # … that are to be started, those included
+    remaining: Remaining = field(default_factory=Remaining)
+
+    def add(self, runs: Iterable[PlannedRun]) -> None:
+        """So many more are to do."""
+        for run in runs:
+            self.total += not run.warm_up
+            self.remaining.add(run)
 
 
 def _kind(run: PlannedRun) -> _Kind:

@@ -5,17 +5,16 @@ very programs that its session recorded. Fresh runs go into files of their own; 
 
 Both sides are started only where their commands differ (another place, option or program). Where they are the same, as with a
 baseline of this host, or where A is not of this machine as it is now, only B is: its fresh runs then stand against A's stored ones.
+`orchestrator.run.fresh` starts what is planned here.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import platform
 import random
-import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,36 +23,29 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
 from orchestrator.machine.facts import changed, short
+from orchestrator.machine.topology import Topology
 from orchestrator.model import (
     AS_NEW,
     Cell,
     Experiment,
     Plan,
     PlannedRun,
-    RunRecord,
     Skipped,
-    Tried,
     canonical_json,
 )
 from orchestrator.plan import timings
 from orchestrator.plan.plan import make_plan
 from orchestrator.plan.prepare import Prepared
 from orchestrator.plan.survey import scratch_folder, survey
-from orchestrator.run.exclusive import OnWait, reserved, wanted_pus
-from orchestrator.run.execute import Event, Summary, execute
-from orchestrator.run.outcome import Rules
+from orchestrator.plan.warm_up import warm_ups
+from orchestrator.run import tuning
 from orchestrator.run.page_cache import KEPT
-from orchestrator.run.process import Stop
 from orchestrator.run.resume import as_known
-from orchestrator.run.scratch import open_scratch
-from orchestrator.run.session import begin, now_utc
 from orchestrator.store.result_file import (
     Conditions,
-    ResultFile,
     Session,
     StoredCell,
     StoredExperiment,
-    create_result,
     open_result,
 )
 from orchestrator.tools import Program
@@ -93,19 +85,17 @@ class Rerun:
     outputs: Mapping[Output, Prepared]  # what the fresh file of each will record
     scratch: Path
     seed: int
+    warm_ups: tuple[tuple[Output, PlannedRun], ...] = ()  # before all of them
+    tune: bool = False
 
     @property
     def estimate_s(self) -> float:
-        return sum(run.estimate_s for _, run in self.runs)
+        return sum(run.estimate_s for _, run in (*self.warm_ups, *self.runs))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fresh:
-    """What is left when `run_again` returns."""
-
-    a: tuple[Path, ...]
-    b: tuple[Path, ...]
-    summary: Summary
+    @property
+    def topology(self) -> Topology:
+        """The machine's; there is none where nothing can be started."""
+        return next(prepared.machine.site.topology for prepared in self.outputs.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,8 +117,11 @@ def prepare_again(
     scratch: Path | None = None,
     allow_write: Sequence[str] = (),
     seed: int,
+    warm_up: bool = True,
+    tune: bool = False,
 ) -> Rerun:
-    """Plan the fresh runs of some cells. `folder`: where the fresh files will lie.
+    """Plan the fresh runs of some cells, and with `warm_up` a warm-up of each program of a side. `folder`: where the fresh files will
+    lie. With `tune` the machine will be tuned, as it was for a sweep with --tune.
 
     Raises UserError where B cannot be measured here: it is of another host, or of this one in another state; and where a
     cell writes to a device that `allow_write` does not name.
@@ -142,7 +135,7 @@ def prepare_again(
         for cell in (pair.a, pair.b):
             cells.setdefault(cell.path, set()).add(cell.point_id)
     sources = {path: _open(path, point_ids) for path, point_ids in cells.items()}
-    facts = {**probe.facts(), "page_cache": KEPT}
+    facts = {**probe.facts(), **(tuning.facts_after(tuning.needed()) if tune else {}), "page_cache": KEPT}
     for path in dict.fromkeys(pair.b.path for pair in pairs):
         if why := _out_of_reach(sources[path], facts):
             raise UserError(str(path), f"side B cannot be measured again here: {why[0]}", why[1])
@@ -155,7 +148,17 @@ def prepare_again(
         for (side, path), wanted in _wanted(pairs).items()
         if side == "b" or not _out_of_reach(sources[path], facts)
     }
-    return _in_turns(pairs, sides, sources, facts, where, seed)
+    rerun = dataclasses.replace(_in_turns(pairs, sides, sources, facts, where, seed), tune=tune)
+    return dataclasses.replace(rerun, warm_ups=_warm_ups(rerun)) if warm_up else rerun
+
+
+def _warm_ups(rerun: Rerun) -> tuple[tuple[Output, PlannedRun], ...]:
+    """Return the warm-up of each program of each side. Pure."""
+    return tuple(
+        (output, run)
+        for output, prepared in rerun.outputs.items()
+        for run in warm_ups(prepared.plan.runs, prepared.sweeps)
+    )
 
 
 def _texts(source: _Source, point_ids: Iterable[str]) -> dict[str, Experiment]:
@@ -387,72 +390,3 @@ def _restricted(prepared: Prepared, keys: Container[tuple[str, int]]) -> Prepare
     cells = {run.cell.point_id: run.cell for run in runs}
     plan = dataclasses.replace(prepared.plan, runs=runs, cells=tuple(cells.values()))
     return dataclasses.replace(prepared, plan=plan)
-
-
-# --- running -----------------------------------------------------------------------------------------------
-
-
-class _Outputs:
-    """Commits each run to the file of its side."""
-
-    def __init__(self, files: Iterable[tuple[PlannedRun, ResultFile]]) -> None:
-        self._files = {id(run): file for run, file in files}  # both sides may have a run of one key
-
-    def attempts(self) -> dict[tuple[str, int], Tried]:
-        return {}
-
-    def add_run(
-        self, run: PlannedRun, record: RunRecord, outputs: Mapping[str, bytes], counters: Mapping[str, Any]
-    ) -> int:
-        return self._files[id(run)].add_run(run, record, outputs, counters)
-
-
-def run_again(
-    rerun: Rerun,
-    folder: Path,
-    *,
-    version: str,
-    argv: Sequence[str],
-    rules: Rules = Rules(),  # noqa: B008 (frozen)
-    on_wait: OnWait = lambda _: None,
-    on_event: Callable[[Event], None] = lambda _: None,
-) -> Fresh:
-    """Start the fresh runs, each committed to a new file of its side below `folder` when it ends.
-
-    Other sweeps on the same cores are waited for; `on_wait` is told whose. Raises Stopped on a stop meanwhile.
-    """
-    plan = Plan(runs=tuple(run for _, run in rerun.runs), cells=(), skipped=(), seed=rerun.seed)
-    paths = _names(folder, rerun.outputs)
-    topologies = [prepared.machine.site.topology for prepared in rerun.outputs.values()]
-    with contextlib.ExitStack() as stack:
-        stop = stack.enter_context(Stop())
-        cpus = wanted_pus(plan.runs, topologies[0])
-        kept = stack.enter_context(reserved(cpus, next(iter(paths.values())), stop, on_wait))
-        scratch = stack.enter_context(open_scratch(rerun.scratch, keep=kept))
-        files = {output: stack.enter_context(create_result(path)) for output, path in paths.items()}
-        (session,) = {  # the first of each new file
-            begin(files[output], prepared, version=version, argv=argv, seed=rerun.seed)
-            for output, prepared in rerun.outputs.items()
-        }
-        sink = _Outputs((run, files[output]) for output, run in rerun.runs)
-        summary = execute(
-            plan, sink, session, scratch, stop, topology=topologies[0], rules=rules, on_event=on_event
-        )
-        for result in files.values():
-            result.end_session(session, now_utc())
-    return Fresh(
-        a=tuple(path for (side, _), path in paths.items() if side == "a"),
-        b=tuple(path for (side, _), path in paths.items() if side == "b"),
-        summary=summary,
-    )
-
-
-def _names(folder: Path, outputs: Iterable[Output]) -> dict[Output, Path]:
-    """Name the fresh files: `confirm-20260102T030405Z-a-STEM.db`, in signs that every file system takes, none there yet."""
-    stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    found: dict[Output, Path] = {}
-    for side, path in outputs:
-        stem = f"confirm-{stamp}-{side}-{re.sub(r'[^A-Za-z0-9@.-]+', '-', path.stem)[:80]}"
-        names = (folder / f"{stem}{n}.db" for n in ("", *(f"-{i}" for i in range(2, 1000))))
-        found[side, path] = next(p for p in names if not p.exists() and p not in found.values())
-    return found

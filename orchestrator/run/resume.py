@@ -62,13 +62,7 @@ def continued(
     Raises UserError where runs that are still to be started would be repeats of a cell, or cells of a sweep, that was measured in
     another way, and `as_new` is not asked for; and where the file is another host's.
     """
-    for session in held.sessions:
-        if session.host != now.host:
-            raise UserError(
-                held.path,
-                f"holds runs of the host {session.host}, this is {now.host}",
-                "name another file with -o",
-            )
+    _refuse_other_hosts(held, now)
     plan = as_known(plan, held.cells, held.conditions)
     sessions = {session.session: session for session in held.sessions}
     first = {cell.point_id: cell for cell in held.cells if AS_NEW not in cell.options}
@@ -83,11 +77,17 @@ def continued(
     refused: dict[str, Difference] = {}
     pending = {run.cell.point_id for run in plan.runs if is_pending(run)}
     shared = {_named(alias.sweep, alias.of) for alias in plan.aliases}
-    to_run = {(run.sweep, _groups(run.placement)) for run in plan.runs if run.cell.point_id in pending}
-    for run in {run.cell.point_id: run for run in plan.runs}.values():
+    runs = _of_each_cell(plan)
+    to_run = {(run.sweep, _groups(run.placement)) for run in runs if run.cell.point_id in pending}
+    facts_changed = {number: facts.changed(of.facts, now.facts) for number, of in sessions.items()}
+    for run in runs:
         before, of_all = of_cell.get(run.cell.point_id, ()), tuple(of_sweep.get(run.sweep, {}).values())
         own = [sessions[conditions.session] for conditions in before]
-        found = [*_of_place(run, before), *_of_mask(run, own, of_all, now), *_of_machine(run, of_all, now)]
+        found = [
+            *_of_place(run, before),
+            *_of_mask(run, own, of_all, now),
+            *_of_machine(run, of_all, now, facts_changed),
+        ]
         label = ", ".join(dict.fromkeys(difference.label for difference in found))
         if found and (as_new or (run.sweep, label) in begun):
             cells[run.cell.point_id] = _anew(run.cell, label)
@@ -114,6 +114,21 @@ def continued(
     return dataclasses.replace(_in_cells(plan, cells), aliases=tuple(aliases))
 
 
+def _refuse_other_hosts(held: Held, now: Setting) -> None:
+    for session in held.sessions:
+        if session.host != now.host:
+            raise UserError(
+                held.path,
+                f"holds runs of the host {session.host}, this is {now.host}",
+                "name another file with -o",
+            )
+
+
+def _of_each_cell(plan: Plan) -> list[PlannedRun]:
+    """Return one run of each cell: repeats are started in one way."""
+    return list({run.cell.point_id: run for run in plan.runs}.values())
+
+
 def _named(sweep: str, labels: Mapping[str, Any]) -> tuple[str, str]:
     return sweep, canonical_json(dict(labels))
 
@@ -122,7 +137,9 @@ def _elsewhere(
     plan: Plan, cells: Iterable[Cell], of_cell: Mapping[str, Sequence[Conditions]]
 ) -> dict[tuple[str, str], list[Difference]]:
     """Return of the plan's aliases that ran as cells of their own, on other PUs than the cell that they are now: name → what differs."""
-    runs = {_named(run.sweep, run.cell.labels()): run for run in plan.runs}
+    if not plan.aliases:
+        return {}
+    runs = {_named(run.sweep, run.cell.labels()): run for run in _of_each_cell(plan)}
     held = {_named(cell.sweep, cell.labels()): cell for cell in cells}
     found = {}
     for alias in plan.aliases:
@@ -140,7 +157,11 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
     another way, and starts the same, begins no cell."""
     measured = {one.point_id: one for one in conditions}
     planned = {cell.point_id: cell for cell in plan.cells}
-    starts = {run.cell.point_id: _start(run.cell, run.placement, run.argv) for run in plan.runs}
+    starts = {
+        run.cell.point_id: _start(run.cell, run.placement, run.argv)
+        for run in _of_each_cell(plan)
+        if run.cell.point_id not in measured
+    }
     sweeps = {(cell.sweep, cell.tool) for cell in plan.cells}
     known: dict[Hashable, Cell] = {}
     for cell in cells:
@@ -152,7 +173,7 @@ def as_known(plan: Plan, cells: Sequence[Cell], conditions: Sequence[Conditions]
     renamed_to: dict[str, Cell] = {}
     for point_id, own in starts.items():
         cell, same = planned[point_id], known.get(own)
-        if point_id in measured or same is None:
+        if same is None:
             continue
         renamed = _place_of(cell) != _place_of(same)
         if renamed and (_place_of(cell) in used or _place_of(same) in asked):
@@ -183,7 +204,12 @@ def _start(cell: Cell, placement: Placement | None, argv: Sequence[str]) -> Hash
 
 def _in_cells(plan: Plan, others: Mapping[str, Cell]) -> Plan:
     """Return the plan with the runs of some cells (by point_id) in others."""
-    runs = tuple(dataclasses.replace(run, cell=others.get(run.cell.point_id, run.cell)) for run in plan.runs)
+    if not others:
+        return plan
+    runs = tuple(
+        dataclasses.replace(run, cell=others[run.cell.point_id]) if run.cell.point_id in others else run
+        for run in plan.runs
+    )
     cells = tuple(others.get(cell.point_id, cell) for cell in plan.cells)
     more = {others[key].point_id if key in others else key: number for key, number in plan.more.items()}
     return dataclasses.replace(plan, runs=runs, cells=cells, more=more)
@@ -268,11 +294,16 @@ def _arguments(tool: str, argv: Sequence[str]) -> tuple[str, ...]:
     return spelt(tool, [word for word in argv if "/" not in word])
 
 
-def _of_machine(run: PlannedRun, before: Sequence[Session], now: Setting) -> list[Difference]:
-    """Say how the machine or the run's programs differ from those of earlier sessions."""
+def _of_machine(
+    run: PlannedRun,
+    before: Sequence[Session],
+    now: Setting,
+    facts_changed: Mapping[int, Sequence[tuple[facts.Fact, str, str]]],
+) -> list[Difference]:
+    """Say how the machine or the run's programs differ from those of earlier sessions. `facts_changed`: of each session, by its number."""
     found = []
     for session in before:
-        for fact, then, present in facts.changed(session.facts, now.facts):
+        for fact, then, present in facts_changed[session.session]:
             said = f"the {fact.words} was {facts.short(then)} and is {facts.short(present)} now"
             found.append(Difference(said=said, label=f"{fact.words} {facts.short(present)}"))
         program, program_now = session.programs.get(run.tool, {}), now.programs.get(run.tool, {})

@@ -15,6 +15,7 @@ from orchestrator.model import Plan, Sweep
 from orchestrator.run.execute import Event, Summary, Unsettled, execute
 from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
+from orchestrator.run.remaining import Progress
 from orchestrator.run.scratch import Scratch
 from orchestrator.run.settle import Leading, next_round
 from orchestrator.store.result_file import ResultFile
@@ -58,25 +59,13 @@ def execute_rounds(
     )
     start = partial(
         execute, result=result, session=session, scratch=scratch, stop=stop, topology=topology,
-        rules=rules, keep=scratch_of_more, drop_caches=drop_caches,
+        rules=rules, keep=scratch_of_more, drop_caches=drop_caches, progress=Progress(), on_event=on_event,
     )  # fmt: skip
-    summary = start(plan, on_event=on_event)
+    summary = start(plan)
     while not summary.stopped:
         later = further(plan, result, sweeps, rules, leading)
         if not later.runs:
             break
         on_event(Unsettled(cells=len(later.runs)))
-        before = summary.counts.total() + summary.repeated
-        summary.add(start(later, on_event=_counted_on(on_event, before)))
+        summary.add(start(later))
     return summary
-
-
-def _counted_on(on_event: Callable[[Event], None], before: int) -> Callable[[Event], None]:
-    """Return `on_event` with the numbers of a later round counted on from the runs `before` it."""
-
-    def tell(event: Event) -> None:
-        if not isinstance(event, Unsettled):
-            event = dataclasses.replace(event, number=event.number + before, total=event.total + before)
-        on_event(event)
-
-    return tell

@@ -2,35 +2,69 @@
 
 The folder is recognised by a marker file, which is also its lock. A folder without the marker is not ours and is
 never written to or removed. When this process is killed, the watchdog removes the folder after it has ended the tool;
-it holds the lock, too, so the next pinsweep waits until the folder is gone.
+it holds the lock, too, so the next pinsweep waits until the folder is gone. It is there before the folder is.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
+from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
+from orchestrator.plan.survey import SCRATCH_MARKER, SCRATCH_ROOT, is_free
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
-from orchestrator.store import lockfile
 from parsers.errors import PinsweepError, UserError
 from parsers.units import size_text
 
-MARKER = ".pinsweep-scratch"
 MARKER_TEXT = "This folder was made by pinsweep, which removes it with all that is in it.\n"
 
 _CHUNK_BYTES = 8 << 20
-_LOCK_PATIENCE_S = 15.0
+_PATIENCE_S = 1.0
+"""How long a folder may be somebody's before that is told: who was killed has it until all has been removed."""
 
 
 class Stopped(Exception):
     """A stop was requested before a run was started: while scratch files were written, or others were waited for."""
+
+
+class Claim:
+    """The word of this process, while it plans, which scratch folder it is going to use: two sweeps that start in the same instant see
+    it, and nothing of it is left after a kill -9. Use as a context manager.
+
+    It is the name of an abstract socket (unix(7)), which one process at a time can have. Who does not see it, in another container or
+    on another host, is kept out by the folder's lock.
+    """
+
+    def __init__(self) -> None:
+        self._name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._name.close()
+
+    def take(self, folder: Path) -> bool:
+        """Claim a folder for good; False if somebody uses it, or has claimed it."""
+        if not is_free(folder):
+            return False
+        digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
+        try:
+            self._name.bind(f"\0{SCRATCH_ROOT}/{digest}")
+        except OSError as error:
+            return error.errno != errno.EADDRINUSE
+        return True
 
 
 class Scratch:
@@ -169,31 +203,37 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def open_scratch(
-    path: Path, *, keep: Iterable[int] = (), on_orphaned: Callable[[], None] = lambda: None
+    path: Path,
+    *,
+    stop: Stop | None = None,
+    on_wait: Callable[[Path], None] = lambda _: None,
+    keep: Iterable[int] = (),
+    on_orphaned: Callable[[], None] = lambda: None,
 ) -> Iterator[Scratch]:
-    """Make the folder, hold its lock, start the watchdog, remove all of it at the end.
+    """Start the watchdog, make the folder, hold its lock, remove all of it at the end.
 
-    The watchdog holds the descriptors `keep`, too, and does `on_orphaned` when this process has been killed and the tool has ended.
-    Raises UserError if the folder is not ours or another pinsweep is using it, PinsweepError if there is no watchdog.
+    While another pinsweep uses the folder, this one waits, and `on_wait` is told which folder that is. The watchdog holds the
+    descriptors `keep` and the folder's lock, too, and does `on_orphaned` when this process has been killed and the tool has ended.
+    Raises UserError if the folder is not ours, PinsweepError if there is no watchdog, Stopped on a stop while waiting.
     """
-    lock = _lock(path)
 
     def clear() -> None:
         try:
             on_orphaned()
         finally:
-            _remove(path)
+            _remove_orphaned(path)
 
+    watchdog = Watchdog(keep=keep, on_orphaned=clear)
     try:
-        watchdog = Watchdog(keep=(lock, *keep), on_orphaned=clear)
+        lock = _lock(path, stop, on_wait)
     except BaseException:
-        _remove(path)
-        os.close(lock)
+        watchdog.stop()
         raise
     removed = False
     try:
+        watchdog.hold(lock)
         for entry in path.iterdir():  # what a killed run may have left
-            if entry.name != MARKER:
+            if entry.name != SCRATCH_MARKER:
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         yield Scratch(path, watchdog)
     finally:
@@ -202,13 +242,14 @@ def open_scratch(
                 _remove(path)
                 removed = True
         finally:  # whoever loses patience interrupts this, too
+            os.close(lock)  # first: the watchdog, if the rest is left to it, takes it anew
             watchdog.stop(finished=removed)
-            os.close(lock)
 
 
-def _lock(path: Path) -> int:
+def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int:
+    told = False
     try:
-        while True:
+        while stop is None or stop.requested is None:
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = not path.exists()
             path.mkdir(exist_ok=True)
@@ -218,49 +259,72 @@ def _lock(path: Path) -> int:
                     "this folder was not made by pinsweep",
                     "move it away, or choose another with --scratch",
                 )
-            try:
-                lock = lockfile.acquire(path / MARKER, _LOCK_PATIENCE_S)
-            except FileNotFoundError:
-                continue  # its owner removed the folder between two of these calls
-            if lock is None:
-                raise UserError(
-                    str(path),
-                    "another pinsweep is using this scratch folder",
-                    "wait for it, or choose another with --scratch",
-                )
-            try:
-                os.truncate(lock, 0)
-                os.pwrite(lock, MARKER_TEXT.encode(), 0)
-            except OSError:  # the file system is full
-                _remove(path)
-                os.close(lock)
-                raise
-            return lock
+            with contextlib.suppress(FileNotFoundError):  # its owner removed it between two of these calls
+                lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
+                if lock is not None:
+                    return _marked(path, lock)
+                if not told:
+                    told = True
+                    on_wait(path)
     except OSError as error:
+        _remove_empty(path)
         raise UserError(
             str(path), f"cannot be made: {error.strerror}", "--scratch names a folder that can be written"
         ) from error
+    raise Stopped
+
+
+def _marked(path: Path, lock: int) -> int:
+    """Write into the locked marker what it is; return its descriptor."""
+    try:
+        os.truncate(lock, 0)
+        os.pwrite(lock, MARKER_TEXT.encode(), 0)
+    except OSError:  # the file system is full
+        _remove(path)
+        os.close(lock)
+        raise
+    return lock
 
 
 def _is_ours(path: Path) -> bool:
     """Tell whether the folder is empty, or bears our marker with our words in it."""
+    marker = path / SCRATCH_MARKER
     try:
-        return (path / MARKER).read_text("utf-8") in ("", MARKER_TEXT) and not (path / MARKER).is_symlink()
+        return marker.read_text("utf-8") in ("", MARKER_TEXT) and not marker.is_symlink()
     except OSError:
         return not any(path.iterdir())
 
 
 def _remove(path: Path) -> None:
-    """Remove the folder, the marker last, and the parents that pinsweep's default makes if they are empty."""
-    if not (path / MARKER).exists():
+    """Remove the folder, the marker last; nothing of one without a marker."""
+    if not (path / SCRATCH_MARKER).exists():
         return
     for entry in path.iterdir():
-        if entry.name != MARKER:
+        if entry.name != SCRATCH_MARKER:
             shutil.rmtree(
                 entry, ignore_errors=True
             ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-    (path / MARKER).unlink()
+    (path / SCRATCH_MARKER).unlink()
+    _remove_empty(path)
+
+
+def _remove_orphaned(path: Path) -> None:
+    """Remove the folder of a pinsweep that was killed at any moment, unless another one has it by now."""
+    with contextlib.suppress(OSError):
+        if path.is_symlink() or not _is_ours(path):
+            return
+        # the kernel may still be closing what the other one had open
+        lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
+        if lock is not None:
+            _remove(path)
+            os.close(lock)
+    _remove_empty(path)
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove the folder and the one above it that pinsweep's default makes, as far as they are empty."""
     with contextlib.suppress(OSError):
         path.rmdir()
-        if path.parent.name == "pinsweep-scratch":
+    if path.parent.name == SCRATCH_ROOT:
+        with contextlib.suppress(OSError):
             path.parent.rmdir()

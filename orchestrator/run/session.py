@@ -74,11 +74,11 @@ def run_experiments(
     import secrets
 
     from orchestrator.run import page_cache, tuning
-    from orchestrator.run.exclusive import reserved, wanted_pus
+    from orchestrator.run.exclusive import every_pu, reserved, wanted_pus
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
     from orchestrator.run.rounds import execute_rounds, further
-    from orchestrator.run.scratch import Stopped, open_scratch
+    from orchestrator.run.scratch import Claim, Stopped, open_scratch
     from orchestrator.store.result_file import create_result
 
     if drop_caches:
@@ -87,11 +87,12 @@ def run_experiments(
         seed = _seed_of(options.output)
     if seed is None:
         seed = secrets.randbelow(2**31)
-    prepared = prepare(paths, options, seed=seed)
-    path = options.output or Path(default_name(prepared.experiments))
     with contextlib.ExitStack() as stack:
+        claim = stack.enter_context(Claim())
+        prepared = prepare(paths, options, seed=seed, free=claim.take)
+        path = options.output or Path(default_name(prepared.experiments))
         stop = stack.enter_context(Stop())
-        result = stack.enter_context(create_result(path))
+        result = stack.enter_context(create_result(path, lambda: stop.requested is not None))
         cache = page_cache.DROPPED if drop_caches else page_cache.KEPT
         expected = {**(tuning.facts_after(tuning.needed()) if tune else {}), "page_cache": cache}
         prepared = _continued(prepared, result, options.as_new, rules, expected)
@@ -101,37 +102,34 @@ def run_experiments(
         todo += further(prepared.plan, result, sweeps, rules, leading).runs
         prepared = _with_warm_ups(prepared, todo, options)
         try:
-            every = frozenset(pu.os_index for pu in topology.pus)
-            cpus = frozenset() if share_machine or not todo else every if tune else wanted_pus(todo, topology)
+            wanted = every_pu(topology) if tune else wanted_pus(todo, topology)
+            cpus = frozenset() if share_machine or not todo else wanted
             kept = stack.enter_context(reserved(cpus, path, stop, on_wait))
+            tuned = stack.enter_context(tuning.tuned(path, on_tune)) if tune and todo else tuning.Tuned()
+            scratch = stack.enter_context(
+                open_scratch(
+                    prepared.scratch, stop=stop, on_wait=on_wait, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back
+                )
+            )  # fmt: skip
         except Stopped:
             return Finished(path=path, prepared=prepared, summary=Summary(stopped=True))
-        tuned = stack.enter_context(tuning.tuned(path, on_tune)) if tune and todo else tuning.Tuned()
-        # made last: nothing removes it before there is a watchdog
-        with open_scratch(prepared.scratch, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back) as scratch:
-            on_begin(path, prepared)
-            session = begin(
-                result,
-                prepared,
-                version=version,
-                argv=argv,
-                seed=seed,
-                tuned=tuning.words(tuned.changes),
-                cache=cache,
-            )
-            summary = execute_rounds(
-                prepared.plan,
-                result,
-                session,
-                scratch,
-                stop,
-                topology=topology,
-                rules=rules,
-                sweeps=sweeps,
-                leading=leading,
-                drop_caches=drop_caches,
-                on_event=on_event,
-            )
+        on_begin(path, prepared)
+        session = begin(
+            result, prepared, version=version, argv=argv, seed=seed, tuned=tuning.words(tuned.changes), cache=cache
+        )  # fmt: skip
+        summary = execute_rounds(
+            prepared.plan,
+            result,
+            session,
+            scratch,
+            stop,
+            topology=topology,
+            rules=rules,
+            sweeps=sweeps,
+            leading=leading,
+            drop_caches=drop_caches,
+            on_event=on_event,
+        )
         result.end_session(session, now_utc())
     timings.remember(prepared.plan.runs, summary.walls)
     return Finished(path=path, prepared=prepared, summary=summary)

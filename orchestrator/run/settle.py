@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from orchestrator.experiment.repeats import CAP, is_settled, one_round
 from orchestrator.model import Plan, PlannedRun, Sweep
 from orchestrator.run.outcome import NEVER, Attempts, Rules, is_pending
-from parsers.measurement import Parsed
 
-Leading = Callable[[str, Sequence[Parsed]], Sequence[float]]
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
+
+Leading: TypeAlias = "Callable[[str, Sequence[Parsed]], Sequence[float]]"
 """(tool, what the runs of a cell say) → the number that stands for each of them."""
 
 
 def with_begun(plan: Plan, attempts: Attempts) -> Plan:
     """Return the plan with the further runs that a file holds attempts of, after its own."""
+    if not plan.more:
+        return plan
     last = _last_repeats(attempts)
     planned = _last_repeats(run.key for run in plan.runs)
     firsts = _first_runs(plan)
@@ -40,15 +45,19 @@ def next_round(
 ) -> Plan:
     """Return the plan of one more run of each cell that has not settled, and none of one that was not to the end of what is planned.
 
-    values: point_id → the number that stands for each good run. A cell without any is left: more of the same tells nothing.
+    values: point_id → the number that stands for each good run. A cell without any is left, since more of the same tells nothing,
+    unless something disturbed it: then a later run may find a quiet moment.
     """
     firsts, last = _first_runs(plan), _last_repeats(attempts)
     once = dataclasses.replace(rules, retry_failed=False)  # what failed again is no reason to wait
     waiting = {run.cell.point_id for run in plan.runs if is_pending(attempts.get(run.key, NEVER), once)}
+    disturbed = {cell for (cell, _), tried in attempts.items() if tried.status == "disturbed"}
     open_ = [
         key
         for key in plan.more
-        if key not in waiting and last[key] < CAP and values.get(key) and not is_settled(values[key])
+        if key not in waiting
+        and last[key] < CAP
+        and (not is_settled(values[key]) if values.get(key) else key in disturbed)
     ]
     order = one_round(
         [firsts[key].cell for key in open_],

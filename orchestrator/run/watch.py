@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.machine.counters import Counters, Disk, Reading, between
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Outcome, Placement, PlannedRun
-from orchestrator.run.disturbance import Reason, Watched, kept, reasons
+from orchestrator.run.disturbance import Reason, Watched, irq_share, kept, reasons
 from orchestrator.tools import computing, memory_bound
 
 
@@ -33,6 +33,7 @@ class Watch:
         self._counters = counters
         self._topology = topology
         self._before: Reading | None = None
+        self._irq: dict[str, list[float]] = {}  # cell → share of interrupts in each of its runs
 
     def begin(self, run: PlannedRun, watchdog: int) -> None:
         """Read the counters; `watchdog` is the process that will start the run."""
@@ -50,16 +51,22 @@ class Watch:
             wall_s=outcome.wall_s,
             user_s=outcome.usage.get("user_s", 0.0),
             system_s=outcome.usage.get("system_s", 0.0),
+            stops=outcome.stops,
+            stopped_s=outcome.stopped_s,
             cpus=cpus,
             neighbours=neighbours(self._topology, run.placement) if run.placement else (),
             memory_bound=memory_bound(run.tool),
             computing=computing(run.tool, run.cell.options),
             disks=disks,
-            writes=bool(run.writes),
+            writes=any(write.kind != "device" for write in run.writes),
+            usual_irq=tuple(self._irq.get(run.cell.point_id, ())),
         )
         looked_at = (*cpus, *watched.neighbours) or tuple(self._topology.core_of)
         changes = between(before, after, cpus=looked_at, disks=disks)
         found = reasons(changes, watched)
+        share = irq_share(changes, watched)
+        if share is not None and not run.warm_up:
+            self._irq.setdefault(run.cell.point_id, []).append(share)
         return Evidence(reasons=found, counters=kept(changes, watched, found))
 
     def _disks(self, run: PlannedRun) -> Iterator[Disk]:

@@ -12,13 +12,15 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from parsers.errors import UserError
-from parsers.measurement import Parsed, Scalar
 from parsers.units import size_bytes
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed, Scalar
 
 Kind = Literal["int", "float", "size", "seconds", "word", "flag", "text", "mapping"]
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import mmap
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from orchestrator.machine import planted
 from orchestrator.machine.ask import ask
 from parsers.errors import UserError
 
@@ -190,7 +190,7 @@ def _executable(name: str, folder: str | None = None) -> str:
     By its path Open MPI's launcher knows where the rest of it is: from /bin/mpirun, where /bin is a link to /usr/bin,
     it takes that for / and gives up.
     """
-    path = shutil.which(name, path=folder)
+    path = planted.which(name, path=folder, hint="if you mean it: PINSWEEP_MPIRUN=PATH")
     return str(Path(path).parent.resolve() / Path(path).name) if path else ""
 
 

@@ -11,14 +11,16 @@ import re
 import shlex
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
-from orchestrator.tools import Command, Option, Program, Refused, Site
+from orchestrator.tools import Command, Option, Problem, Program, Refused, Site
 from parsers.expressions import mistakes
-from parsers.measurement import Parsed
 from parsers.units import to_base
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = ""
@@ -64,15 +66,41 @@ def words(command: str) -> tuple[str, ...]:
 
 
 def fill(word: str, values: Mapping[str, Any]) -> str:
-    """Replace `{name}` by its value; `{{` and `}}` are braces. Raises KeyError naming what is not there."""
+    """Replace `{name}` by its value; `{{` and `}}` are braces. Raises BadPlaceholder for anything else in braces."""
     parts = []
-    for literal, name, spec, conversion in string.Formatter().parse(word):
+    for literal, name, spec, conversion in _pieces(word):
         parts.append(literal)
-        if name is not None:
-            if spec or conversion or not name.isidentifier():
-                raise KeyError(f"{{{name}{':' if spec else ''}{spec or ''}}}")
-            parts.append(_text(values[name]))
+        if name is None:
+            continue
+        if name in values and (spec or conversion):
+            form = f"{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
+            raise BadPlaceholder(
+                f"{{{name}{form}}}: a placeholder is a name alone, without {form}",
+                f"{{{name}}} is the value as the experiment writes it",
+            )
+        if name not in values:
+            raise BadPlaceholder(f"no axis or option named {name!r} for its placeholder", _BRACES)
+        parts.append(_text(values[name]))
     return "".join(parts)
+
+
+_BRACES: Final = "{name} is the value of the axis or option of that name; for a brace itself write {{ or }}"
+
+
+class BadPlaceholder(ValueError):
+    """What stands in braces, or a brace alone, is no placeholder of this cell."""
+
+    def __init__(self, what: str, hint: str = _BRACES) -> None:
+        super().__init__(what)
+        self.what, self.hint = what, hint
+
+
+def _pieces(word: str) -> list[tuple[str, str | None, str | None, str | None]]:
+    """Return (text, name in the braces behind it, format, conversion). Raises BadPlaceholder where a brace has no partner."""
+    try:
+        return list(string.Formatter().parse(word))
+    except ValueError:
+        raise BadPlaceholder(f"{word!r} has a brace without its partner") from None
 
 
 def _text(value: Any) -> str:  # noqa: ANN401
@@ -105,8 +133,8 @@ def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     return told
 
 
-def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+def problems(options: Mapping[str, Any]) -> list[Problem]:
+    found: list[Problem] = []
     text = options.get("command")
     if isinstance(text, str):
         try:
@@ -115,8 +143,8 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
                 found.append(("command", "is empty"))
             for word in parts:
                 fill(word, {**options, "place": ""})
-        except KeyError as error:
-            found.append(("command", f"no axis or option named {error.args[0]!r} for its placeholder"))
+        except BadPlaceholder as error:
+            found.append(("command", error.what, error.hint))
         except ValueError as error:
             found.append(("command", f"cannot be split into words: {error}"))
     metrics = options.get("metrics")
@@ -126,9 +154,9 @@ def problems(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         if not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
             found.append((f"env.{name}", "is not a name of a variable"))
         try:
-            fill(str(value), options)
-        except (KeyError, ValueError) as error:
-            found.append((f"env.{name}", str(error)))
+            fill(str(value), {**options, "place": ""})
+        except BadPlaceholder as error:
+            found.append((f"env.{name}", error.what, error.hint))
     return found
 
 

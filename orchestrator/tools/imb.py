@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Ask, Command, Option, Probed, Program, Site, _mpi
-from parsers.measurement import Parsed
 from parsers.units import size_bytes
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
 
 PROGRAMS = ("IMB-MPI1",)
 KERNEL = ""

@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.model import Cell, Place, Placement, ScratchFile
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers.measurement import Parsed, Scalar
 from parsers.mlc import command_options
 from parsers.units import number_value, size_bytes
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed, Scalar
 
 PROGRAMS = ("mlc",)
 KERNEL = "memlat"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers.measurement import Parsed
 from parsers.units import size_bytes
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
 
 PROGRAMS: tuple[str, ...] = ()
 KERNEL = "poke"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement
 from orchestrator.placement.place import numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
-from parsers.measurement import Parsed
 from parsers.units import size_bytes
+
+if TYPE_CHECKING:
+    from parsers.measurement import Parsed
 
 PROGRAMS = ("stream", "stream_c.exe", "stream_c", "stream_omp")
 KERNEL = "stream"

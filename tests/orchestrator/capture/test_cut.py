@@ -363,3 +363,17 @@ def test_a_run_without_figures_among_others_is_said(tmp_path: Path) -> None:
 
     assert kept.added == 2
     assert any("no figures in it" in note for note in kept.notes)
+
+
+def test_a_text_without_figures_says_what_its_tool_refused(tmp_path: Path) -> None:
+    """IMB had no time for a single size: "was it cut off, or stopped?" was asked."""
+    head = "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n"
+    (tmp_path / "t.txt").write_text(
+        f"{head}0 time-out.; Time limit is over\n\n# All processes entering MPI_Finalize\n"
+    )
+    asked = intake.intake_options(None, (), (), "", "")
+
+    kept = intake.store((x for x in intake.read([str(tmp_path / "t.txt")], asked) if isinstance(x, intake.Captured)), tmp_path / "t.db", asked, version="test")  # fmt: skip
+
+    (left,) = kept.left
+    assert "0 B and what is larger was not run: the time for all sizes was over" in left.reason

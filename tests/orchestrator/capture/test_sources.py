@@ -103,7 +103,8 @@ def test_a_member_that_would_leave_the_folder_is_only_a_label(tmp_path: Path) ->
 
 
 def test_a_bomb_ends_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_TEXT", 1 << 20)
+    monkeypatch.setattr("parsers.text.LARGEST", 1 << 20)
+    monkeypatch.setattr(module, "LARGEST", 1 << 20)
     monkeypatch.setattr(module, "LARGEST_ARCHIVE", 4 << 20)
     zeros = bytes(2 << 20)
     bombs = {

@@ -246,6 +246,15 @@ order: listd
     ]
 
 
+BRACES = "{name} is the value of the axis or option of that name; for a brace itself write {{ or }}"
+
+
+def command(line: str, env: str = "{place} {{n}} {n}") -> str:
+    """A sweep of a command over n, with a variable of its environment."""
+    metrics = '{m: {regex: "(.)", unit: "1"}}'
+    return f'schema: 1\ntool: command\nfixed: {{command: "{line}", metrics: {metrics}, env: {{A: "{env}"}}}}\nmatrix: {{n: [1]}}'
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -329,6 +338,7 @@ order: listd
         (fio("fixed:\n  iodepth: 1,4"), ("4:3: fixed.iodepth: '1,4' is several numbers; a list of values has brackets and stands under `matrix` | "
          "iodepth: Number of IO buffers to keep in flight")),
         ("schema: 1\ntool: stream\nmatrix:\n  threads: 1 2", "4:12: matrix.threads: '1 2' is not a number | a list has brackets: [1, 2]"),
+        (fio("zip: {iodepth: [1, 4, 1], bs: [4k, 4k, 4k]}"), "3:7: zip.iodepth: rows 1 and 3 are one cell | write each value once; `repeats` says how often a cell is measured"),
         (fio("matrix: {iodepth: [1, 4, 4]}"), "3:26: matrix.iodepth: 4 is there twice | write each value once; `repeats` says how often a cell is measured"),
         (fio("fixed: {size: 1 G}"), "3:15: fixed.size: '1 G' has a blank in it | 1G, without a blank"),
         ("schema: 1\ntool: mlc\nfixed: {mode: idle_latency, b: 64 m}", "3:32: fixed.b: '64 m' has a blank in it | 64m, without a blank"),
@@ -370,9 +380,13 @@ order: listd
         ),
         (
             'schema: 1\ntool: command\nfixed: {command: "x {sise}", metrics: {m: {regex: "(.)", unit: "1"}}}',
-            ("3:9: fixed.command: no axis or option named 'sise' for its placeholder | "
-            "command: the command line; {name} is the value of the axis or option of that name"),
+            f"3:9: fixed.command: no axis or option named 'sise' for its placeholder | {BRACES}",
         ),
+        (command("x {n!r}"), "3:9: fixed.command: {n!r}: a placeholder is a name alone, without !r | {n} is the value as the experiment writes it"),
+        (command("x {n:>9}"), "3:9: fixed.command: {n:>9}: a placeholder is a name alone, without :>9 | {n} is the value as the experiment writes it"),
+        (command("awk '{print $1}'"), f"3:9: fixed.command: no axis or option named 'print $1' for its placeholder | {BRACES}"),
+        (command("x {n"), f"3:9: fixed.command: '{{n' has a brace without its partner | {BRACES}"),
+        (command("x", env="{m}"), f"3:70: fixed.env.A: no axis or option named 'm' for its placeholder | {BRACES}"),
         (
             'schema: 1\ntool: command\nfixed: {command: x, metrics: {m: {regex: "(.)", unit: "1"}}}\nmatrix: {a-b: [1]}',
             "4:10: matrix.a-b: is not a valid placeholder name | letters, digits and _",

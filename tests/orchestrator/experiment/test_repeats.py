@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.experiment.repeats import BASE, interval, is_settled, rounds, uncertainty
+from orchestrator.experiment.repeats import BASE, CAP, interval, is_settled, rounds, uncertainty
 from orchestrator.model import Cell, Sweep
 
 # --- settled ---
@@ -22,9 +22,9 @@ def test_there_is_no_interval_of_fewer_than_six_values() -> None:
     assert interval([3, 1, 2, 6, 5, 4]) == (1, 6)
 
 
-@pytest.mark.parametrize(("n", "k"), [(6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (14, 3), (15, 4)])
+@pytest.mark.parametrize(("n", "k"), [(6, 1), (8, 1), (11, 1), (12, 2), (13, 2), (14, 2), (15, 3)])
 def test_the_interval_is_that_of_the_sign_test(n: int, k: int) -> None:
-    """k as in the tables of the sign test at 5 %, two-sided (Dixon and Mood 1946), plus 1."""
+    """k as in the tables of the sign test at 1 %, two-sided (Dixon and Mood 1946), plus 1."""
     assert interval(list(range(1, n + 1))) == (k, n + 1 - k)
 
 
@@ -35,18 +35,40 @@ def test_the_interval_holds_the_median_of_spiky_noise_as_often_as_it_says() -> N
         return source.gauss(1, 0.02) * (0.75 if source.random() < 0.08 else 1)
 
     true = statistics.median(value() for _ in range(100_000))
-    found = [interval([value() for _ in range(n)]) for n in (6, 9, 12, 15) for _ in range(500)]
+    found = [interval([value() for _ in range(n)]) for n in (6, 8, 12, 15) for _ in range(500)]
 
     held = sum(low <= true <= high for low, high in filter(None, found)) / len(found)
-    assert 0.945 < held < 0.985
+    assert 0.975 < held < 0.999
 
 
 def test_a_cell_has_settled_where_its_median_is_known_to_2_5_percent() -> None:
-    assert is_settled([100, 101, 99, 100, 100, 102])
-    assert not is_settled([100, 101, 99, 100, 100, 104])
+    assert is_settled([100, 101, 99, 100, 100, 102, 99, 102])
+    assert not is_settled([100, 101, 99, 100, 100, 104, 99, 102])
     assert uncertainty([100, 101, 99, 100, 100, 104]) == pytest.approx(0.04)
     assert is_settled([0.0] * 6)
     assert not is_settled([-1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+def test_six_or_seven_values_settle_a_cell_only_if_they_agree_twice_as_well() -> None:
+    assert not is_settled([100, 101, 99, 100, 100, 102])
+    assert is_settled([100, 101, 99, 100, 100, 101.2])
+
+
+@pytest.mark.parametrize(("noise", "most"), [(0.01, 0.04), (0.02, 0.04), (0.03, 0.07)])
+def test_of_the_cells_that_settle_few_are_wrong(noise: float, most: float) -> None:
+    """An interval of 95 % from six values on, looked at after every round, missed the median of 3.3, 4.7 and 8.8 % of them."""
+    source = random.Random(3)
+    wrong = settled = 0
+    for _ in range(3000):
+        values = [source.gauss(1, noise) for _ in range(CAP)]
+        n = next((n for n in range(BASE, CAP + 1) if is_settled(values[:n])), None)
+        if n is not None:
+            low, high = interval(values[:n]) or (0.0, 0.0)
+            settled += 1
+            wrong += not low <= 1 <= high
+
+    assert settled > 300
+    assert wrong / settled < most
 
 
 # --- order ---

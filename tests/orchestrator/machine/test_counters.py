@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.machine.counters import TICK_S, Counters, Moved, between
-from orchestrator.run.watchdog import Ended, Watchdog
+from orchestrator.run.messages import Ended
+from orchestrator.run.watchdog import Watchdog
 
 SERVER = {
     "proc/stat": "cpu  9 9 9 9 9 9 9 9 0 0\n"
@@ -183,7 +184,7 @@ def test_time_of_what_a_tool_leaves_to_itself_is_the_run_s(watchdog: Watchdog, t
         before = counters.read((cpu,), watchdog.pid)
         watchdog.start(
             ["sh", "-c", f"{orphan}; until [ -e done ]; do sleep 0.05; done"],
-            {**os.environ, "SPIN": SPIN},
+            {"SPIN": SPIN},
             cwd=str(tmp_path), outputs=(null.fileno(), null.fileno()), cpus={cpu},
         )  # fmt: skip
         while not isinstance(answer := watchdog.receive(), Ended):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.machine.cpulist import format_cpulist, parse_cpulist, parse_mask, parse_ordered
+from orchestrator.machine.cpulist import format_cpulist, named_cpus, parse_cpulist, parse_mask, parse_ordered
 
 SETS = st.frozensets(st.integers(0, 5000), max_size=60)
 
@@ -90,3 +92,10 @@ def test_masks_of_real_machines(mask: str, cpus: set[int] | None) -> None:
 def test_what_is_no_mask_is_refused(mask: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_mask(mask)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "said"), [([3], "CPU 3"), ((1, 0), "CPUs 0-1"), ({0, 7}, "CPUs 0,7")]
+)  # fmt: skip
+def test_one_cpu_is_no_cpus(cpus: Iterable[int], said: str) -> None:
+    assert named_cpus(cpus) == said

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,8 @@ from orchestrator.machine.probe import read_topology
 from orchestrator.model import Group, Place, Placement
 from orchestrator.placement.place import numactl, resolve
 from orchestrator.placement.proof import LAST_CPUS, Process, Thread, as_json, look, mismatches, settled
-from orchestrator.run.watchdog import NAME
+from orchestrator.run.watchdog_process import NAME
+from tests.waits import until
 
 NUMACTL = shutil.which("numactl") or ""
 real = pytest.mark.skipif(
@@ -26,14 +26,16 @@ real = pytest.mark.skipif(
 )
 two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU: nothing to confuse it with")
 
-SLEEP = "import time; print('ready', flush=True); time.sleep(30)"
+SLEEP = "import time; print('ready', flush=True); time.sleep(300)"
 THREADS = (
     "import os, threading, time\n"
+    "cpus = %s\n"
+    "there = threading.Barrier(len(cpus) + 1)\n"
     "def work(cpu):\n"
     "    if cpu is not None: os.sched_setaffinity(0, {cpu})\n"
-    "    time.sleep(30)\n"
-    "for cpu in %s: threading.Thread(target=work, args=(cpu,), daemon=True).start()\n"
-    "time.sleep(0.05); print('ready', flush=True); time.sleep(30)"
+    "    there.wait(); time.sleep(300)\n"
+    "for cpu in cpus: threading.Thread(target=work, args=(cpu,), daemon=True).start()\n"
+    "there.wait(); print('ready', flush=True); time.sleep(300)"
 )
 
 
@@ -154,13 +156,10 @@ def test_ranks_are_told_apart_by_what_their_launcher_gave_them(tmp_path: Path) -
         "wait\n"
     )
     launcher.chmod(0o755)
-    process = subprocess.Popen([str(launcher), "sleep", "20"])
+    process = subprocess.Popen([str(launcher), "sleep", "300"])
     try:
-        deadline = time.monotonic() + 10
+        until(lambda: [p.name for p in look(process.pid)].count("sleep") == 2)
         seen = look(process.pid)
-        while [p.name for p in seen].count("sleep") < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-            seen = look(process.pid)
         ranks = {p.rank: p for p in seen if p.rank is not None}
 
         assert settled(asked, seen)
@@ -177,14 +176,15 @@ def test_ranks_are_told_apart_by_what_their_launcher_gave_them(tmp_path: Path) -
 @real
 def test_descendants_are_seen_and_those_that_ended_are_not() -> None:
     code = (
-        "import subprocess, time\n"
-        "done = subprocess.Popen(['true']); time.sleep(0.1)\n"
-        "child = subprocess.Popen(['sleep', '20']); print('ready', flush=True); time.sleep(20)"
+        "import os, subprocess, time\n"
+        "done = subprocess.Popen(['true']); os.waitid(os.P_PID, done.pid, os.WEXITED | os.WNOWAIT)\n"
+        "child = subprocess.Popen(['sleep', '300']); print('ready', flush=True); time.sleep(300)"
     )
     with started(sys.executable, "-c", code) as pid:
-        deadline = time.monotonic() + 5
-        while (seen := look(pid))[-1].name != "sleep" and time.monotonic() < deadline:
-            time.sleep(0.01)  # for an instant after exec, the kernel still has the old name
+        until(
+            lambda: look(pid)[-1].name == "sleep"
+        )  # for an instant after exec, the kernel still has the old name
+        seen = look(pid)
         for child in seen[1:]:
             os.kill(child.pid, signal.SIGKILL)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
 from typing import Any
 
 import pytest
 
-from orchestrator.machine.counters import Changes, CpuTime, Moved
+from orchestrator.machine.counters import TICK_S, Changes, CpuTime, Moved
 from orchestrator.machine.synthetic import topology_from_synthetic
 from orchestrator.model import Group, Placement
 from orchestrator.run.disturbance import Watched, kept, reasons
@@ -98,7 +99,64 @@ def test_interrupts_are_no_process() -> None:
     assert said(cpus={3: cpu(2.99, irq_s=0.4)}) == {}
 
 
-def test_a_run_that_computes_and_had_no_cpu_was_stopped() -> None:
+INTERRUPTED = dict.fromkeys((3,), cpu(2.9, irq_s=0.3))
+
+
+@pytest.mark.parametrize(
+    ("usual", "disturbed"),
+    [((0.0, 0.001, 0.0), True), ((0.0, 0.001), False), ((0.08, 0.1, 0.09), False), ((0.001, 0.005, 0.3), True)],
+)  # fmt: skip
+def test_interrupts_count_where_the_cell_s_earlier_runs_had_far_fewer(
+    usual: tuple[float, ...], disturbed: bool
+) -> None:
+    run = dataclasses.replace(RUN, usual_irq=usual)
+    found = said(run=run, cpus={**QUIET.cpus, **INTERRUPTED}).get("interrupts", "")
+    assert bool(found) is disturbed
+    if usual[1] == 0.001 and disturbed:
+        assert (
+            found == "interrupts took 10.0 % of the time of CPU 3 (0.30 s), 0.0 % in the cell's earlier runs"
+        )
+
+
+@pytest.mark.parametrize("burst", [1, 4])
+@pytest.mark.parametrize("ticks", [0.1, 1, 2, 3, 5, 10, 30, 100, 300])
+def test_steady_interrupts_are_hardly_ever_called_a_disturbance(ticks: float, burst: int) -> None:
+    """The counters are samples: ticks a run, alone and in bursts."""
+    source = random.Random(11)
+
+    def drawn() -> float:
+        bursts, at = 0, source.expovariate(ticks / burst)
+        while at < 1:
+            bursts, at = bursts + 1, at + source.expovariate(ticks / burst)
+        return bursts * burst * TICK_S
+
+    wrong = 0
+    for _ in range(1000):
+        *usual, irq_s = (drawn() for _ in range(4))
+        run = dataclasses.replace(RUN, usual_irq=tuple(s / 3.01 for s in usual))
+        wrong += "interrupts" in said(run=run, cpus={3: cpu(max(0.0, 3.0 - irq_s), irq_s=irq_s)})
+    assert wrong <= 10
+
+
+def test_writes_of_others_count_where_a_run_writes_to_the_device_itself() -> None:
+    disks = {"8:0": Moved(read_bytes=0, written_bytes=900 << 20)}
+    own = Moved(read_bytes=0, written_bytes=500 << 20)
+    for writes, disturbed in ((False, True), (True, False)):
+        run = dataclasses.replace(RUN, disks={"8:0": "sda"}, writes=writes)
+        assert ("disk" in said(run=run, disks=disks, tool_moved=own)) is disturbed
+
+
+def test_a_stop_is_told_once_and_what_is_left_of_the_time_is_judged_as_ever() -> None:
+    run = dataclasses.replace(RUN, user_s=1.9, stops=1, stopped_s=1.0)
+    told = "something stopped it (SIGSTOP) once, for 1.0 s of 3.0 s"
+    assert said(run=run, cpus={3: cpu(2.0)}, tool_s=1.99) == {"stopped": told}
+    run_twice = dataclasses.replace(UNPLACED, stops=2, stopped_s=0.004)
+    assert said(run=run_twice)["stopped"].endswith("(SIGSTOP) 2 times, for less than 0.01 s of 3.0 s")
+    run = dataclasses.replace(run, user_s=0.9)
+    assert said(run=run, cpus={3: cpu(1.0)}, tool_s=0.99).keys() == {"stopped", "starved"}
+
+
+def test_a_run_that_computes_and_had_no_cpu_was_kept_waiting() -> None:
     run = dataclasses.replace(RUN, user_s=1.9)
     cpus = {3: cpu(2.0)}
     expected = "it computes all the time, and used only 2.0 s of CPU in 3.0 s: stopped, or kept waiting"

@@ -90,7 +90,7 @@ def test_who_has_the_pus_is_waited_for_and_named(tmp_path: Path, stop: Stop) -> 
 
     (holder,) = told
     assert holder is not None
-    assert (holder.pid, holder.shared) == (str(other.pid), "3-4")
+    assert (holder.pid, holder.shared) == (str(other.pid), "CPUs 3-4")
     assert holder.file == str(ROOT / "theirs.db")
     assert str(holder).startswith(f"pid {other.pid} of ")
 

@@ -14,6 +14,7 @@ from orchestrator.placement.place import numactl
 from orchestrator.run.monitor import PlacementMonitor
 from orchestrator.run.process import Stop, run_process
 from orchestrator.run.watchdog import Watchdog
+from tests.waits import PATIENCE_S
 
 CPUS = sorted(os.sched_getaffinity(0))
 NUMACTL = shutil.which("numactl") or ""
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(not NUMACTL or len(CPUS) < 2, reason="no numactl
 
 HERE = Group(cpus=(CPUS[0],), membind=(0,))
 ELSEWHERE = f"taskset -c {CPUS[-1]}"
-MOVES = f"sleep 0.3; taskset -cp {CPUS[-1]} $$"
+WAITS = "while [ ! -e seen ]; do sleep 0.005; done"
 
 
 def planned(*argv: str, groups: tuple[Group, ...] = (HERE,)) -> PlannedRun:
@@ -32,11 +33,13 @@ def planned(*argv: str, groups: tuple[Group, ...] = (HERE,)) -> PlannedRun:
     )  # fmt: skip
 
 
-def watched(watchdog: Watchdog, run: PlannedRun) -> tuple[list[str], dict[str, Any]]:
+def watched(
+    watchdog: Watchdog, run: PlannedRun, kind: type[PlacementMonitor] = PlacementMonitor
+) -> tuple[list[str], dict[str, Any]]:
     """Return what was wrong with the placement of a run, and what is kept of the looks."""
-    monitor = PlacementMonitor(run)
+    monitor = kind(run)
     with Stop() as stop:
-        outcome = run_process(run.argv, {}, watchdog=watchdog, timeout_s=20, stop=stop, looks=monitor)
+        outcome = run_process(run.argv, {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, looks=monitor)
     assert outcome.exit_code == 0, outcome.stderr
     seen = monitor.seen(outcome.wall_s)
     assert seen is not None
@@ -68,15 +71,14 @@ def test_one_look_is_enough_for_a_short_run(
     watchdog: Watchdog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    waits = "while [ ! -e seen ]; do sleep 0.005; done"
-    right = EndsOnceSeen(planned("sh", "-c", waits))
-    wrong = EndsOnceSeen(planned(*ELSEWHERE.split(), "sh", "-c", waits))
+    right = EndsOnceSeen(planned("sh", "-c", WAITS))
+    wrong = EndsOnceSeen(planned(*ELSEWHERE.split(), "sh", "-c", WAITS))
 
     with Stop() as stop:
         for monitor in (right, wrong):
             Path("seen").unlink(missing_ok=True)
             run_process(
-                monitor.argv, {}, watchdog=watchdog, timeout_s=20, stop=stop, looks=monitor, cwd=str(tmp_path)
+                monitor.argv, {}, watchdog=watchdog, timeout_s=PATIENCE_S, stop=stop, looks=monitor, cwd=str(tmp_path)
             )  # fmt: skip
 
     assert right.mismatches() == []
@@ -97,9 +99,24 @@ def test_a_short_run_that_was_elsewhere_is_caught(watchdog: Watchdog, seconds: s
     assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in text
 
 
-def test_a_run_that_moves_when_all_was_as_asked_is_caught_by_where_it_ends(watchdog: Watchdog) -> None:
-    """As where a cgroup takes its CPUs away, on a host so slow that each look takes longer than the tool lives."""
-    found, seen = watched(watchdog, planned("sh", "-c", MOVES))
+class MovesOnceProven(PlacementMonitor):
+    """Lets a tool that waits for the file `seen` go on after the last look at it."""
+
+    def look(self, pid: int, *, early: bool) -> bool:
+        enough = super().look(pid, early=early)
+        if enough and not early:
+            Path("seen").touch()
+        return enough
+
+
+def test_a_run_that_moves_when_all_was_as_asked_is_caught_by_where_it_ends(
+    watchdog: Watchdog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a cgroup takes its CPUs away: nobody looks any more."""
+    monkeypatch.chdir(tmp_path)
+    moves = planned("sh", "-c", f"cd {tmp_path}; {WAITS}; taskset -cp {CPUS[-1]} $$")
+
+    found, seen = watched(watchdog, moves, MovesOnceProven)
 
     (text,) = found
     assert text.startswith("sh (")

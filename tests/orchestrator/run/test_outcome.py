@@ -47,6 +47,11 @@ def planned(repeat: int = 1) -> PlannedRun:
             "did not end within 5 s; could not be ended: fio (pid 7, state D, user 0)",
         ),
         (Outcome(signal=15, timed_out=True, stdout=b"reply 7"), "timeout", "did not end within 5 s"),
+        (
+            Outcome(signal=9, timed_out=True, stops=1, stopped_s=3.96),
+            "timeout",
+            "did not end within 5 s; something stopped it (SIGSTOP) for 4.0 s of them",
+        ),
         (Outcome.not_started("x: No such file or directory"), "failed", "x: No such file or directory"),
         (
             Outcome(exit_code=0, stdout=b"reply 7", error="printed more than 256 MiB"),

@@ -20,9 +20,10 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import probe
 from orchestrator.plan.prepare import PlanOptions
 from orchestrator.run import exclusive
+from orchestrator.run.fresh import run_again
 from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
-from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again, run_again
+from orchestrator.run.rerun import CellRef, Pair, Rerun, prepare_again
 from orchestrator.run.session import run_experiments
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result, open_result
 from parsers.errors import UserError
@@ -126,11 +127,28 @@ def test_fresh_runs_lie_in_files_of_their_own(folder: Path) -> None:
         (path,) = paths
         with open_result(path) as result:
             assert result.sessions()[0].programs["stream"]["path"] == str(folder / name)
-            assert [record.status for record in result.runs()] == ["ok"] * 4
+            assert [(record.status, record.warm_up) for record in result.runs()] == [("ok", True)] + [
+                ("ok", False)
+            ] * 4
             assert all(str(folder / name) in record.argv for record in result.runs())
             assert {stored.repeats for stored in result.cells()} == {2}
             assert result.experiments()[0].text == EXPERIMENT.format(folder=folder)
     assert not list((folder / "here").glob("pinsweep-scratch*"))
+
+
+def test_it_begins_when_nothing_is_waited_for_and_without_warm_ups_where_they_are_not_wanted(
+    folder: Path,
+) -> None:
+    asked = pairs(folder / "a.db", folder / "b.db", "stream", repeats=1)
+    rerun = prepare_again(asked, folder=folder / "here", seed=1, warm_up=False)
+    seen: list[str] = []
+
+    run_again(
+        rerun, folder / "here", version="0", argv=[], rules=SHARED,
+        on_begin=lambda: seen.append("begun"), on_event=lambda event: seen.append(type(event).__name__),
+    )  # fmt: skip
+
+    assert (seen[0], seen.count("Ended")) == ("begun", 4)
 
 
 def test_other_sweeps_on_its_cores_are_waited_for(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.model import AS_NEW, Alias, Cell, Group, Place, Placement, Plan, PlannedRun
+from orchestrator.run import resume
 from orchestrator.run.resume import Held, Setting, continued
 from orchestrator.store.result_file import Conditions, Session
 from parsers.errors import UserError
@@ -312,3 +314,30 @@ def test_a_place_that_the_mask_moves_does_not_join_the_sweep() -> None:
     assert "would have been on CPUs 0,1 in earlier runs, and would be on CPU 0 now" in refused.value.cause
     assert [p.options[AS_NEW] for p in anew] == ["CPU 0"]
     assert go_on([one], known, **narrow) == [one.cell]  # it would have been there before, too
+
+
+def test_runs_that_are_there_cost_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten repeats of thirty cells, all of them done: no way to start is compared, and the machine's facts are, once a session."""
+    calls: Counter[str] = Counter()
+
+    def watch(module: Any, name: str) -> None:
+        real = getattr(module, name)
+
+        def counting(*args: Any, **named: Any) -> Any:
+            calls[name] += 1
+            return real(*args, **named)
+
+        monkeypatch.setattr(module, name, counting)
+
+    watch(resume, "start")
+    watch(resume.facts, "changed")
+    cells = [cell(size) for size in range(30)]
+    runs = [run(one, repeat) for repeat in range(1, 11) for one in cells]
+    known = measured(*(run(one) for one in cells))
+
+    plan = Plan(runs=tuple(runs), cells=tuple(cells), skipped=(), seed=1)
+    setting = Setting(host="n1", facts=FACTS, programs={"imb": IMB})
+    done = continued(plan, known, setting, is_pending=lambda _: False, as_new=False)
+
+    assert done.runs is plan.runs
+    assert calls == {"changed": 1}

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from pathlib import Path
 
 import pytest
 
+from orchestrator.experiment.load import parse_experiment
+from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
+from orchestrator.plan.survey import SCRATCH_MARKER, scratch_folder
 from orchestrator.run.process import Stop
-from orchestrator.run.scratch import MARKER, Stopped, open_scratch
+from orchestrator.run.scratch import Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
+from tests.waits import until
 
 
 def test_files_are_made_as_asked_and_everything_is_removed(tmp_path: Path) -> None:
@@ -142,7 +146,7 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path) -> None:
             scratch.prepare(
                 (ScratchFile(path=str(tmp_path / "s" / "data"), size_bytes=2 * free_bytes(tmp_path)),), stop
             )
-        assert [entry.name for entry in (tmp_path / "s").iterdir()] == [MARKER]
+        assert [entry.name for entry in (tmp_path / "s").iterdir()] == [SCRATCH_MARKER]
 
 
 def test_a_stop_while_filling_leaves_no_half_file(tmp_path: Path) -> None:
@@ -158,19 +162,59 @@ def test_a_path_outside_the_folder_is_a_bug_not_a_write(tmp_path: Path) -> None:
         scratch.prepare((ScratchFile(path=str(tmp_path / "elsewhere"), size_bytes=1),), stop)
 
 
-def test_two_pinsweeps_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.run.scratch._LOCK_PATIENCE_S", 0.2)
-    with (
-        open_scratch(tmp_path / "s"),
-        pytest.raises(UserError, match="another pinsweep"),
-        open_scratch(tmp_path / "s"),
-    ):
-        pass
+def test_who_wants_the_folder_of_another_pinsweep_waits_until_it_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    first = lockfile.acquire(tmp_path / "s" / SCRATCH_MARKER)
+    told: list[Path] = []
+
+    def on_wait(path: Path) -> None:
+        told.append(path)
+        shutil.rmtree(path)
+        os.close(first or 0)
+
+    with open_scratch(tmp_path / "s", on_wait=on_wait):
+        assert (tmp_path / "s" / SCRATCH_MARKER).exists()
+    assert told == [tmp_path / "s"]
+
+
+def test_a_stop_ends_the_wait_for_a_folder(tmp_path: Path) -> None:
+    with open_scratch(tmp_path / "s"):
+        with Stop() as stop:
+            stop.requested = signal.SIGINT
+            with pytest.raises(Stopped), open_scratch(tmp_path / "s", stop=stop):
+                pass
+        assert (tmp_path / "s" / SCRATCH_MARKER).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_sweep_of_an_experiment_gets_a_folder_of_its_own(tmp_path: Path) -> None:
+    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
+    first = scratch_folder(tmp_path, [experiment])
+    with open_scratch(first):
+        second = scratch_folder(tmp_path, [experiment])
+        with open_scratch(second):
+            third = scratch_folder(tmp_path, [experiment])
+    assert [path.name for path in (first, second, third)] == ["e", "e-2", "e-3"]
+    assert scratch_folder(tmp_path, [experiment]) == first
+
+
+def test_two_sweeps_that_plan_in_the_same_instant_get_a_folder_each(tmp_path: Path) -> None:
+    """Neither has made its folder yet."""
+    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
+    with Claim() as first, Claim() as second:
+        folders = [scratch_folder(tmp_path, [experiment], claim.take) for claim in (first, second)]
+    with open_scratch(folders[0]), Claim() as third:
+        folders.append(scratch_folder(tmp_path, [experiment], third.take))
+    with Claim() as fourth:
+        folders.append(scratch_folder(tmp_path, [experiment], fourth.take))
+
+    assert [folder.name for folder in folders] == ["e", "e-2", "e-2", "e"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / MARKER).touch()
+    (tmp_path / "s" / SCRATCH_MARKER).touch()
     (tmp_path / "s" / "old.dat").write_bytes(b"x" * 1000)
 
     with open_scratch(tmp_path / "s"):
@@ -216,21 +260,70 @@ def test_a_full_file_system_leaves_no_folder(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("failing", ["mkdir", "marker"])
+def test_a_disk_without_room_for_a_file_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    root = tmp_path / "pinsweep-scratch"
+    if failing == "mkdir":
+        root.mkdir()
+        monkeypatch.setattr(Path, "mkdir", full)
+    else:
+        monkeypatch.setattr("orchestrator.machine.lockfile.acquire", full)
+    with pytest.raises(UserError, match="No space left"), open_scratch(root / "s"):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from orchestrator.run.scratch import open_scratch
-with open_scratch(Path(sys.argv[1])):
-    os.kill(os.getpid(), signal.SIGKILL)
+from orchestrator.run import scratch
+from orchestrator.run.watchdog import Watchdog
+from orchestrator.machine import lockfile
+
+pinsweep = os.getpid()
+
+def killed(*_):
+    os.kill(pinsweep, signal.SIGKILL)
+
+acquire = lockfile.acquire
+
+def before(*words):
+    return killed() if os.getpid() == pinsweep else acquire(*words)
+
+def after(*words):
+    return killed(acquire(*words)) if os.getpid() == pinsweep else acquire(*words)
+
+match sys.argv[2]:
+    case "between the folder and its marker":
+        lockfile.acquire = before
+    case "between the marker and its words":
+        lockfile.acquire = after
+    case "before the watchdog has the lock":
+        Watchdog.hold = killed
+with scratch.open_scratch(Path(sys.argv[1])):
+    killed()
 """
 
 
-def test_a_folder_that_was_just_made_is_removed_after_kill_9(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "when",
+    [
+        "between the folder and its marker",
+        "between the marker and its words",
+        "before the watchdog has the lock",
+        "before the first run",
+    ],
+)
+def test_a_folder_that_was_just_made_is_removed_after_kill_9(tmp_path: Path, when: str) -> None:
     """Before anything was measured: facts about the machine are read then, which takes a second."""
     folder = tmp_path / "pinsweep-scratch" / "s"
-    subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), when], check=False)
 
-    ends = time.monotonic() + 20
-    while folder.parent.exists():
-        assert time.monotonic() < ends, "the folder stays"
-        time.sleep(0.02)
+    assert done.returncode == -signal.SIGKILL
+    until(lambda: not folder.parent.exists())

@@ -54,6 +54,15 @@ def test_a_cell_without_any_number_is_left_and_so_is_one_that_ran_as_often_as_it
     assert asked(next_round(plan(), attempts(plan(), *last[:-1]), values, SWEEPS, Rules())) == {(1, 15)}
 
 
+def test_a_cell_whose_runs_were_all_disturbed_gets_more_and_one_whose_runs_failed_does_not() -> None:
+    begun = attempts(plan(2))
+    for repeat in range(1, 7):
+        begun[run(0, repeat).key] = Tried(attempts=3, status="disturbed", disturbed=3)
+        begun[run(1, repeat).key] = Tried(attempts=1, status="failed")
+
+    assert asked(next_round(plan(2), begun, {}, SWEEPS, Rules())) == {(0, 7)}
+
+
 def test_a_cell_is_not_judged_before_its_planned_runs_are_done() -> None:
     begun = attempts(plan())
     begun[run(1, 6).key] = Tried(attempts=1, status="interrupted")

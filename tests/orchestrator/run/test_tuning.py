@@ -16,6 +16,7 @@ import pytest
 from orchestrator.run import tuning
 from orchestrator.run.tuning import Change, current, facts_after, needed, restore, tuned, words
 from parsers.errors import UserError
+from tests.waits import PATIENCE_S, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -307,7 +308,7 @@ def test_a_tuned_run_measures_the_tuned_machine_and_says_so(machine: Path, tmp_p
     (tmp_path / "e.yaml").write_text(ECHO % (machine / BALANCING, 0.01))
 
     done = command(machine, "run", "e.yaml", "-o", "e.db", "--tune", cwd=tmp_path)
-    _, said = done.communicate(timeout=60)
+    _, said = done.communicate(timeout=PATIENCE_S)
 
     assert done.returncode == 0, said
     assert said.startswith("tune     CPU frequency governor powersave → performance (2 policies), automatic")
@@ -318,6 +319,34 @@ def test_a_tuned_run_measures_the_tuned_machine_and_says_so(machine: Path, tmp_p
     with open_result(tmp_path / "e.db") as result:
         (session,) = result.sessions()
     assert session.facts["tuned"].endswith("automatic NUMA balancing 1 → 0")
+
+
+@pytest.mark.usefixtures("_away")
+def test_what_is_measured_again_is_measured_on_the_tuned_machine_too(machine: Path, tmp_path: Path) -> None:
+    """100 and 200 where it is tuned, 101 and 201 where it is not."""
+    shell = f"sh -c 'echo $(($(cat {machine / BALANCING}) + {{i}} * 100))'"
+    (tmp_path / "e.yaml").write_text(
+        f"schema: 1\ntitle: E\ntool: command\nrepeats: 3\nmatrix: {{i: [1, 2]}}\n"
+        f"fixed: {{command: {json.dumps(shell)}, seconds: 0.01, metrics: {{n: {{regex: '([0-9]+)', better: higher}}}}}}\n"
+    )
+    command(machine, "run", "e.yaml", "-o", "e.db", "--tune", cwd=tmp_path).communicate(timeout=PATIENCE_S)
+
+    words = ("compare", "e.db", "--by", "i=1,2", "--confirm", "--into", "again", "--tune")
+    done = command(machine, *words, cwd=tmp_path)
+    _, said = done.communicate(timeout=PATIENCE_S)
+
+    assert done.returncode == 0, said
+    assert "tune     CPU frequency governor powersave → performance (2 policies), automatic" in said
+    assert values(machine) == ASKED
+    from orchestrator.store.result_file import open_result
+
+    files = sorted((tmp_path / "again").glob("confirm-*.db"))
+    assert len(files) == 2
+    for path, value in zip(files, (b"100", b"200"), strict=True):
+        with open_result(path) as result:
+            assert result.sessions()[0].facts["tuned"].endswith("automatic NUMA balancing 1 → 0")
+            outputs = {result.output(record.run_id, "stdout").strip() for record in result.runs()}
+        assert outputs == {value}
 
 
 @pytest.mark.usefixtures("_away")
@@ -333,7 +362,7 @@ def test_the_watchdog_puts_back_what_a_killed_run_has_set(
 
     run.kill()
     run.communicate()  # the watchdog has no stream of it: this does not wait for that
-    wait_until(lambda: not (runtime / tuning.STATE).exists())
+    until(lambda: not (runtime / tuning.STATE).exists())
 
     assert values(machine) == ASKED
 
@@ -343,7 +372,7 @@ def test_doctor_puts_back_what_both_left(machine: Path, tmp_path: Path) -> None:
     killed(machine)
 
     doctor = command(machine, "doctor", "--restore", cwd=tmp_path)
-    out, err = doctor.communicate(timeout=60)
+    out, err = doctor.communicate(timeout=PATIENCE_S)
 
     assert (doctor.returncode, err) == (0, "")
     assert out.startswith("put back: CPU frequency governor performance → powersave (2 policies), ")
@@ -360,12 +389,3 @@ def test_a_run_says_what_a_killed_one_left(machine: Path, tmp_path: Path, pinswe
     assert done.returncode == 0, done.stderr
     assert "warn  a killed `run --tune` left the machine tuned (pid " in done.stderr
     assert "fix: pinsweep doctor --restore" in done.stderr
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    import time
-
-    ends = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)

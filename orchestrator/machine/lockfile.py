@@ -1,0 +1,49 @@
+"""Files that are nothing but a lock, which one process holds, and what it forks; gone with the last of them, also after kill -9. I/O."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+
+def acquire(path: Path, patience_s: float = 0.0) -> int | None:
+    """Make the file and lock it; return the descriptor that holds the lock, or None if another keeps it.
+
+    The owner may remove the file before letting go: what counts is the file that stands there now. Raises OSError
+    where the file cannot be made.
+    """
+    ends = time.monotonic() + patience_s
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+        except FileNotFoundError:
+            pass  # its owner removed it after we opened it
+        except BlockingIOError:
+            if time.monotonic() >= ends:
+                os.close(lock)
+                return None
+            time.sleep(0.1)
+        except OSError:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def is_held(path: Path) -> bool:
+    """Tell whether somebody holds the lock at this moment, without making the file."""
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False

@@ -1,0 +1,123 @@
+"""What others could have put on root's PATH is not started, unless it is named by its path."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.machine import planted
+from parsers.errors import UserError
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root is anybody's prey")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder as root makes it, below others that are not everybody's."""
+    made = tmp_path / "bin"
+    made.mkdir(mode=0o755)
+    return made
+
+
+def program(folder: Path, name: str = "numactl") -> Path:
+    path = folder / name
+    path.write_text('#!/bin/sh\ntouch "$PLANTED"\n')
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("what", "mode", "refused"),
+    [("bin", 0o755, ""), ("bin", 0o777, "bin"), ("bin", 0o1777, "bin"), ("bin/numactl", 0o757, "numactl"), (".", 0o777, ""), (".", 0o1777, "")],
+)  # fmt: skip
+def test_who_else_may_write_is_told(
+    folder: Path, what: str, mode: int, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = program(folder)
+    (folder.parent / what).chmod(mode)
+    if what == "." and mode == 0o777:
+        refused = folder.parent.name
+
+    assert planted.reason(str(path)) == (
+        f"everybody may write {(folder.parent / what)}".removesuffix("/.") if refused else ""
+    )
+
+
+def test_a_link_is_followed_to_where_the_program_lies(folder: Path) -> None:
+    open_to_all = folder.parent / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    program(open_to_all)
+    (folder / "numactl").symlink_to(open_to_all / "numactl")
+
+    assert planted.reason(str(folder / "numactl")) == f"everybody may write {open_to_all}"
+
+
+@as_root
+def test_by_name_it_is_refused_and_by_its_path_it_is_meant(folder: Path) -> None:
+    path = program(folder)
+    folder.chmod(0o777)
+
+    with pytest.raises(UserError, match=f"^{path}: everybody may write {folder}: .* root would start it"):
+        planted.which("numactl", str(folder))
+    assert planted.which(str(path)) == str(path)
+    assert planted.which("none", str(folder)) == ""
+
+
+EXPERIMENT = """schema: 1
+title: T
+sweeps:
+  - name: s
+    tool: command
+    fixed:
+      command: "{command}"
+      metrics: {{n: {{regex: "(?P<value>[0-9]+)", unit: "1", better: lower}}}}
+    repeats: 1
+    matrix: {{place: [all]}}
+"""
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("planted_program", "command", "status"),
+    [
+        ("numactl", "echo 1", 2),
+        ("mytool", "mytool 1", 2),
+        ("mytool", "{path} 1", 1),
+        ("unrelated", "echo 1", 0),
+        ("lscpu", "echo 1", 0),
+        ("dmidecode", "echo 1", 0),
+        ("lstopo-no-graphics", "echo 1", 0),
+    ],
+)
+def test_run_and_doctor_refuse_and_say_so(
+    folder: Path, tmp_path: Path, planted_program: str, command: str, status: int
+) -> None:
+    path = program(folder, planted_program)
+    folder.chmod(0o777)
+    (tmp_path / "e.yaml").write_text(EXPERIMENT.format(command=command.format(path=path)))
+    mark = tmp_path / "planted"
+    pinsweep = [sys.executable, "-m", "pinsweep"]
+    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PLANTED": str(mark), "PYTHONPATH": str(Path(__file__).parents[3])}  # fmt: skip
+    if not shutil.which("numactl"):
+        pytest.skip("no numactl")
+
+    done = subprocess.run(
+        [*pinsweep, "run", "e.yaml", "-o", "r.db"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
+
+    assert done.returncode == status, done.stderr
+    assert mark.exists() == (status == 1)  # the one that was named by its path ran, and printed no number
+    if status == 2:
+        assert f"{path}: everybody may write {folder}" in done.stderr
+        assert "hint: " in done.stderr
+    if planted_program in {"numactl", "lscpu", "dmidecode", "lstopo-no-graphics"}:
+        said = subprocess.run([*pinsweep, "doctor"], env=env, capture_output=True, text=True, cwd=tmp_path)
+        assert f"{path}: everybody may write {folder}" in said.stdout
+        assert said.returncode == 1
+        assert not mark.exists()  # doctor asks it nothing, either
