@@ -17,6 +17,7 @@ A module's checks have ids of one letter. It may say FAMILY: where they stand am
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -54,6 +55,7 @@ class Fault:
     title: str = ""  # the finding in plain words, with figures; the text if empty
     cell: str = ""  # which cell; the run's own description if empty
     runs: tuple[Run, ...] = ()  # all that it is about, where they are not the repeats of one cell
+    todo: str = ""  # what the reader should do, where that is not what the check says of others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +140,7 @@ def has_part(tool: str, name: str) -> bool:
     return hasattr(_module(tool), name)
 
 
+@functools.cache
 def _module(tool: str) -> ModuleType | None:
     path = f"{__name__}.{tool}"
     return importlib.import_module(path) if importlib.util.find_spec(path) else None

@@ -105,7 +105,13 @@ def braced(text: str) -> str:
 
 def wide(run: Run) -> Iterator[tuple[str, float, float]]:
     """Give (whose, mean, standard deviation), in ns, of the latencies whose deviation is above their mean."""
-    told = [(row, str(row.get("statistic"))) for row in run.measured() if row.unit == "ns"]
+    if run.parsed is None or "statistic" not in run.parsed.measurements.columns:
+        return
+    told = [
+        (row, str(statistic))
+        for row in run.measured()
+        if row.unit == "ns" and (statistic := row.get("statistic")) in ("mean", "sd")
+    ]
     means = {_whose(row): row.value for row, statistic in told if statistic == "mean"}
     for row, statistic in told:
         mean = means.get(_whose(row), 0.0)

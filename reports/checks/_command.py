@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -10,9 +11,13 @@ from parsers import taken
 _ENDS = re.compile(r"\\\n|&&|\|\||[;|&()\n]|\d*&?[<>]|(?<!\S)#[^\n]*|`|\$\(")
 """What ends a command, outside of quotes: an operator, a redirection, a comment, a substitution; a continued line does not."""
 
+_PLAIN = re.compile(r"[A-Za-z=_./,:@%+ -]+")
+"""What begins neither."""
+
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\[^\n]")
 
 
+@functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command, which several checks ask for
 def own(tool: str, text: str) -> str:
     """Return the command of a tool inside what was typed, from its program's name on: of "cd /x && numactl -N0 fio a.fio | jc
     --pretty", "fio a.fio". The whole first command where none names the program; "" of an empty text."""
@@ -31,7 +36,10 @@ def _simple(text: str) -> Iterator[str]:
     command, scripts = "", []
     at = 0
     while at < len(text):
-        if quoted := _QUOTED.match(text, at):
+        if plain := _PLAIN.match(text, at):
+            command += plain[0]
+            at = plain.end()
+        elif quoted := _QUOTED.match(text, at):
             at = quoted.end()
             script = quoted[0][1:-1] if re.search(r"\s", quoted[0]) and command[-1:].isspace() else ""
             command += "…" if script else quoted[0]

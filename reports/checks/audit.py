@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
@@ -35,6 +36,10 @@ class Finding:
     cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
     todo: str
     about: frozenset[CellKey]  # the cells, by `_cells.cell_key`
+    repeats: str = (
+        ""  # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
+    )
+    own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -44,8 +49,8 @@ class Finding:
 
 
 def audit(results: Results) -> tuple[Finding, ...]:
-    """Return what all checks find, the gravest first. Of the claims in the text around captured tables
-    (G4) those are seen that `load.load` keeps: the first and last CAPTURED ÷ 2 characters."""
+    """Return what all checks find, the gravest first. What stands around captured tables (commands, fio's line of progress) is
+    seen as far as `load.load` keeps it: the first and last CAPTURED ÷ 2 characters."""
     good = [run for tool in results.tools for run in results.good(tool)]
     repeats = Counter(map(cell_key, good))
     groups = group_by(good, _sweep) | group_by(filter(is_captured, good), lambda r: (*_sweep(r), r.text))
@@ -77,17 +82,32 @@ def _varying(runs: Sequence[Run]) -> frozenset[str]:
 
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
     """Return the cells of which an error or a warning speaks, with the ids of their checks: "F1, F7"."""
-    said = [(cell, f.id) for f in findings if f.level != "info" for cell in f.about]
+    return _ids((cell, f.id) for f in findings if f.level != "info" for cell in f.about)
+
+
+def convicted_runs(findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
+    """Return the runs (file, number) of which an error or a warning speaks by themselves, with the ids of their checks."""
+    return _ids((run, f.id) for f in findings if f.level != "info" for run in f.own)
+
+
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+def _ids(said: Iterable[tuple[_Key, str]]) -> dict[_Key, str]:
     return {
-        cell: ", ".join(dict.fromkeys(key for _, key in same))
-        for cell, same in group_by(said, lambda s: s[0]).items()
+        key: ", ".join(dict.fromkeys(check for _, check in same))
+        for key, same in group_by(said, lambda s: s[0]).items()
     }
 
 
 def doubts(convicted: Mapping[CellKey, str], runs: Iterable[Run]) -> str:
     """Return the ids of the checks that speak of some runs' cells; "" if none does."""
-    found = (key for run in runs if (ids := convicted.get(cell_key(run))) for key in ids.split(", "))
-    return ", ".join(dict.fromkeys(found))
+    return joined(convicted.get(cell_key(run), "") for run in runs)
+
+
+def joined(ids: Iterable[str]) -> str:
+    """Return the checks of several cells, "F1, F7", each once."""
+    return ", ".join(dict.fromkeys(key for one in ids if one for key in one.split(", ")))
 
 
 def coverage(results: Results) -> str:
@@ -113,12 +133,10 @@ def watched(results: Results) -> bool:
 class _Names:
     """What cells are called by."""
 
-    told_apart: Mapping[
-        CellKey, frozenset[str]
-    ]  # sweep, or a text of it → the axes that tell its cells apart
-    texts: Mapping[
-        CellKey, str
-    ]  # cell → the captured text that alone gave its numbers, where there are several; else ""
+    told_apart: Mapping[CellKey, frozenset[str]]
+    """Sweep, or a text of it → the axes that tell its cells apart."""
+    texts: Mapping[CellKey, str]
+    """Cell → the captured text that alone gave its numbers, where there are several; else ""."""
 
     def cell(self, run: Run) -> str:
         """Return "a.out, mode=loaded_latency W=6"."""
@@ -159,10 +177,12 @@ def _findings(
     for (level, _, where, sweep), members in alike.items():
         first = members[0]
         said = _filled(first.title or first.text, _alike(first, members))
+        lines = list(_cells(members, repeats, names))
         yield Finding(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
-            sweep=sweep, where=where, cells=tuple(_cells(members, repeats, names)), todo=check.todo,
+            sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown in lines), repeats=lines[0][2], todo=first.todo or check.todo,
             about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
+            own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own),
         )  # fmt: skip
 
 
@@ -184,7 +204,8 @@ def _title(fault: Fault, names: _Names, text: str) -> str:
     said = ": ".join(filter(None, (whose, text)))
     source = str(fault.run.cell.labels().get("source", " "))
     of_text = bool(whose) and whose.startswith((fault.run.text or " ", source))
-    return said if of_text else said[:1].upper() + said[1:]  # a file is named as it is
+    named = "=" in said.partition(" ")[0]  # an option, as it is written
+    return said if of_text or named else fmt.sentence(said)  # a file is named as it is
 
 
 _ALWAYS = ("place", "mode", "target", "rw", "benchmark", "test")
@@ -197,14 +218,16 @@ _PLAIN = (*_ALWAYS, "op", "ioengine")
 def _words(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
     if name == "source":
         return str(value)
+    if tool == "command" and name not in naming.BESIDE and not naming.has_option(tool, name):
+        return f"{name}={value}"  # an axis of the user's own: m is not M, nor my_axis "my axis"
     plain = name in _PLAIN and (naming.has_option(tool, name) or tool not in tool_names())
     return (str(value) if plain else naming.option_value(tool, name, value)).replace("_", " ")
 
 
 def _cells(
     faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
-) -> Iterable[tuple[str, str]]:
-    """Return a line per cell: repeats that show the same fault are one, with how many of them do."""
+) -> Iterable[tuple[str, str, str]]:
+    """Return a line per cell, its name, the arithmetic and how many repeats show it: those that show the same fault are one."""
     by_cell = group_by(faults, lambda f: (*cell_key(f.run), f.cell, f.text if f.cell else ""))
     for members in by_cell.values():
         run = members[0].run
@@ -217,9 +240,11 @@ def _cells(
                 "" if len({f.text for f in same}) == 1 else f"; repeat {first.run.record.repeat} is quoted"
             )
             several = (
-                f" ({len(runs)} of {of} repeats{which})" if of > 1 and (len(runs) > 1 or first.own) else ""
+                f" ({len(runs)} of {of} repeats{which})"
+                if of > 1 and (len(runs) > 1 or (first.own and not first.cell))
+                else ""
             )
-            yield cell, _filled(first.text, _alike(first, same)) + several
+            yield cell, _filled(first.text, _alike(first, same)), several
 
 
 def _told_alike(members: Sequence[Fault]) -> Iterable[list[Fault]]:
@@ -270,17 +295,36 @@ def summary_line(findings: Sequence[Finding]) -> str:
     return ", ".join(fmt.plural(n, words[level]) for level, n in counts.items() if n) or "nothing found"
 
 
+def counted(results: Results) -> str:
+    """Return "12 runs with numbers", "12 runs with numbers and 3 disturbed ones", "3 disturbed runs": what the findings are of."""
+    good, disturbed = sum(len(results.good(tool)) for tool in results.tools), len(results.disturbed)
+    if not good and disturbed:
+        return fmt.plural(disturbed, "disturbed run")
+    beside = f" and {fmt.plural(disturbed, 'disturbed one')}" if disturbed else ""
+    return f"{fmt.plural(good, 'run')} with numbers{beside}"
+
+
 def as_json(findings: Sequence[Finding]) -> str:
     """Return {"findings": [{id, level, title, check, sweep, where, cells: [{cell, arithmetic}], todo}]}."""
     return json.dumps({"findings": [f.as_json() for f in findings]}, ensure_ascii=False, indent=1) + "\n"
 
 
-def brief(findings: Sequence[Finding], most: int = 5) -> list[str]:
-    """Return one line a finding, errors and warnings only: what the end of a run says."""
+def brief(findings: Sequence[Finding], sweeps: Collection[str] = (), most: int = 5) -> list[str]:
+    """Return one line a finding, errors and warnings only: what the end of a run says. Of several sweeps it names the finding's."""
     grave = [f for f in findings if f.level != "info"]
     lines = []
     for finding in grave[:most]:
         others = f"; and {len(finding.cells) - 1} more" if len(finding.cells) > 1 else ""
-        line = f"{finding.level:5} {finding.id}  {finding.title}"
-        lines.append(textwrap.shorten(line, 2 * WIDTH - len(others), placeholder=" …") + others)
+        sweep = f"{finding.sweep}: " if len(sweeps) > 1 else ""
+        line = f"{finding.level:5} {finding.id}  {sweep}{finding.title}"
+        lines.append(_shortened(line, 2 * WIDTH - len(others)) + others)
     return lines + ([f"and {len(grave) - most} more"] if len(grave) > most else [])
+
+
+def _shortened(line: str, most: int) -> str:
+    """Cut a line behind a part of a sentence, where that leaves half of it or more: its end alone may turn what it says."""
+    text = textwrap.shorten(line, most, placeholder=" …")
+    if text == " ".join(line.split()):
+        return text
+    ends = [found.start() for found in re.finditer(r"[,;:.] ", text)]
+    return f"{text[: ends[-1]]} …" if ends and ends[-1] >= most / 2 else text

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.checks import ANY_TOOL, Fault, check
+from reports.checks import ANY_TOOL, Fault, Level, check
 from reports.numbers import headline
 from reports.results.model import Results, Run
 
 FAMILY = ANY_TOOL
+
+
+_ALLOWED = (
+    "without `--allow-disturbed` such runs are repeated; on a machine that stays shared, measure more repeats (`repeats: auto`), and quote "
+    "the range."
+)
 
 
 @check("D1", "warn", needs="counters")
@@ -16,40 +22,54 @@ def disturbed(results: Results) -> Iterator[Fault]:
     """runs that something else disturbed
 
     By the counters that are read right before and right after a run, others used its CPUs, its memory or its disk, or
-    it was kept waiting: docs/disturbance.md has the rules. Every attempt of these repeats was disturbed. They are in no
-    median, no chart's title and no verdict; of a cell that has no quiet run, what the last attempt found is told with a mark. Where
-    disturbed runs were allowed (`--allow-disturbed`), their numbers are used all the same.
+    it was kept waiting: docs/disturbance.md has the rules. Every attempt at each repeat of these cells was disturbed. They are in no
+    median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
+    disturbed runs were allowed (`--allow-disturbed`), their numbers are used all the same, and every cell with such a run has the mark.
 
     Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again on a quiet machine, into
     a new file.
     """
-    quiet = {(run.file, run.record.point_id) for tool in results.tools for run in results.good(tool)}
+    quiet = _quiet(results)
     for run in results.disturbed:
-        alone = (run.file, run.record.point_id) not in quiet
-        found = f"; it found {headline(run.tool, run.aside)}" if alone and run.aside else ""
-        yield _fault(run, f"every attempt was disturbed; the last one: {run.disturbance}{found}")
+        if run.slot[:2] not in quiet:
+            found = f"; it found {headline(run.tool, run.aside)}" if run.aside else ""
+            yield _fault(
+                "warn", run, f"every attempt was disturbed: in the last one {run.disturbance}{found}"
+            )
     for tool in results.tools:
         for run in results.good(tool):
             if run.disturbance:
-                yield _fault(run, f"allowed, and its numbers are used: {run.disturbance}")
+                text = f"allowed, and its numbers are used: {run.disturbance}"
+                yield _fault("warn", run, text, _ALLOWED)
 
 
 @check("D2", "info")
 def repeated(results: Results) -> Iterator[Fault]:
-    """disturbed runs that were repeated
+    """disturbed runs that are in no number
 
-    Something else disturbed these attempts (D1), and a later attempt at the same repeat was quiet: its numbers are used, theirs are not.
+    Something else disturbed these attempts (D1). A later attempt at the same repeat was quiet, or other repeats of the cell were: its
+    number is made of these.
 
     Do: where there are many, find out who disturbs (D1 says how).
     """
+    quiet = _quiet(results)
+    for run in results.disturbed:
+        if run.slot[:2] in quiet:
+            text = f"every attempt was disturbed: in the last one {run.disturbance}; the quiet repeats of its cell are used"
+            yield _fault("info", run, text)
     good = {run.slot for tool in results.tools for run in results.good(tool)}
     for run in results.runs:
         if run.record.status == "disturbed" and run.slot in good:
             yield _fault(
-                run, f"attempt {run.record.attempt} disturbed and repeated: {run.disturbance}", "info"
+                "info", run, f"attempt {run.record.attempt} disturbed and repeated: {run.disturbance}"
             )
 
 
-def _fault(run: Run, text: str, level: str = "warn") -> Fault:
+def _quiet(results: Results) -> set[tuple[str, str]]:
+    """Return the cells that have a run that counts: file, cell."""
+    return {run.slot[:2] for tool in results.tools for run in results.good(tool)}
+
+
+def _fault(level: Level, run: Run, text: str, todo: str = "") -> Fault:
     cell = f"{run.cell.describe()}, repeat {run.record.repeat}"
-    return Fault(level="info" if level == "info" else "warn", run=run, cell=cell, text=text)
+    return Fault(level=level, run=run, own=True, cell=cell, text=text, todo=todo)

@@ -13,7 +13,6 @@ from parsers.measurement import whole
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
     CellKey,
-    braced,
     by_cell,
     from_table,
     in_bytes,
@@ -48,7 +47,7 @@ def _all(run: Run) -> list[Job]:
 
 
 def _iops(run: Run) -> float:
-    return sum(of.iops or 0.0 for of in fio.summaries(run))
+    return sum(sum(job.iops or 0.0 for job in own) for own in fio.directions(run).values())
 
 
 def _time(job: Job) -> float | None:
@@ -314,8 +313,8 @@ def not_steady(results: Results) -> Iterator[Fault]:
             long = [job for job in own if job.runtime is None or job.runtime >= 4e9]
             problems = [problem for job in long if (problem := _unsteady(run, job))]
             if problems:
-                of = f" ({len(problems)} of {len(own)} jobs, one of them)" if len(own) > 1 else ""
-                yield Fault(level="warn", run=run, own=True, text=f"{direction}{of}: {problems[0]}")
+                of = f"not steady in {len(problems)} of {len(own)} jobs; the first of these: " if len(own) > 1 else ""  # fmt: skip
+                yield Fault(level="warn", run=run, own=True, text=f"{direction}: {of}{problems[0]}")
 
 
 def _unsteady(run: Run, job: Job) -> str:
@@ -420,10 +419,12 @@ def mixed_load(results: Results) -> Iterator[Fault]:
     reached.
     """
     for run in results.good("fio"):
+        rw = str(run.options.get("rw") or run.options.get("readwrite"))
+        if rw not in _MIXES:
+            continue
         of = {one.direction: one for one in fio.summaries(run)}
         reads, writes = ((of[d].iops or 0.0) if d in of else 0.0 for d in ("read", "write"))
-        rw = str(run.options.get("rw") or run.options.get("readwrite"))
-        if rw not in _MIXES or not reads or not writes or fio.joined(run) or _phases(run):
+        if not reads or not writes or fio.joined(run) or _phases(run):
             continue
         share = reads / (reads + writes)
         cut = sum(most - fewest for fewest, most in map(_iops_range, _all(run))) / (reads + writes)
@@ -549,6 +550,14 @@ def left_out(command: str, run: Run) -> Iterator[str]:
         yield f"the rows say size={size}, the command has no --size: fio takes the whole device then"
 
 
+def _of_jobs(direction: str, some: int, every: int) -> str:
+    """Return "write", of one job; "write, 2 of 8 jobs, the widest", "write, all 32 jobs, the widest"."""
+    if every == 1:
+        return direction
+    counted = f"all {every} jobs" if some == every else f"{some} of {every} jobs"
+    return f"{direction}, {counted}{', the widest' * (some > 1)}"
+
+
 def clock(results: Results) -> Iterator[Fault]:
     """G6: a standard deviation above the mean latency."""
     for runs in by_cell(results.good("fio")).values():
@@ -558,9 +567,9 @@ def clock(results: Results) -> Iterator[Fault]:
                 own = [job for job in jobs(run) if job.direction == direction and job.lat]
                 wide = [job for job in own if (job.lat_sd or 0.0) > (job.lat or math.inf)]
                 if wide:
-                    found.append((run, wide[0], len(own) > 1))
-            for run, job, several in found if len(found) * 2 > len(runs) else ():
-                whose = f"{direction}, job {braced(job.name or str(job.job))}" if several else direction
+                    widest = max(wide, key=lambda job: (job.lat_sd or 0.0) / (job.lat or math.inf))
+                    found.append((run, widest, _of_jobs(direction, len(wide), len(own))))
+            for run, job, whose in found if len(found) * 2 > len(runs) else ():
                 yield Fault(
                     level="info", run=run, own=True, text=f"{whose}: mean lat {{}}, standard deviation {{}}",
                     quoted=((job.lat or 0.0, "ns"), (job.lat_sd or 0.0, "ns")),

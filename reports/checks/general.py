@@ -1,11 +1,11 @@
-"""Checks that hold for any tool: options without effect, commands that say something else, summaries that do not follow."""
+"""Checks that hold for any tool: options without effect, commands that say something else, units that do not go together."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.capture import cut
@@ -24,7 +24,8 @@ from reports.checks._cells import (
     typed_options,
     wide,
 )
-from reports.numbers import numbers
+from reports.numbers import each_number
+from reports.numbers.model import Number
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -79,6 +80,8 @@ _COUNTS = ("run", "document", "table")
 def _copies(cells: Sequence[list[Run]]) -> Iterator[Fault]:
     """Yield cells with other options than another's and all its figures: a file under two names, an axis that was lost."""
     seen: dict[tuple[object, ...], Run] = {}
+    if len(cells) < 2:
+        return
     for runs in cells:
         run = runs[0]
         figures = tuple(row.value for row in run.measured())
@@ -141,7 +144,9 @@ def command_and_result(results: Results) -> Iterator[Fault]:
     (`-1256` for `-l256`); a dash of a word processor; a lone `--`; a blank inside `--name =x`; several
     values in one (`--iodepth=1/4/8` are three commands); of a table that names a size, a command without
     one. What counts is the tool's own command: from its name on, up to where a shell ends it (`&&`, `;`,
-    `|`, `>` …). Of pinsweep's own runs: an option that fio prints with another value than asked.
+    `|`, `>` …). Before it, a loop over other words than were meant: `for i in seq 1 10` runs for the three
+    words seq, 1 and 10, `for i in 1..8` once. Of pinsweep's own runs: an option that fio prints with another
+    value than asked.
 
     Do: copy commands from the shell's history into the report, not from memory; run what the report says.
     """
@@ -155,7 +160,7 @@ def command_and_result(results: Results) -> Iterator[Fault]:
         cells = members[0].cell.describe() if len(members) == 1 else fmt.plural(len(members), "cell")
         short = command if len(command) <= 90 else command[:89] + "…"
         typed_command = own_command(members[0])
-        for level, problem in _typing(tool, typed_command):
+        for level, problem in (*_loops(command), *_typing(tool, typed_command)):
             yield Fault(level=level, run=members[0], cell=cells, text=f"{problem}, in “{short}”")
         for text in part(tool, "left_out")(typed_command, members[0]):
             yield Fault(level="warn", run=members[0], cell=cells, text=text)
@@ -200,52 +205,28 @@ def _plain(value: object) -> str:
     return _SAME.get(text, text.removesuffix("s"))
 
 
+def _loops(text: str) -> Iterator[tuple[Level, str]]:
+    """Say which loops of what was typed run over words that a shell takes as they are, where a range was meant."""
+    for loop, words in re.findall(
+        r"\b(for\s+\w+\s+in\s+(seq\s[^;\n]*?|\d+\.\.\d+))\s*(?:[;\n]|\bdo\b)", text
+    ):
+        listed = words.split()
+        times = f"{len(listed)} times" if len(listed) > 1 else "once"
+        meant = f"$({words})" if words.startswith("seq") else f"{{{words}}}"
+        yield "error", f"“{loop}” runs {times}, for {fmt.words(listed)}; a range is written {meant}"
+
+
 def _typing(tool: str, command: str) -> Iterator[tuple[Level, str]]:
     """Say what is wrong with how a command line is written."""
     if any(dash in command for dash in "–—−‑"):
         yield "error", "a dash of a word processor"
     if re.search(r"(?:^|\s)--(?:\s+\w+=|\s*$)", command):
-        yield "error", "a lone “--”: what follows is no option"
+        yield "error", "a lone “--”: the words behind it are not read as options"
     if match := re.search(r"\s(--?\w+) =", command):
         yield "error", f"a blank in “{match[1]} =”"
     for name, value in re.findall(r"--?(\w+)=([\d.]+[kKmM]?(?:/[\d.]+[kKmM]?)+)(?=\s|$)", command):
         yield "warn", f"--{name}={value} is {value.count('/') + 1} commands"
     yield from (("error", problem) for problem in part(tool, "mistyped")(command))
-
-
-@check("G3", "error")
-def shell_loop(results: Results) -> Iterator[Fault]:
-    """a shell loop over the wrong words
-
-    `for i in seq 1 10` runs for the three words seq, 1 and 10; `$(seq 1 10)` was meant. The number of cells
-    in the results is not that of the loop. Looked for in the command line of captured output.
-
-    Do: write `for i in $(seq 1 10)`, or let pinsweep unroll the axis (`threads: 1..10`).
-    """
-    every = (run for tool in results.tools for run in results.good(tool))
-    written = (run for run in every if is_captured(run) and run.record.argv)
-    for (_, command), members in group_by(written, lambda r: (r.file, command_text(r))).items():
-        for match in re.finditer(r"\bfor\s+(\w+)\s+in\s+(seq\s[^;]*?)\s*(?:;|\bdo\b)", command):
-            words = match[2].split()
-            cells = len(by_cell(members))
-            yield Fault(
-                level="error", run=members[0], cell=fmt.plural(cells, "cell"),
-                text=f"“{match[0].rstrip(' ;')}” runs {len(words)} times, for {fmt.words(words)}; the results have {fmt.plural(cells, 'cell')}",
-            )  # fmt: skip
-
-
-@check("G4", "warn")
-def summary(results: Results) -> Iterator[Fault]:
-    """a summary that does not follow from the rows
-
-    Sentences around a captured PingPong table that quote a maximum bandwidth or a latency. The bandwidth
-    must be that of the largest row, ÷ 1000, 1024 or 2^20, rounded or cut as quoted; a latency must be the
-    time of 0 bytes. What is one digit away from a row, or is another row than the maximum, is said to be
-    so.
-
-    Do: let the numbers of a text be made from the table.
-    """
-    yield from parts("summary", results)
 
 
 @check("G5", "warn")
@@ -282,16 +263,39 @@ def clock(results: Results) -> Iterator[Fault]:
                 yield Fault(level="info", run=run, own=True, text=f"{braced(whose)}: mean {{}}, standard deviation {{}}", quoted=((mean, "ns"), (deviation, "ns")))  # fmt: skip
 
 
+_COARSE = 0.1
+"""The last printed digit as a share of a time, from which on the clock is named."""
+
+_FEW = 10_000
+"""Numbers of a cell that are held at once."""
+
+
 def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
     """Yield the times of a cell that are printed in steps of a tenth of them or more."""
     finer = set(part(runs[0].tool, "kinds_judged_finer")())
-    told = group_by((n for run in runs for n in numbers(run)), lambda n: n.name)
+
+    def read() -> Iterator[Number]:
+        every = (n for run in runs for n in each_number(run))
+        return (n for n in every if n.name.unit == "ns" and n.name.kind not in finer and not n.name.derived)
+
+    # A run may have a million numbers, which are read again and again then; most have a dozen.
+    first = tuple(itertools.islice(read(), _FEW + 1))
+
+    def judged() -> Iterable[Number]:
+        return first if len(first) <= _FEW else read()
+
+    # A median is not below the least of its values: of a million numbers these names are kept alone.
+    most = max((n.step for n in judged() if n.step), default=0.0) / _COARSE
+    names = {n.name for n in judged() if n.value <= most * (1 + 1e-9)} if most else set()
+    if not names:
+        return
+    told = group_by((n for n in judged() if n.name in names), lambda n: n.name)
     cell = (  # the medians, as on the page
         replace(same[0], value=statistics.median(n.value for n in same))
-        for name, same in told.items()
-        if name.unit == "ns" and name.kind not in finer and not name.derived and len(same) >= len(runs)
+        for same in told.values()
+        if len(same) >= len(runs)
     )
-    coarse = [number for number in cell if number.resolution >= 0.1]
+    coarse = [number for number in cell if number.resolution >= _COARSE]
     if coarse:
         worst = max(coarse, key=lambda number: number.resolution)
         more = f", and {fmt.plural(len(coarse) - 1, 'other row')}" if len(coarse) > 1 else ""
@@ -327,8 +331,35 @@ def denied(results: Results) -> Iterator[Fault]:
     for run in results.runs:
         for flag in run.parsed.flags if run.parsed else ():
             if flag.id == "validation_failed":
-                yield Fault(level="error", run=run, text=flag.text)
+                yield Fault(level="error", run=run, own=True, text=flag.text)
     yield from parts("denied", results)
+
+
+_CUT = ("truncated", "unread")
+_LACKING = (
+    *_CUT, "rows_missing", "kernels_missing", "non_finite", "not_finite", "empty_table", "out_of_mem", "time_out", "int_overflow", "interrupted", "io_errors",
+)  # fmt: skip
+
+
+@check("G16", "warn", "info", flags=("job_error", *_LACKING))
+def incomplete(results: Results) -> Iterator[Fault]:
+    """an output that is not whole, or of a job that failed
+
+    fio says that a job failed (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
+    be read (warn): they sweep loads and sizes inside a run, and a peak or a floor of the rows that are left is a bound. Figures that
+    other texts lack, inf or nan, a kernel or a node’s row that is missing, sizes that IMB refused, fio stopped by a signal, I/Os that failed (info): what is
+    there is as it was printed. Most runs of pinsweep's own with such an output have failed.
+
+    Do: take the whole output in, or measure again; quote the peak of a part as "at least".
+    """
+    for tool in results.tools:
+        bound = "".join(part(tool, "of_a_part")())
+        for run in results.good(tool):
+            for flag in dict.fromkeys(run.parsed.flags if run.parsed else ()):
+                if flag.id == "job_error" or (flag.id in _CUT and bound):
+                    yield Fault(level="warn", run=run, own=True, text=flag.text + bound * (flag.id in _CUT))
+                elif flag.id in _LACKING:
+                    yield Fault(level="info", run=run, own=True, text=flag.text)
 
 
 @check("G12", "warn")
@@ -337,7 +368,7 @@ def put_off(results: Results) -> Iterator[Fault]:
 
     A program that computes all the time (STREAM, memlat, MPI ranks, poke in memory) had less than 80 % of the
     CPU time of its threads, and was put off its CPUs more than 20 times a second each: others ran there. Runs
-    of less than 1 s are left out.
+    of less than 1 s are left out, and those of which D1 says who disturbed them.
 
     Do: measure again on a quiet machine; give each thread a CPU of its own.
     """
@@ -347,7 +378,12 @@ def put_off(results: Results) -> Iterator[Fault]:
             cpu = usage.get("user_s", 0.0) + usage.get("system_s", 0.0)
             switches = usage.get("involuntary_switches", 0.0)
             for threads in part(tool, "busy")(run):
-                if wall >= 1 and cpu < 0.8 * wall * threads and switches > 20 * wall * threads:
+                if (
+                    not run.disturbance
+                    and wall >= 1
+                    and cpu < 0.8 * wall * threads
+                    and switches > 20 * wall * threads
+                ):
                     yield Fault(
                         level="warn", run=run, own=True,
                         text=f"{fmt.seconds(cpu)} of CPU time in {fmt.seconds(wall)} on {fmt.plural(threads, 'CPU')}, put off them {fmt.count(round(switches))} times",
@@ -374,6 +410,8 @@ def another_machine(results: Results) -> Iterator[Fault]:
             if threads and threads > pus:
                 text = f"{threads} threads ran, the recorded machine has {pus} PUs"
                 yield Fault(level="warn", run=run, text=text)
+            if run.parsed is None or "section" not in run.parsed.measurements.columns:
+                continue
             rows = (r for r in run.measured() if r.get("section") in ("latency_matrix", "bandwidth_matrix"))
             nodes = {node for row in rows if (node := whole(row.get("to"))) is not None}
             there = {node.os_index for node in machine.numa_nodes}

@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.measurement import number
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, is_captured
 from reports.readings.imb import pins, timings
@@ -146,20 +145,35 @@ def resolution(results: Results) -> Iterator[Fault]:
         known = pingpong(runs)
         if not known:
             continue
+        once = len(runs) == 1
+        told = "in a single run" if once else f"but {len(runs)} repeats show how far times are apart"
         coarse = {size: step / t for size, (t, step) in known.items() if step / t > 0.02}
-        lines = (row for run in runs for row in timings(run) if row.message_size is not None)
-        few = sorted({row.message_size or 0 for row in lines if 0 < (row.repetitions or 99) < 50})
         if coarse:
             worst = max(coarse, key=lambda s: coarse[s])
             text = (
                 f"{fmt.quantity(known[worst].time, 'ns')} in steps of {fmt.quantity(known[worst].step, 'ns')}: {fmt.percent(coarse[worst])} "
-                f"(up to {fmt.size(max(coarse))})"
+                f"(up to {fmt.size(max(coarse))}), {told}"
             )
-            level: Level = "warn" if len(runs) == 1 else "info"
-            yield Fault(level=level, run=runs[0], text=text)
+            yield Fault(level="warn" if once else "info", run=runs[0], own=once, text=text)
+        for run in runs:
+            for part, first in _few_repetitions(run):
+                own_choice = ", which is IMB's own choice" if first >= 2**20 else ""
+                text = f"{part}fewer than 50 repetitions from {fmt.size(first)} on{own_choice}, {told}"
+                yield Fault(level="warn" if once and first <= 8 else "info", run=run, own=True, text=text)
+
+
+def _few_repetitions(run: Run) -> Iterator[tuple[str, int]]:
+    """Give the benchmarks of a run ("Alltoall: "; "" of its only one) that have sizes behind which there are few repetitions, and the
+    smallest of these."""
+    parts = group_by(timings(run), lambda row: row.benchmark)
+    for benchmark, rows in parts.items():
+        few = [
+            row.message_size
+            for row in rows
+            if row.message_size is not None and 0 < (row.repetitions or 99) < 50
+        ]
         if few:
-            text = f"fewer than 50 repetitions from {fmt.size(few[0])} on"
-            yield Fault(level="warn" if len(runs) == 1 and few[0] <= 8 else "info", run=runs[0], text=text)
+            yield f"{benchmark}: " if len(parts) > 1 else "", min(few)
 
 
 def kinds_judged_finer() -> Iterator[str]:
@@ -172,7 +186,12 @@ def denied(results: Results) -> Iterator[Fault]:
     for run in results.runs:
         wrong = sum(row.defects or 0 for row in timings(run)) if run.tool == "imb" and run.parsed else 0
         if wrong:
-            yield Fault(level="error", run=run, text=f"{fmt.number(wrong)} defects: wrong data were received")
+            yield Fault(
+                level="error",
+                run=run,
+                own=True,
+                text=f"{fmt.number(wrong)} defects: wrong data were received",
+            )
 
 
 @check("P4", "info")
@@ -187,6 +206,7 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
     """
     for runs in by_cell(results.good("imb")).values():
         known, each = pingpong(runs), [pingpong([run]) for run in runs]
+        highest = "the peak" if len(runs) == 1 else "the highest median"  # of repeats each has its own peak
         falls = [
             f"{fmt.size(b)} takes {fmt.quantity(less.time, 'ns')}, {fmt.size(a)} {fmt.quantity(more.time, 'ns')}"
             for (a, more), (b, less) in itertools.pairwise(known.items())
@@ -198,7 +218,7 @@ def larger_is_quicker(results: Results) -> Iterator[Fault]:
             last = max(rates)
             if all(_falls(one, peak, last) for one in (known, *each)):
                 falls.append(
-                    f"{fmt.quantity(rates[last] * 1e9, 'B/s')} at {fmt.size(last)}, the peak is {fmt.quantity(rates[peak] * 1e9, 'B/s')} at {fmt.size(peak)}"
+                    f"{fmt.quantity(rates[last] * 1e9, 'B/s')} at {fmt.size(last)}, {highest} is {fmt.quantity(rates[peak] * 1e9, 'B/s')} at {fmt.size(peak)}"
                 )
         if falls:
             yield Fault(level="info", run=runs[0], text="; ".join(falls))
@@ -218,69 +238,9 @@ def _falls(known: Mapping[int, Known], peak: int, last: int) -> bool:
     return both and last / known[last].time < 0.95 * peak / known[peak].time
 
 
-_CLAIM = re.compile(
-    r"(?P<what>maximum|max\.?|peak|highest)\s+(?:\w+\s+){0,2}?bandwidth\D{0,30}?(?P<rate>\d+(?:\.\d+)?)\s*\\?,?\s*(?P<rate_unit>[GM]i?B/s)"
-    r"|latency\D{0,30}?(?P<time>\d+(?:\.\d+)?)\s*\$?\s*(?P<time_unit>\\mu\s*s|[µμu]s|ns)\b",
-    re.IGNORECASE,
-)
-
-
-def summary(results: Results) -> Iterator[Fault]:
-    """G4: what is quoted of a captured PingPong table."""
-    for runs in by_cell(results.good("imb")).values():
-        run = runs[0]
-        known = {size: one.time for size, one in pingpong(runs).items()}
-        if not is_captured(run) or not run.stdout or len(known) < 3:
-            continue
-        megabyte = number((run.parsed.facts if run.parsed else {}).get("megabyte") or 1e6)
-        column = max(row.bandwidth or 0.0 for row in timings(run)) / megabyte  # its largest, as printed
-        for match in _CLAIM.finditer(re.sub(r"\\(?:,|text|mathrm)|\{|\}", " ", run.stdout)):
-            if match["rate"]:
-                problem = _rate_claim(match["rate"], match["rate_unit"], known, column, megabyte)
-            else:
-                problem = _time_claim(match["time"], match["time_unit"], known)
-            if problem:
-                yield Fault(level="warn", run=run, text=problem)
-
-
-def _rate_claim(text: str, unit: str, known: Mapping[int, float], column: float, megabyte: float) -> str:
-    """Judge a quoted maximum: derivable from the largest bandwidth by some divisor, from another row, or from none."""
-    rates = {size: size / t * 1e9 for size, t in known.items() if size and t}
-    best = max(rates, key=lambda s: rates[s])
-    quoted = [
-        size
-        for size in rates
-        if any(_quotes(text, rates[size] / m / d) for m in (megabyte, 1e6) for d in _divisors(unit))
-    ]
-    if quoted:
-        if rates[best] <= 1.01 * max(rates[size] for size in quoted):
-            return ""
-        rows = " or ".join(f"{fmt.size(s)}{' (the last)' * (s == max(rates))}" for s in quoted)
-        return f"“maximum {text} {unit}” is the row of {rows}; the maximum is {fmt.quantity(rates[best], 'B/s')} at {fmt.size(best)}"
-    for divisor in _divisors(unit):
-        value = f"{column / divisor:.{len(text.partition('.')[2])}f}"
-        if len(value) == len(text) and sum(a != b for a, b in zip(value, text, strict=True)) == 1:
-            return f"“{text} {unit}” matches no row by any unit; {value}, one digit away, is {column:.2f} ÷ {divisor:g}; in bytes ÷ time it is {fmt.quantity(rates[best], 'B/s', 4)}"
-    return f"“{text} {unit}” matches no row by any unit; the maximum is {fmt.quantity(rates[best], 'B/s', 4)}"
-
-
-def _divisors(unit: str) -> tuple[float, ...]:
-    return (1000.0, 1024.0) if unit.upper().startswith("G") else (1.0,)
-
-
-def _quotes(text: str, value: float) -> bool:
-    """Is the text the value, rounded or cut to as many digits? Half a per cent is left for times that were rounded themselves."""
-    digits = len(text.partition(".")[2])
-    quoted, step = float(text), 10.0**-digits
-    return abs(value - quoted) <= step / 2 + 0.0005 * value or 0 <= value - quoted < step
-
-
-def _time_claim(text: str, unit: str, known: Mapping[int, float]) -> str:
-    factor = 1.0 if unit == "ns" else 1e3
-    zero = known.get(0)
-    if zero is None or abs(float(text) * factor - zero) < 1e-6 * zero:
-        return ""
-    return f"“latency {text} {unit.replace(chr(92) + 'mu', 'µ').replace(' ', '')}” is not the time of 0 bytes, {fmt.quantity(zero, 'ns')}"
+def of_a_part() -> Iterator[str]:
+    """G16: what is to be known of a curve that lacks sizes."""
+    yield "; the peak is that of the sizes that are left"
 
 
 def busy(run: Run) -> Iterator[int]:

@@ -178,12 +178,13 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
     MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Where it says that it could not (not
     root, no msr module), a sequential walk is helped by them and an idle latency is too low, often by half;
     newer versions walk at random then and say so, which is slower than a sequential walk without
-    prefetchers.
+    prefetchers. Of texts that have a latency: bandwidths are measured with the prefetchers on.
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on too.
     """
     for runs in by_cell(results.good("mlc")).values():
-        flagged = [run for run in runs if run.parsed and run.parsed.has("no_msr")]
+        timed = (run for run in runs if any(entry.metric == "latency" for entry in entries(run)))
+        flagged = [run for run in timed if run.parsed and run.parsed.has("no_msr")]
         if flagged:
             random = any(run.parsed and run.parsed.has("random_access") for run in flagged)
             yield Fault(level="warn", run=flagged[0], text="the prefetchers were on: MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip
@@ -242,6 +243,11 @@ def _changes(a: Curve, b: Curve) -> list[float]:
     half = [max(rows.values()) / 2 for rows in (mine, other)]
     loaded = [d for d in mine if d in other and (mine[d] >= half[0] or other[d] >= half[1])]
     return [abs(math.log(mine[d] / other[d])) for d in loaded] if len(loaded) >= 3 else []
+
+
+def of_a_part() -> Iterator[str]:
+    """G16: what is to be known of a curve that lacks rows."""
+    yield "; the peak may be higher, the floor lower"
 
 
 def busy(_run: Run) -> Iterator[int]:

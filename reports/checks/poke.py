@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from parsers.measurement import whole
 from reports.checks import Fault
 from reports.checks._cells import braced, by_cell, from_table, wide
-from reports.readings.poke import first, times
+from reports.readings.poke import times
 from reports.results.model import Results, Run
 from reports.text import format as fmt
 
@@ -16,14 +16,8 @@ def clock(results: Results) -> Iterator[Fault]:
     """G6: the timer's cost and step, and what they and a few slow accesses make of a mean."""
     for runs in by_cell(results.good("poke")).values():
         flags = [(run, flag) for run in runs if run.parsed for flag in run.parsed.flags]
-        coarse = [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")]
-        if coarse:
-            run, flag = coarse[0]
-            timer, median = first(run, "timer_overhead"), first(run, "latency", "p50")
-            title = f"the timer takes {fmt.quantity(timer, 'ns')} of {fmt.quantity(median, 'ns')}"
-            yield Fault(
-                level="warn", run=run, text=flag.text, title=title if flag.id == "timer_limited" else ""
-            )
+        for run, flag in [f for f in flags if f[1].id in ("timer_limited", "clock_backwards")][:1]:
+            yield Fault(level="warn", run=run, text=flag.text)
     yield from _beside_nothing([run for run in results.good("poke") if from_table(run)])
     for run in results.good("poke"):
         for whose, mean, deviation in wide(run):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from orchestrator.experiment.repeats import BASE, WITHIN, is_settled, uncertainty
+from orchestrator.experiment.repeats import BASE, FEWEST, WITHIN, is_settled, uncertainty
 from reports.checks import ANY_TOOL, Fault, check, part
 from reports.checks._cells import by_cell
 from reports.numbers import formulas, leader, leaders, scatter, standing
@@ -32,6 +33,10 @@ NOISE = 0.075
 """Standard deviation over the repeats, as a share of their median, that is nothing to remark on; a tool's `noise` may say another."""
 
 
+LEAST_CHANGE = 0.03
+"""A change of the numbers that counts, as in `compare`."""
+
+
 @check("G11", "warn", "info")
 def far_apart(results: Results) -> Iterator[Fault]:
     """repeats far apart
@@ -40,24 +45,36 @@ def far_apart(results: Results) -> Iterator[Fault]:
     standard deviation. Of fewer than six repeats the range tells: 10 % of the median for three of STREAM, 25 % for three of others
     (cells that scatter just as usual exceed it in 5 of 100 cases); of six and more the median distance from the median. Of eight and
     more also two groups with nothing between them: their median is of a value that hardly occurs. A few repeats far from the others,
-    more than 25 % of the median, are a note. A machine that is always as busy does not show so.
+    more than 25 % of the median, are a note. Eight and more that scatter by more than half of what is usual, and tell their median to no
+    better than ±3 % (order statistics, 99 %; ±3 % is a change that counts in `compare`), are named, too; of `repeats: auto` G13 says it.
+    A machine that is always as busy does not show so.
 
     Do: measure more repeats (`repeats: auto`) on a quiet machine (`pinsweep doctor`); of two groups look for what has two states: where
     memory or threads land, clocks, a cache. Quote no such number without its range.
     """
     for runs in _cells(results):
         values = [value for value in _standing(runs) if value > 0]
-        noise = next(part(runs[0].tool, "noise")(), NOISE)
         if len(values) < 2:
             continue
+        noise = next(part(runs[0].tool, "noise")(), NOISE)
         unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
         if parted := scatter.groups(values, noise):
             texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
             yield Fault(level="warn", run=runs[0], text=f"two groups: {fmt.words(texts)}")
         elif scatter.scatters(values, noise):
             yield Fault(level="warn", run=runs[0], text=_apart(values, unit))
+        elif not runs[0].most_repeats and _is_vague(values, noise):
+            known = f"the median is known to ±{fmt.percent(uncertainty(values))}"
+            yield Fault(level="warn", run=runs[0], text=f"{_apart(values, unit)}; {known}")
         elif formulas.spread(values).unsteady:
             yield Fault(level="info", run=runs[0], text=_apart(values, unit))
+
+
+def _is_vague(values: Sequence[float], noise: float) -> bool:
+    """Do many repeats that scatter by half of what is usual, or more, leave open where their median is?"""
+    return (
+        len(values) >= FEWEST and scatter.scatters(values, noise / 2) and uncertainty(values) > LEAST_CHANGE
+    )
 
 
 def _apart(values: Sequence[float], unit: str) -> str:
@@ -82,21 +99,33 @@ def _range(values: Sequence[float], unit: str) -> str:
 def not_settled(results: Results) -> Iterator[Fault]:
     """repeats: auto, and the number did not settle
 
-    Of a cell with `repeats: auto`, by the number that stands for it: the order-statistic interval that holds the true median with 95 %
-    reaches further than 2.5 % from the median of the repeats, though the cell ran as often as it may; or the sweep was stopped
-    before.
+    Of a cell with `repeats: auto`, by the number that stands for it: the order-statistic interval that holds the true median with 99 %
+    reaches further than 2.5 % from the median of the repeats (that of six or seven, which is their range, further than 1.25 %), though
+    the cell ran as often as it may; or the sweep was stopped before, or every repeat was disturbed. Where more cells of a sweep did not
+    settle than did, each that did is named, too, if it may be as noisy as those (of such a sweep one cell in 20 would agree as well by
+    chance) and its median is then not known to 2.5 %.
 
     Do: quote the number with its range; look for what disturbs (`pinsweep doctor`), measure longer runs, or, where the sweep was
     stopped, start the same command again.
     """
-    for runs in _cells(results):
-        values, most = _standing(runs), runs[0].most_repeats
-        if most and values and not is_settled(values):
-            yield Fault(
-                level="warn",
-                run=runs[0],
-                text=_unsettled(values, max(run.record.repeat for run in runs), most),
-            )
+    auto = [runs for runs in _cells(results) if runs[0].most_repeats and _standing(runs)]
+    for cells in group_by(auto, lambda runs: (runs[0].file, runs[0].cell.sweep)).values():
+        settled, others = (
+            [runs for runs in cells if is_settled(_standing(runs)) is so] for so in (True, False)
+        )
+        for runs in others:
+            text = _unsettled(_standing(runs), max(run.record.repeat for run in runs), runs[0].most_repeats)
+            yield Fault(level="warn", run=runs[0], text=text)
+        doubts = doubted([_standing(runs) for runs in settled], [_standing(runs) for runs in others])
+        for runs, doubt in zip(settled, doubts, strict=True):
+            if doubt:
+                yield Fault(level="warn", run=runs[0], text=doubt)
+    quiet = {(run.file, run.record.point_id) for tool in results.tools for run in results.good(tool)}
+    alone = (run for run in results.disturbed if (run.file, run.record.point_id) not in quiet)
+    for runs in by_cell(alone).values():
+        if runs[0].most_repeats:
+            text = f"did not settle: none of {fmt.plural(len(runs), 'repeat')} was left undisturbed"
+            yield Fault(level="warn", run=runs[0], text=text)
 
 
 def _unsettled(values: Sequence[float], last: int, most: int) -> str:
@@ -108,8 +137,30 @@ def _unsettled(values: Sequence[float], last: int, most: int) -> str:
     return f"did not settle: {known} after {len(values)}{of} repeats"
 
 
-LEAST_CHANGE = 0.03
-"""A change of the numbers that counts, as in `compare`."""
+OFF = 1.96 * math.sqrt(math.pi / 2)
+"""How far a median is off, with 95 %, in standard deviations of its values through the root of their number."""
+
+
+def doubted(settled: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) -> list[str]:
+    """Say of each of the cells of a sweep that settled, by its values, why that may be chance; "" where it is not. `others` did not settle."""
+    others = [values for values in others if len(values) >= BASE]  # which had the chance to settle
+    cells, noise = (
+        len(settled) + len(others),
+        statistics.median(map(scatter.deviation, others)) if others else 0.0,
+    )
+    if len(others) <= len(settled) or not noise:
+        return [""] * len(settled)
+    found = []
+    for values, by_chance in zip(settled, scatter.calm_by_chance(settled, noise, cells), strict=True):
+        off = OFF * noise / math.sqrt(len(values))
+        text = (
+            f"settled, perhaps by chance: {len(others)} of {cells} cells of the sweep did not; "
+            f"if it scatters as they do, by {fmt.percent(noise)}, its median is known to ±{fmt.percent(off)}"
+        )
+        found.append(text if by_chance and off > WITHIN else "")
+    return found
+
+
 LONG_ENOUGH = 0.25
 """Hours of a session of which a change per hour can be said."""
 
@@ -132,7 +183,7 @@ def drifts(results: Results) -> Iterator[Fault]:
         own, lambda run: (run.file, run.session.session, run.cell.sweep, run.tool)
     ).values():
         cells = [list(same) for same in by_cell(sessions).values()]
-        found = scatter.drift([timed for same in cells if (timed := _timed(same))])
+        found = scatter.drift([timed for same in cells if len(same) > 1 and (timed := _timed(same))])
         if found is None or found.p >= 0.01:
             continue
         change = math.expm1(found.per_hour * found.hours)
@@ -185,7 +236,7 @@ def slow_first(results: Results) -> Iterator[Fault]:
         own = [run for run in cell if not run.captured and not run.void]
         for runs in group_by(own, lambda run: run.session.session).values():
             runs.sort(key=lambda run: run.record.order_index)
-            if scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
+            if len(runs) >= scatter.LEAST_FOR_FIRST and scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
                 unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
                 first, *others = _standing(runs)
                 text = f"first {fmt.quantity(first, unit)}, the other {len(others)} {_range(others, unit)}"

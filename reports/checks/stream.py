@@ -104,15 +104,16 @@ def faster_than_memory(results: Results) -> Iterator[Fault]:
     known = [r for r in results.good("stream") if _array_bytes(r) and "array_size" not in _asked_axes(r)]
     for alike in siblings(known, lambda r: siblings_key(r, ("array_size", "ntimes"))):
         by_size = group_by(alike, lambda r: _array_bytes(r) or 0.0)
-        for size, runs in by_size.items():
-            own = [rate for run in runs if (rate := _rate(run))]
+        for size, same_size in by_size.items():
             larger = [rate for s, rs in by_size.items() if s > size for run in rs if (rate := _rate(run))]
-            if own and larger and statistics.median(own) > 1.05 * statistics.median(larger):
-                yield Fault(
-                    level="error", run=runs[0],
-                    text=f"{fmt.quantity(statistics.median(own), 'B/s')} with arrays of {fmt.size(size)}, "
-                    f"{fmt.quantity(statistics.median(larger), 'B/s')} with larger ones",
-                )  # fmt: skip
+            for runs in by_cell(same_size).values():
+                own = [rate for run in runs if (rate := _rate(run))]
+                if own and larger and statistics.median(own) > 1.05 * statistics.median(larger):
+                    yield Fault(
+                        level="error", run=runs[0],
+                        text=f"{fmt.quantity(statistics.median(own), 'B/s')} with arrays of {fmt.size(size)}, "
+                        f"{fmt.quantity(statistics.median(larger), 'B/s')} with larger ones",
+                    )  # fmt: skip
 
 
 def _asked_axes(run: Run) -> tuple[str, ...]:
@@ -229,11 +230,8 @@ def too_good_a_speedup(results: Results) -> Iterator[Fault]:
                 medians[n] = statistics.median(triad)
         for n, many in medians.items():
             if n > 1 and 1 in medians and many > 1.15 * n * medians[1]:
-                text = f"{fmt.number(many / medians[1])} × one thread with {n}"
-                title = f"{n} threads make {text}"
-                yield Fault(
-                    level="warn", run=by_threads[n][0], text=text, title=title.removesuffix(f" with {n}")
-                )
+                text = f"{n} threads make {fmt.number(many / medians[1])} × one thread"
+                yield Fault(level="warn", run=by_threads[n][0], text=text)
 
 
 def units(results: Results) -> Iterator[Fault]:

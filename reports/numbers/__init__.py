@@ -58,6 +58,10 @@ class NumbersModule(Protocol):
         """Return the number that stands for a run where repeats or cells are set against one another: base unit, value."""
         ...
 
+    def beside(self, run: Run) -> Mapping[str, str]:
+        """Return what a text tells of its run beside its options: name → value, as `show` has them in columns where cells differ."""
+        ...
+
     def ranked(self, parsed: Parsed) -> bool:
         """May a run be the best of its sweep? Not what measures the tool's own timer alone."""
         ...
@@ -72,9 +76,14 @@ def _module(tool: str) -> NumbersModule:
 
 def numbers(run: Run) -> list[Number]:
     """Return what a run is compared by, in the order of its tables; empty if it gave no number."""
-    found = list(_module(run.tool).numbers(run)) if run.parsed else []
+    return list(each_number(run))
+
+
+def each_number(run: Run) -> Iterator[Number]:
+    """Give the same one after the other: a run may have a million."""
+    found = _module(run.tool).numbers(run) if run.parsed else iter(())
     if run.parsed and run.parsed.has("from_table"):  # nothing tells to what digit it was printed
-        return [number.printed_to(None) for number in found]
+        return (number.printed_to(None) for number in found)
     return found
 
 
@@ -82,6 +91,12 @@ def undirected(run: Run) -> list[str]:
     """Return the metrics of a run that are not compared, for its experiment does not say which direction is better."""
     module = _module(run.tool)
     return module.undirected(run) if run.parsed and hasattr(module, "undirected") else []
+
+
+def beside(run: Run) -> Mapping[str, str]:
+    """Return what a text tells of its run beside its options: name → value."""
+    module = _module(run.tool)
+    return module.beside(run) if run.parsed and hasattr(module, "beside") else {}
 
 
 def histograms(run: Run) -> list[tuple[Name, Buckets]]:
@@ -167,9 +182,9 @@ def leading(tool: str, *repeats: Parsed | None) -> tuple[str, float] | None:
 def leaders(tool: str, *repeats: Parsed | None) -> list[tuple[str, float]]:
     """Return the `leading` number of each repeat that has it: one metric."""
     known, module = [parsed for parsed in repeats if parsed], _module(tool)
-    if hasattr(module, "leaders"):
+    if len(known) > 1 and hasattr(module, "leaders"):
         return list(module.leaders(known))
-    return [one for parsed in known if (one := module.leading(parsed))]
+    return [one for parsed in known if (one := parsed.once(module.leading))]
 
 
 def standing(tool: str, repeats: Sequence[Parsed]) -> list[float]:
@@ -187,7 +202,7 @@ def ranked(run: Run) -> bool:
 def leader(run: Run) -> tuple[str, Direction]:
     """Return what the `leading` number of a run is, in words, and which way is better: ("bandwidth", "higher")."""
     told = leading(run.tool, run.parsed)
-    known = next((n.name for n in numbers(run) if (n.name.unit, n.value) == told), None)
+    known = next((n.name for n in each_number(run) if (n.name.unit, n.value) == told), None)
     if known is not None:
         match = dict(known.part).get("index")  # of several of one metric
         which = "" if match is None else f" (index {match})"
@@ -204,5 +219,5 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 __all__ = [
     "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
-    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked", "standing",
+    "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from parsers import command, get_parser
-from parsers.measurement import Measurement, Parsed
+from parsers.measurement import Counted, Measurement, Metric, Parsed, Table
 from reports.numbers._repeats import together
-from reports.numbers.model import Number, Part, part_of
+from reports.numbers.model import Name, Number, Part, part_of
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -15,15 +17,29 @@ from reports.text import format as fmt
 def numbers(run: Run) -> Iterator[Number]:
     parser = get_parser(run.tool)
     metrics = parser.METRICS or command.metrics_of(run.cell.options)
+    steps = parser.PRINTED if parser.PRINTED is not None else run.parsed.printed() if run.parsed else {}
+    if run.parsed and isinstance(run.parsed.measurements.rows, Counted):
+        yield from _counted(run.parsed.measurements.rows, metrics, steps)
+        return
     rows = [r for r in run.measured() if r.metric in metrics and metrics[r.metric].better != "neither"]
     labels = [n for n in parser.LABELS if len({r.get(n) for r in rows}) > 1]
-    steps = parser.PRINTED if parser.PRINTED is not None else run.parsed.printed() if run.parsed else {}
     seen: set[tuple[Part, str]] = set()
     for row in rows:
         part = part_of(row, *labels)
         if (part, row.metric) not in seen:
             seen.add((part, row.metric))
             yield Number.read(row, metrics[row.metric], part, steps.get(row.metric))
+
+
+def _counted(rows: Counted, metrics: Mapping[str, Metric], steps: Mapping[str, float]) -> Iterator[Number]:
+    """Give the same, one after the other: of a million numbers most readers want the first."""
+    directed = [one for one in rows.series if one[0] in metrics and metrics[one[0]].better != "neither"]
+    alone = all(len(values) == 1 for _, _, values in directed)
+    for name, unit, values in directed:
+        better, step = metrics[name].better, steps.get(name)
+        for index, value in enumerate(values):
+            part = () if alone else (("index", index),)
+            yield Number(name=Name(metric=name, unit=unit, better=better, part=part), value=value, step=step)
 
 
 def undirected(run: Run) -> list[str]:
@@ -35,11 +51,11 @@ def undirected(run: Run) -> list[str]:
 
 def headline(repeats: Sequence[Parsed]) -> str:
     """Return the number that leads and how many more there are, of other metrics or of its own: "rate 600 MB/s and 2 more"."""
-    rows = list(together(repeats).measured())
-    if not rows:
+    front = together([_front(parsed) for parsed in repeats])
+    first = _leader(front)
+    if first is None:
         return ""
-    first = _leader(rows)
-    more = len(rows) - 1
+    more = _common(repeats, len(front.measurements.rows)) - 1
     said = (
         f"{first.metric.replace('_', ' ')} {fmt.quantity(first.value, fmt.said_in(first.metric, first.unit))}"
     )
@@ -47,20 +63,54 @@ def headline(repeats: Sequence[Parsed]) -> str:
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    rows = list(parsed.measured())
-    return (_leader(rows).unit, _leader(rows).value) if rows else None
+    first = _leader(_front(parsed))
+    return (first.unit, first.value) if first else None
 
 
 def leaders(repeats: Sequence[Parsed]) -> list[tuple[str, float]]:
     """Return what `leading` does, of each repeat that has it the metric that leads in all of them together."""
-    rows = list(together(repeats).measured())
-    metric = _leader(rows).metric if rows else ""
-    of_each = [[row for row in parsed.measured() if row.metric == metric] for parsed in repeats]
-    return [(_leader(own).unit, _leader(own).value) for own in of_each if own]
+    front = [_front(parsed) for parsed in repeats]
+    first = _leader(together(front))
+    of_each = [_leader(parsed, first.metric) for parsed in front] if first else []
+    return [(own.unit, own.value) for own in of_each if own]
 
 
-def _leader(rows: Sequence[Measurement]) -> Measurement:
-    """Return the number that stands for a run: the largest rate, of a statistic the one over the whole run; without a rate the
-    first number, in the order in which the experiment names its metrics."""
-    rates = [r for r in rows if r.metric in ("bandwidth", "iops") and r.get("statistic") in (None, "total")]
-    return max(rates, key=lambda r: r.value) if rates else rows[0]
+def _front(parsed: Parsed) -> Parsed:
+    """Return a text with no more of its measurements than may lead: of numbers that are counted the rates, and the first of the others."""
+    return parsed.once(_cut) if isinstance(parsed.measurements.rows, Counted) else parsed
+
+
+def _cut(parsed: Parsed) -> Parsed:
+    rows = parsed.measurements.rows
+    if not isinstance(rows, Counted):
+        return parsed
+    front = Counted((name, of, own if name in _RATES else own[:1]) for name, of, own in rows.series)
+    table = Table(columns=parsed.measurements.columns, rows=front)
+    return replace(parsed, tables={**parsed.tables, "measurements": table})
+
+
+def _common(repeats: Sequence[Parsed], front: int) -> int:
+    """Return how many numbers all repeats have; `front`: those of their `_front`, which are all where nothing is counted."""
+    tables = [parsed.measurements.rows for parsed in repeats]
+    counts = [{s[:2]: len(s[2]) for s in rows.series} for rows in tables if isinstance(rows, Counted)]
+    if len(counts) < len(tables):
+        return front if not counts else len(together(repeats).measurements.rows)
+    return sum(min(own[key] for own in counts) for key in counts[0] if all(key in own for own in counts))
+
+
+_RATES: Final = ("bandwidth", "iops")
+
+
+def _leader(parsed: Parsed, of: str = "") -> Measurement | None:
+    """Return the number that stands for a run, or for one metric of it: the largest rate, of a statistic the one over the whole run;
+    without a rate the first number, in the order in which the experiment names its metrics."""
+    rows = parsed.measurements.rows
+    if isinstance(rows, Counted):  # without a row of each number
+        series = [own for own in rows.series if of in ("", own[0])]
+        first = max((s for s in series if s[0] in _RATES), key=lambda s: max(s[2]), default=None)
+        if first:
+            return Measurement(first[0], first[1], max(first[2]), {})
+        return Measurement(series[0][0], series[0][1], series[0][2][0], {}) if series else None
+    listed = [row for row in parsed.measured() if of in ("", row.metric)]
+    rates = [r for r in listed if r.metric in _RATES and r.get("statistic") in (None, "total")]
+    return max(rates, key=lambda r: r.value) if rates else next(iter(listed), None)

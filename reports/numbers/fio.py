@@ -24,7 +24,7 @@ from reports.numbers._repeats import median
 from reports.numbers.formulas import Bucket
 from reports.numbers.model import Buckets, Name, Number, Part
 from reports.readings import reading
-from reports.readings.fio import Job, buckets, disks, jobs
+from reports.readings.fio import Job, bins, disks, jobs
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -125,11 +125,14 @@ def _joined(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
     counts: dict[str, dict[tuple[float, float], int]] = {}
     binned: set[tuple[object, ...]] = set()
-    for b in buckets(parsed):
-        if b.which == which:
-            own = counts.setdefault(b.direction, {})
-            own[b.low, b.high] = own.get((b.low, b.high), 0) + b.n
-            binned.add((b.document, b.job, b.direction))
+    for entry, every in bins(parsed, which):
+        found = list(every)
+        if not found:
+            continue
+        own = counts.setdefault(entry[2], {})
+        for low, high, n in found:
+            own[low, high] = own.get((low, high), 0) + n
+        binned.add(entry)
     lacking = {j.direction for j in jobs(parsed) if j.iops and (j.document, j.job, j.direction) not in binned}
     return {
         direction: tuple(Bucket(low, high, n) for (low, high), n in sorted(own.items()))
@@ -342,6 +345,12 @@ def job_count(run: Run, direction: str = "") -> int | None:
     return None if None in counts else sum(n or 0 for n in counts)
 
 
+def beside(run: Run) -> Mapping[str, str]:
+    """Return how many jobs ran, as the page's tables have it."""
+    count = job_count(run)
+    return {} if count is None else {"jobs": str(count)}
+
+
 def asked(run: Run) -> int | None:
     """Return how many I/Os the run asked to keep in flight: Σ iodepth · processes over its entries. None if not known."""
     entries = {(job.document, job.job): job for own in directions(run).values() for job in own}
@@ -372,7 +381,8 @@ def in_flight(run: Run) -> float | None:
 
 
 def cpu_per_io(run: Run) -> float | None:
-    """Return the CPU time (ns) of an I/O over all jobs of a run; None where a job does not tell its shares or its run time.
+    """Return the CPU time (ns) of an I/O over all jobs of a run; None where a job does not tell its shares or its run time, or
+    all say that they had none.
 
     fio's `usr_cpu` and `sys_cpu` are shares of `job_runtime`, which is summed over the processes of a group.
     """
@@ -383,4 +393,5 @@ def cpu_per_io(run: Run) -> float | None:
         if job.usr_cpu is not None and job.sys_cpu is not None and job.job_runtime is not None
     ]
     ios = sum(job.ios or 0 for job in jobs(run))
-    return formulas.cpu_per_io(1.0, 0.0, sum(costs), ios) if costs and len(costs) == len(entries) else None
+    known = sum(costs) > 0 and len(costs) == len(entries)  # fio writes less than half of its last digit as 0
+    return formulas.cpu_per_io(1.0, 0.0, sum(costs), ios) if known else None

@@ -365,22 +365,37 @@ def _branch(sizes: Sequence[int], times: Mapping[int, float], most: float) -> tu
 
 
 def steady_switches(repeats: Sequence[Mapping[int, float]]) -> tuple[list[int], bool]:
-    """Return the `protocol_switches` that the curves of all repeats have, and whether some repeats have others: those are not decided."""
+    """Return the `protocol_switches` that the curves of all repeats have, and whether some repeats have others: those are not decided.
+
+    Of a single repeat a size that something else disturbed looks the same: it tells only what the two fitted lines say, too, which break
+    there and are both quotable.
+    """
     found = [set(protocol_switches(times)) for times in repeats]
     agreed = set.intersection(*found) if found else set()
+    if len(repeats) == 1:
+        fitted = fit(repeats[0])
+        lines = fitted.quotable if fitted else ()
+        agreed &= {lines[1].start} if len(lines) == 2 else set()
     return sorted(agreed), any(own - agreed for own in found)
 
 
 def protocol_switches(times: Mapping[int, float]) -> list[int]:
-    """Return the sizes (B) at which a doubled message costs less than 1.25 × though the doubling before cost over 1.5 ×: there
-    the library changes its protocol (eager to rendezvous). Below, where latency rules, doubling costs nothing anyway."""
+    """Return the sizes (B) at which the library changes its protocol (eager to rendezvous): where a doubled message costs less than
+    1.25 × though the doubling before cost over 1.5 ×. Below, where latency rules, doubling costs nothing anyway.
+
+    A doubling that costs over 2 × is more than its bytes take: the larger one of the two is the first of the new protocol, unless the
+    next size takes less time again.
+    """
     sizes = [n for n in sorted(times) if n > 0]
-    triples = zip(sizes, sizes[1:], sizes[2:], strict=False)
-    return [
-        c
-        for a, b, c in triples
-        if b == 2 * a and c == 2 * b and times[b] / times[a] > 1.5 and times[c] / times[b] < 1.25
-    ]
+    found = []
+    for a, b, c in zip(sizes, sizes[1:], sizes[2:], strict=False):
+        before, after = times[b] / times[a], times[c] / times[b]
+        if b == 2 * a and c == 2 * b and before > 1.5 and after < 1.25:
+            if before <= 2:
+                found.append(c)
+            elif after >= 1:
+                found.append(b)
+    return found
 
 
 # --- storage -----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
@@ -19,6 +20,8 @@ Buckets = tuple[Bucket, ...]
 
 _FIRST: Final = ("kernel", "benchmark", "direction", "target", "op", "test", "operation")
 """Labels that stand before the metric, their values alone."""
+
+_FROM_TO: Final = re.compile(r"(from \S+), to ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,19 +62,29 @@ class Name:
 
     @property
     def row(self) -> str:
-        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100"; "" where the run has one."""
-        return ", ".join(
+        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100", "from 0 to 1"; "" where the run has one."""
+        said = ", ".join(
             _size(value)
             if label == "message_size" and isinstance(value, int | float)
             else f"{label.replace('_', ' ')} {value}"
             for label, value in self.part
             if label not in _FIRST and (label, value) not in self.unsaid
         )
+        return _FROM_TO.sub(r"\1 to ", said)
 
     @property
     def words(self) -> str:
         """The name as every table, chart and file says it: "triad bandwidth", "PingPong time at 8 B"."""
-        return f"{self.title} at {self.row}" if self.row else self.title
+        if not self.row:
+            return self.title
+        return f"{self.title} {'' if self.row.startswith('from ') else 'at '}{self.row}"
+
+    @property
+    def said_unit(self) -> str:
+        """The unit as people call it: "IOPS" of fio's operations per second, nothing of a plain number."""
+        if self.unit == "1/s" and "IOPS" in self.metric:
+            return "IOPS"
+        return "" if self.unit == "1" else self.unit
 
     def fields(self) -> dict[str, Any]:
         """Return the name for programs, ready for JSON; the labels as they are."""

@@ -26,7 +26,8 @@ T = TypeVar("T")
 def numbers(run: Run) -> Iterator[Number]:
     step = first(run, "timer_resolution")
     told = latencies(run)
-    bins = {name.part: own for name, own in histograms(run)}
+    lacking = any(not own.get(statistic) for own in told.values() for statistic, _ in QUANTILES)
+    bins = {name.part: own for name, own in histograms(run)} if lacking else {}
     for part, own in told.items():
         binned = {n.name.statistic: n for n in quantiles(part, bins.get(part, ()), step or 0.0)}
         for statistic, _ in QUANTILES:

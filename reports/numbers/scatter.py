@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from orchestrator.experiment.repeats import BASE, CAP
+
 _RANGE: Final = {2: 2.77, 3: 3.31, 4: 3.63, 5: 3.86}
 """n → the range of n normal values that 95 % stay below, in standard deviations (studentized range, known variance)."""
 _MEAN_RANGE: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534}
@@ -139,4 +141,32 @@ def _ranks(values: Sequence[float]) -> list[float]:
         mean = statistics.fmean(rank for rank, _ in same)
         for _, index in same:
             found[index] = mean
+    return found
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Return the standard deviation of some values as a share of their median; 0 of a single one."""
+    median = statistics.median(values)
+    return statistics.stdev(values) / abs(median) if len(values) > 1 and median else 0.0
+
+
+LOOKS: Final = CAP - BASE + 1
+"""With `repeats: auto` a cell is looked at after each round."""
+
+
+def calm_by_chance(settled: Sequence[Sequence[float]], noise: float, cells: int) -> list[bool]:
+    """Tell of each of the cells that settled, of so many in all, whether it may be one of the standard deviation `noise` whose values agree
+    by chance at one of the LOOKS: chi-square, of normal noise, and a false discovery rate of 5 % (Benjamini and Hochberg)."""
+    from scipy.special import gammainc
+
+    chances = []
+    for values in settled:
+        degrees = len(values) - 1
+        p = float(gammainc(degrees / 2, degrees / 2 * (deviation(values) / noise) ** 2))
+        chances.append(min(1.0, LOOKS * p))
+    found = [True] * len(chances)
+    in_order = sorted(range(len(chances)), key=lambda i: chances[i])
+    calm = max((k for k, i in enumerate(in_order, 1) if cells * chances[i] <= 0.05 * k), default=0)
+    for i in in_order[:calm]:
+        found[i] = False
     return found

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from parsers.errors import UserError
 from parsers.measurement import Direction
@@ -20,6 +22,8 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.sessions import SessionKey
+from reports.text import format as fmt
+from reports.text.hostlist import folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class Value:
 
     run: Run
     number: Number
+    doubt: str = ""  # the checks that convict its cell: "F1, F7"
 
     @property
     def value(self) -> float:
@@ -60,6 +65,11 @@ class Series:
     @property
     def unit(self) -> str:
         return self.key.name.unit
+
+    @property
+    def said_unit(self) -> str:
+        """The unit as people call it."""
+        return self.key.name.said_unit
 
     @property
     def better(self) -> Direction:
@@ -93,20 +103,41 @@ class Series:
         return {session: tuple(v.value for v in own) for session, own in by_session.items()}
 
 
-def collect_some(results: Results) -> tuple[Series, ...]:
+Doubts = Mapping[tuple[object, ...], str]
+"""(File, cell) → the checks that convict it; what is not there is not doubted (`reports.doubts`)."""
+
+
+def collect_some(results: Results, doubts: Doubts = MappingProxyType({})) -> tuple[Series, ...]:
     """Return what `collect` does. Raises UserError where there is nothing to judge: a verdict on nothing would read as a good one."""
-    found = collect(results)
+    found = collect(results, doubts)
     if not found:
         files = list(dict.fromkeys(machine.file for machine in results.machines))
+        disturbed = disturbed_text(results.disturbed, "judged")
         raise UserError(
             ", ".join(files[:3]) + (", …" if len(files) > 3 else "") or "these files",
-            "no run gave a number that can be better or worse",
-            "`pinsweep show` says how the runs ended",
+            disturbed or "no run gave a number that can be better or worse",
+            ANEW if disturbed else "`pinsweep show` says how the runs ended",
         )
     return found
 
 
-def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]:
+def disturbed_text(runs: Sequence[Run], done: str) -> str:
+    """Return "3 runs of n[001,007] were disturbed at every attempt, and their numbers are not judged"; "" of none. `done`: what is not
+    done with them."""
+    if not runs:
+        return ""
+    hosts = folded(dict.fromkeys(run.host for run in runs))
+    was, their = ("were", "their") if len(runs) > 1 else ("was", "its")
+    return f"{fmt.plural(len(runs), 'run')} of {hosts} {was} disturbed at every attempt, and {their} numbers are not {done}"
+
+
+ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file, on a quiet machine or with --allow-disturbed"
+"""What helps where disturbed runs are left out."""
+
+
+def collect(
+    results: Results, doubts: Doubts = MappingProxyType({}), *, undirected: bool = False
+) -> tuple[Series, ...]:
     """Return every number of the good runs that can be better or worse, in the order of the results.
 
     `undirected`: also those of which neither is better.
@@ -116,7 +147,10 @@ def collect(results: Results, *, undirected: bool = False) -> tuple[Series, ...]
         Series(
             key=key,
             cell=_cell(own[0][0]),
-            values=tuple(Value(run=run, number=number) for run, _, number in own),
+            values=tuple(
+                Value(run=run, number=number, doubt=doubts.get((run.file, run.record.point_id), ""))
+                for run, _, number in own
+            ),
         )
         for key, own in group_by(every, lambda one: one[1]).items()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from parsers.measurement import Parsed, Scalar, number, whole
+from parsers.measurement import Blocks, Parsed, Scalar, number, numbers, whole
 from reports.readings import reading
 
 _PARTS = ("read", "write", "trim")
@@ -124,6 +124,20 @@ def _percentiles(values: _Values, which: str) -> dict[str, float]:
     return {
         s: v for (metric, s), v in values.items() if metric == which and s[:1] == "p" and s[1:2].isdigit()
     }
+
+
+def bins(
+    parsed: Parsed, which: str
+) -> Iterator[tuple[tuple[int | None, int, str], Iterator[tuple[float, float, int]]]]:
+    """Give ((document, job, direction), its (low, high, n)) of each entry with bins of one kind of latency; of the others nothing is read."""
+    rows = parsed.tables["histogram"].rows if "histogram" in parsed.tables else ()
+    blocks = (
+        rows.blocks if isinstance(rows, Blocks) else [(row[:5], tuple((v,) for v in row[5:])) for row in rows]
+    )
+    for (document, job, _, direction, kind), (low, high, count) in blocks:
+        if kind == which:
+            each = zip(numbers(low), numbers(high), map(int, numbers(count)), strict=True)
+            yield (whole(document), whole(job) or 0, str(direction)), each
 
 
 @reading(Bucket, kept=False)

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.experiment.yaml_nodes import nearest
 from orchestrator.machine.user_folders import data_folder
-from orchestrator.store.result_file import Session, open_result
-from parsers.errors import UserError
+from orchestrator.store.result_file import Damaged, Session, open_result
+from parsers.errors import UserError, nearest
 from reports.results.model import Machine
 from reports.results.paths import result_files
 from reports.results.sessions import SessionKey, counted, timeline
@@ -122,7 +121,7 @@ def load(name: str) -> Baseline:
             with open_result(path) as result:
                 found = result.sessions()
                 sessions |= {(path.name, s.session): Machine(file=path.name, session=s) for s in found}
-        except UserError as error:
+        except (UserError, Damaged) as error:
             hint = f"delete that file, or `pinsweep baseline remove {name}`"
             raise UserError(error.place, error.cause, hint) from error
     when = timeline(sessions.values())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -88,25 +89,33 @@ def commands(cells: Iterable[tuple[str, Sequence[Run], Sequence[Run]]]) -> dict[
 
 def _commands(runs: Iterable[Run]) -> dict[tuple[str, ...], str]:
     """Return what the commands of some runs ask for → how the first that does is written."""
-    told = {
-        tuple(command_meant(run.tool, words)): " ".join(words) for run in runs if (words := _command(run))
-    }
-    return dict(reversed(told.items()))
+    told = dict(_told(run.tool, run.record.argv, _programs(run), run.captured) for run in runs)
+    return dict(reversed([(meant, text) for meant, text in told.items() if text]))
 
 
 _OUTPUT: Final = re.compile(r"(\d*&?>{1,2}|--output|--write_\w+_log)(=?)(.*)")
 """What names an output: a redirection, and options of fio's."""
 
 
-def _command(run: Run) -> list[str]:
+def _programs(run: Run) -> tuple[str, ...]:
+    """Return what the program of a run is called, with and without its folders."""
+    return (run.program.get("path") or "", run.record.program, *run.record.argv[:1])
+
+
+@functools.lru_cache(maxsize=1024)  # the repeats of a cell have one command
+def _told(
+    tool: str, argv: tuple[str, ...], programs: tuple[str, ...], captured: bool
+) -> tuple[tuple[str, ...], str]:
+    """Return what a command asks for, and how it is written."""
+    words = _command(argv, {PurePath(word).name for word in programs}, captured)
+    return tuple(command_meant(tool, words)) if words else (), " ".join(words)
+
+
+def _command(typed: Sequence[str], programs: Collection[str], captured: bool) -> list[str]:
     """Return the words that were typed, without the folders of programs and the names of outputs; of a run of pinsweep's own without any path:
     its scratch folder is another every time."""
     words = []
-    programs = {
-        PurePath(word).name
-        for word in (run.program.get("path") or "", run.record.program, *run.record.argv[:1])
-    }
-    argv = iter(run.record.argv if run.captured else (w for w in run.record.argv if "/" not in w))
+    argv = iter(typed if captured else (word for word in typed if "/" not in word))
     for word in argv:
         if word in ("|", "|&"):
             break

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
-from parsers.errors import ParseError, PinsweepError, UserError
+from parsers.errors import ParseError, UserError
 from parsers.text import decode
 from reports.results import cells
 from reports.results.grouping import group_by
 from reports.results.model import (
     LEFT_OUT,
     Machine,
+    Order,
     Results,
     Run,
     excerpt,
@@ -26,7 +28,7 @@ from reports.results.model import (
 
 CAPTURED = 200_000
 """Characters that `load` keeps of a text that was taken in, not printed by a run of pinsweep's: what people wrote around its
-tables is checked against them."""
+tables (the commands above them) is looked at by the checks."""
 
 
 Watched = Callable[[list[tuple[Path, str]]], Iterable[tuple[Path, str]]]
@@ -79,12 +81,12 @@ def load(
     planned = [{stored.cell.point_id: stored for stored, _ in file.planned}.values() for file in files]
     apart = cells.told_apart(stored for own in planned for stored in own if stored.experiment in of_text)
     runs = [
-        replace(run, where=where(run.host, run.file), cell=apart.get(run.record.point_id, run.cell))
+        _changed(run, where=where(run.host, run.file), cell=apart.get(run.record.point_id, run.cell))
         for file in files
         for run in file.runs
     ]
     runs = _with_sources(_with_builds(runs))
-    sweeps = dict.fromkeys(sweep for file in files for sweep in file.sweeps)
+    order = _order(names, dict.fromkeys(sweep for file in files for sweep in file.sweeps))
     return Results(
         machines=tuple(machines),
         experiments=tuple(experiments.values()),
@@ -101,7 +103,8 @@ def load(
         cells=sum(file.cells for file in files),
         planned=sum(len(file.planned) for file in files),
         paths=dict(zip(names, listed, strict=True)),
-        _good=_ordered(_chosen(runs), {sweep: i for i, sweep in enumerate(sweeps)}),
+        _order=order,
+        _good=_ordered(_chosen(runs), order),
     )
 
 
@@ -185,23 +188,28 @@ def _chosen(runs: Iterable[Run]) -> dict[str, dict[tuple[str, str, int], Run]]:
     }
 
 
-def _ordered(
-    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], sweeps: Mapping[str, int]
-) -> dict[str, tuple[Run, ...]]:
-    """Undo the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
-    every = (run for by_key in chosen.values() for run in by_key.values())
-    files = {name: i for i, name in enumerate(dict.fromkeys(run.file for run in every))}
+def _order(files: Iterable[str], sweeps: Iterable[str]) -> Order:
+    """Return what undoes the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
+    file_at, sweep_at = ({name: i for i, name in enumerate(names)} for names in (files, sweeps))
 
     def key(run: Run) -> tuple[object, ...]:
         values = [natural(value) for value in run.cell.labels().values()]
-        return files[run.file], sweeps[run.cell.sweep], values, run.record.point_id, run.record.repeat
+        return file_at[run.file], sweep_at[run.cell.sweep], values, run.record.point_id, run.record.repeat
 
-    return {
-        tool: tuple(sorted(by_key.values(), key=key))
-        for tool, by_key in sorted(
-            chosen.items(), key=lambda c: min(sweeps[run.cell.sweep] for run in c[1].values())
-        )
-    }
+    return key
+
+
+def _ordered(
+    chosen: Mapping[str, Mapping[tuple[str, str, int], Run]], order: Order
+) -> dict[str, tuple[Run, ...]]:
+    """Return the runs in order; the tools as their sweeps were first planned, in whichever file."""
+    found = {tool: tuple(sorted(by_key.values(), key=order)) for tool, by_key in chosen.items()}
+
+    def planned(of: tuple[str, tuple[Run, ...]]) -> int:
+        of_sweeps = {run.cell.sweep: run for run in of[1]}.values()
+        return min(int(order(run)[1]) for run in of_sweeps)
+
+    return dict(sorted(found.items(), key=planned))
 
 
 def _with_sources(runs: Sequence[Run]) -> list[Run]:
@@ -250,7 +258,14 @@ def _with_builds(runs: Sequence[Run]) -> list[Run]:
             return same[digest]
         return f"sha256 {digest[:8]}" if digest else "not recorded which"
 
-    return [replace(run, build=build(run)) for run in runs]
+    return [_changed(run, build=build(run)) for run in runs]
+
+
+def _changed(run: Run, **fields: Any) -> Run:  # noqa: ANN401 (those of a Run)
+    """Return a run with other values, the run itself where it has them already: most runs of a hundred thousand do."""
+    return (
+        run if all(getattr(run, name) == value for name, value in fields.items()) else replace(run, **fields)
+    )
 
 
 def _cell(run: Run) -> tuple[str, str]:
@@ -260,5 +275,5 @@ def _cell(run: Run) -> tuple[str, str]:
 def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
     try:
         return result.output(run_id, stream)
-    except PinsweepError:  # nothing was kept of it
+    except UserError:  # nothing was kept of it
         return b""

@@ -22,16 +22,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from orchestrator.model import Alias, Cell, Group, RunRecord, Skipped, listed
+from orchestrator.model import STATUSES, Alias, Cell, Group, RunRecord, Skipped, listed
 from orchestrator.store.result_file import Session, StoredExperiment
 from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
 from parsers.units import size_bytes
+from reports.results.grouping import group_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,8 +116,12 @@ class Run:
     @property
     def relation(self) -> str:
         """The placement in words that compare between machines; the place's own name where it has none."""
-        own = self.record.placement.relation if self.record.placement else ""
-        return own or (self.cell.place.name if self.cell.place else "")
+        return self.derived_relation or (self.cell.place.name if self.cell.place else "")
+
+    @property
+    def derived_relation(self) -> str:
+        """The relation that pinsweep made of a placement; "" of what it did not place, whatever its place was called by a user."""
+        return self.record.placement.relation if self.record.placement else ""
 
     @property
     def placed(self) -> tuple[Group, ...]:
@@ -135,6 +140,14 @@ class Run:
     def captured(self) -> bool:
         """Was the text taken in, and not printed under pinsweep's eyes?"""
         return self.record.capture is not None
+
+    @property
+    def state(self) -> str:
+        """How it ended, in a word: its status, "unreadable" where its output is; of a captured text, which tells nothing of that,
+        "taken in"."""
+        if self.unreadable or self.record.status not in STATUSES:
+            return "unreadable"
+        return "taken in" if self.captured else self.record.status
 
     @property
     def void(self) -> bool:
@@ -181,6 +194,66 @@ class Run:
         return self.parsed.measured() if self.parsed else iter(())
 
 
+Order = Callable[[Run], tuple[Any, ...]]
+"""What runs are sorted by: file, sweep, the cell's axes, repeat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Long:
+    """A tool's measurements in long form, as in the module's docstring: what a run says once, and its rows."""
+
+    runs: tuple[Run, ...]
+    columns: tuple[
+        str, ...
+    ]  # those of a run, then the labels of the tool's table, then metric, unit and value
+    labels: int  # where the labels begin
+    _varying: Mapping[str, str]  # column → option
+
+    @classmethod
+    def of(cls, runs: tuple[Run, ...], tool: str) -> Self:
+        varying = {  # a user's option may be called "host"
+            f"{name}_" if name in (*_KEYS, *_TAIL) else name: name for name in _varying(runs)
+        }
+        labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
+        own = [*_KEYS, *(name for name in varying if name not in labels)]
+        return cls(runs=runs, columns=(*own, *labels, *_TAIL), labels=len(own), _varying=varying)
+
+    def begun(self, run: Run) -> list[Any]:
+        """Return a row of a run before its own labels, metric, unit and value; what is missing is None or NaN."""
+        head: dict[str, Any] = {
+            "file": run.file,
+            "host": run.host,
+            "session": run.session.session,
+            "sweep": run.cell.sweep,
+            "point_id": run.record.point_id,
+            "run_id": run.record.run_id,
+            "repeat": run.record.repeat,
+            "place": run.place or None,
+            "relation": run.relation or None,
+            "program": run.record.program,
+            "program_version": run.version or None,
+            "program_sha256": run.program.get("sha256") or None,
+        }
+        own = run.options
+        head |= {
+            column: listed(v) if isinstance(v := own.get(name), tuple) else v
+            for column, name in self._varying.items()
+        }
+        return [head.get(name, math.nan) for name in self.columns]
+
+    def rows(self, run: Run) -> Iterator[tuple[Any, ...]]:
+        """Give the rows of a run; a tuple a row: as many dictionaries are five times as large."""
+        at = {name: i for i, name in enumerate(self.columns)}
+        begun = self.begun(run)
+        for measured in run.measured():
+            row = begun.copy()
+            for name, value in measured.labels.items():
+                if name in at:
+                    row[at[name]] = value
+            row[-3:] = measured.metric, measured.unit, measured.value
+            yield tuple(row)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """Everything that a set of result files says."""
@@ -196,12 +269,25 @@ class Results:
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
+    _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def started(self) -> tuple[Run, ...]:
+        """Every attempt and every warm-up, in the order in which they were started, file by file."""
+        files = group_by((*self.runs, *self.warm_ups), lambda run: run.file).values()
+        return tuple(run for own in files for run in sorted(own, key=lambda run: run.record.run_id))
 
     @property
     def tools(self) -> tuple[str, ...]:
         """Tools with at least one good run, in the order of their first."""
         return tuple(self._good)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Tools of which something is shown: those with good runs, then those of which disturbed runs alone gave numbers."""
+        disturbed = (run.tool for run in self.disturbed if run.aside)
+        return tuple(dict.fromkeys((*self.tools, *disturbed)))
 
     def good(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count, one per cell and repeat."""
@@ -239,15 +325,21 @@ class Results:
         """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
 
+    @property
+    def numbers(self) -> str:
+        """What the runs that count gave, in a word: disturbed ones that do not count gave some, too."""
+        return "undisturbed numbers" if self.disturbed else "numbers"
+
     def shown(self, tool: str) -> tuple[Run, ...]:
         """Return the runs of a tool that count; of cells that have none, those that were disturbed, to be shown with a mark."""
         good = self.good(tool)
         quiet = {(run.file, run.record.point_id) for run in good}
-        return good + tuple(
+        aside = [
             replace(run, parsed=run.aside)
             for run in self.disturbed
             if run.tool == tool and run.aside and (run.file, run.record.point_id) not in quiet
-        )
+        ]
+        return tuple(sorted((*good, *aside), key=self._order)) if aside else good
 
     @property
     def measured(self) -> tuple[Machine, ...]:
@@ -278,42 +370,18 @@ class Results:
         good = {run.slot for runs in self._good.values() for run in runs}
         return tuple({r.slot: r for r in self.runs if r.parsed is None and r.slot not in good}.values())
 
+    def long(self, tool: str) -> Long:
+        """Return the measurements of a tool's good runs, to be taken run by run."""
+        return Long.of(self.good(tool), tool)
+
     def tidy(self, tool: str) -> pd.DataFrame:
         """Return the frame of a tool's measurements, a row each, as in the module's docstring; without good runs, empty with the
         columns that are always there."""
         import pandas as pd
 
-        runs = self.good(tool)
-        varying = {  # a user's option may be called "host"
-            f"{name}_" if name in (*_KEYS, *_TAIL) else name: name for name in _varying(runs)
-        }
-        rows = []
-        for run in runs:
-            head = {
-                "file": run.file,
-                "host": run.host,
-                "session": run.session.session,
-                "sweep": run.cell.sweep,
-                "point_id": run.record.point_id,
-                "run_id": run.record.run_id,
-                "repeat": run.record.repeat,
-                "place": run.place or None,
-                "relation": run.relation or None,
-                "program": run.record.program,
-                "program_version": run.version or None,
-                "program_sha256": run.program.get("sha256") or None,
-                **{
-                    column: listed(v) if isinstance(v := run.options.get(name), tuple) else v
-                    for column, name in varying.items()
-                },
-            }
-            rows += [
-                {**head, **row.labels, "metric": row.metric, "unit": row.unit, "value": row.value}
-                for row in run.measured()
-            ]
-        labels = [name for name in get_parser(tool).LABELS if name not in _KEYS]
-        options = [name for name in varying if name not in labels]
-        return pd.DataFrame.from_records(rows, columns=[*_KEYS, *options, *labels, *_TAIL])
+        long = self.long(tool)
+        rows = [row for run in long.runs for row in long.rows(run)]
+        return pd.DataFrame.from_records(rows, columns=long.columns)
 
     def wide(self, tool: str) -> pd.DataFrame:
         """Return one row per number's labels, one column per metric and unit, in base units.

@@ -55,8 +55,23 @@ def has_option(tool: str, name: str) -> bool:
     return tool in tool_names() and name in get_tool(tool).options()
 
 
+BESIDE = ("place", "host", "program", "run of its text")
+"""Labels of a cell that are no axis of its experiment's own, whatever the tool."""
+
+
+SET = "set"
+"""What stands for the value of an option that has none, as fio's norandommap and MLC's -X; a cell without the option has nothing there."""
+
+
+def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
+    """Return an option's value as people read it: "4k"; of a tool's flag "set", or "not set". An axis of the user's own is as it is written."""
+    if value == "" or (value is True and has_option(tool, name)):
+        return SET
+    return "not set" if value is False and has_option(tool, name) else str(value)
+
+
 def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32"."""
+    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "X set"."""
     if name in ("place", "host", "program"):
         return str(value)
     if name == "run of its text":
@@ -71,7 +86,7 @@ def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
         return block(value)
     if name == "b":
         return f"buffer {value}{' KiB' if str(value).isdecimal() else ''}"
-    return f"{name} {value}"
+    return f"{name} {value_text(tool, name, value)}"
 
 
 def block(value: Any) -> str:  # noqa: ANN401

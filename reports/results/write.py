@@ -52,21 +52,26 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-def write_whole(path: Path, data: str | bytes, *, hint: str = ANOTHER) -> None:
-    """Write text (UTF-8) or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
+def write_whole(path: Path, data: str | bytes | Iterable[str], *, hint: str = ANOTHER) -> None:
+    """Write text (UTF-8), whole or in pieces, or bytes to `path`, replacing what is there in one step; a symbolic link keeps to its target.
 
     Folders that are missing are made. Raises UserError, with `hint`, if it cannot be written, and for a result file.
     """
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    pieces = [data] if isinstance(data, str | bytes) else data
     try:
         if path.exists() and not path.is_file() and not path.is_block_device():
-            path.write_bytes(raw)  # /dev/stdout, a pipe: nothing to replace
+            _write(path, pieces)  # /dev/stdout, a pipe: nothing to replace
             return
     except OSError as error:
         raise _not_written(path, error, hint) from error
     _refuse_database(path, hint)
     with _replacing(path, hint) as temporary:
-        temporary.write_bytes(raw)
+        _write(temporary, pieces)
+
+
+def _write(path: Path, pieces: Iterable[str | bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(p.encode("utf-8", "replace") if isinstance(p, str) else p for p in pieces)
 
 
 ANOTHER_COPY: Final = "name another file with --copy"

@@ -77,15 +77,17 @@ class _Cells:
     per_run: Array  # what the variance of a run counts for: 1/n_A + 1/n_B
     per_tau: Array  # what τ² counts for: 1/K_A + 1/K_B; 0: interleaved, or the variance holds it already
     rank_p: Array  # of Mann and Whitney; NaN: t decides
+    rank_low: Array  # the 95 % interval of the shift that belongs to it
+    rank_high: Array
     between: dict[int, _Between]  # of cells with several sessions on a side
 
     @classmethod
     def empty(cls, cells: int) -> _Cells:
         import numpy as np
 
-        nothing = (np.full(cells, np.nan) for _ in range(6))
-        shift, variance, df, per_run, per_tau, rank_p = nothing
-        return cls(np.zeros(cells, dtype=bool), shift, variance, df, per_run, per_tau, rank_p, {})
+        nothing = (np.full(cells, np.nan) for _ in range(8))
+        shift, variance, df, per_run, per_tau, rank_p, low, high = nothing
+        return cls(np.zeros(cells, dtype=bool), shift, variance, df, per_run, per_tau, rank_p, low, high, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +163,11 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
     by_ranks = ~np.isnan(ranks)
     p = np.where(by_ranks, np.where(of_sessions > 0, of_ranks, ranks), p)
     q = estimate.false_discovery(p, rules.among)
-    reach = np.sqrt(total) * estimate.t_quantile(total_df, 0.975)
+    low, high = _intervals(cells, at, total, total_df, of_sessions, tau_df)
     bound = np.sqrt(total) * estimate.t_quantile(total_df, 1 - rules.alpha)
 
     tests: list[_Test | None] = [None] * len(samples)
-    columns = (p, q, reach, bound, np.sqrt(variance), total_df, of_sessions, by_ranks)
+    columns = (p, q, low, high, bound, np.sqrt(variance), total_df, of_sessions, by_ranks)
     for i, *row in zip(at.tolist(), *(c.tolist() for c in columns), strict=True):
         tests[i] = _Test(*row)
     delta = math.log1p(rules.threshold_of(name))
@@ -184,6 +186,23 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
         prior=known,
         tau=tau,
         tau_source=source,
+    )
+
+
+def _intervals(
+    cells: _Cells, at: NDArray[np.int_], total: Array, total_df: Array, of_sessions: Array, tau_df: float
+) -> tuple[Array, Array]:
+    """Return the ends of the 95 % intervals of the shifts: where ranks decide those of the ranks, which know nothing of sessions, with
+    the noise between sessions."""
+    import numpy as np
+
+    shift, low, high = cells.shift[at], cells.rank_low[at], cells.rank_high[at]
+    reach = np.sqrt(total) * estimate.t_quantile(total_df, 0.975)
+    more = np.sqrt(of_sessions) * estimate.t_quantile(np.full_like(shift, tau_df), 0.975)
+    by_t = np.isnan(low)
+    return (
+        np.where(by_t, shift - reach, shift - np.hypot(shift - low, more)),
+        np.where(by_t, shift + reach, shift + np.hypot(high - shift, more)),
     )
 
 
@@ -230,7 +249,11 @@ def _measure(samples: Sequence[Sample]) -> _Cells:
             )
             outlying = estimate.outliers(about, quantum)
             if outlying.any():
-                cells.rank_p[rows[outlying]] = estimate.p_of_ranks(a[outlying], b[outlying])
+                far = rows[outlying]
+                cells.rank_p[far] = estimate.p_of_ranks(a[outlying], b[outlying])
+                cells.rank_low[far], cells.rank_high[far] = estimate.interval_of_ranks(
+                    a[outlying], b[outlying]
+                )
     return cells
 
 
@@ -299,7 +322,8 @@ class _Test:
 
     p: float
     q: float
-    reach: float  # half of the 95 % interval of the shift
+    low: float  # of the shift: its 95 % interval
+    high: float
     bound: float  # half of the interval for "same"
     sd: float  # of a run
     df: float
@@ -314,7 +338,7 @@ def _decision(
     verdict = _verdict(sample, shift, test, rules.alpha, delta)
     sign = -1.0 if sample.better == "higher" else 1.0
     known = not math.isnan(shift)
-    ends = sorted((sign * (shift - test.reach), sign * (shift + test.reach))) if test else (None, None)
+    ends = sorted((sign * test.low, sign * test.high)) if test else (None, None)
     need = (
         advise(sample, shift, test, alpha=rules.alpha, delta=delta, tau=tau, least=least)
         if verdict == "inconclusive"

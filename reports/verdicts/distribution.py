@@ -6,6 +6,7 @@ and judged like any other number (`judge`); the shape is compared by exchanging 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -28,6 +29,7 @@ SHIFT = 0.05
 
 _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
+_AT_ONCE = 250_000  # products of numbers: of more, a BLAS wakes threads, which spin for longer than one needs; and they fit into a cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,7 @@ def judge_shapes(cells: Sequence[Shapes], *, seed: int = 1) -> tuple[ShapeDecisi
         for c in cells
         if any(map(_any, c.a)) and any(map(_any, c.b))
     ]
-    tests = [_exchange(c, random.Random(seed)) for c in kept]
+    tests = [_exchange(c, seed) for c in kept]
     q: list[float] = false_discovery(np.array([p for _, p, _ in tests if p is not None])).tolist()
     left = iter(q)
     return tuple(
@@ -125,15 +127,38 @@ def _distances(x: Array, counts: Array, splits: NDArray[np.bool_]) -> Array:
     """Return the distance for each split (S, runs): the area between the two cumulative shares."""
     import numpy as np
 
-    def cumulative(chosen: NDArray[np.bool_]) -> Array:
-        total = np.cumsum(chosen.astype(float) @ counts, axis=1)
-        return np.asarray(total / total[:, -1:])
+    seen = np.cumsum(counts, axis=1)  # of each run; whole numbers: sums of them are exact
+    every, widths = seen.sum(axis=0), np.diff(x)
+    out = np.empty(len(splits))
+    step = max(1, _AT_ONCE // seen.size)
+    for start in range(0, len(splits), step):
+        part = slice(start, start + step)
+        own = splits[part].astype(float) @ seen
+        others = every - own
+        own /= own[:, -1:]
+        others /= others[:, -1:]
+        own -= others
+        out[part] = np.einsum("sx,x->s", np.abs(own, out=own)[:, :-1], widths)
+    return out
 
-    gap = np.abs(cumulative(splits) - cumulative(~splits))[:, :-1]
-    return np.asarray(gap @ np.diff(x))
+
+@functools.lru_cache(maxsize=4)  # most cells have as many runs; up to some MB each
+def _splits(runs: int, n_a: int, seed: int) -> NDArray[np.bool_]:
+    """Return the ways to give so many runs a side of `n_a`, (S, runs): all of them, or _RANDOM by chance where there are more."""
+    import numpy as np
+
+    rng = random.Random(seed)
+    chosen = (
+        list(itertools.combinations(range(runs), n_a))
+        if math.comb(runs, n_a) <= _EXACT
+        else [rng.sample(range(runs), n_a) for _ in range(_RANDOM)]
+    )
+    splits = np.zeros((len(chosen), runs), dtype=bool)
+    splits[np.arange(len(chosen))[:, None], np.array(chosen)] = True
+    return splits
 
 
-def _exchange(cell: Shapes, rng: random.Random) -> tuple[float, float | None, float | None]:
+def _exchange(cell: Shapes, seed: int) -> tuple[float, float | None, float | None]:
     """Return (distance, p, the least p that so many runs can give)."""
     import numpy as np
 
@@ -146,13 +171,7 @@ def _exchange(cell: Shapes, rng: random.Random) -> tuple[float, float | None, fl
         return seen, None, None
     total = math.comb(len(runs), n_a)
     exact = total <= _EXACT
-    chosen = (
-        list(itertools.combinations(range(len(runs)), n_a))
-        if exact
-        else [rng.sample(range(len(runs)), n_a) for _ in range(_RANDOM)]
-    )
-    splits = np.zeros((len(chosen), len(runs)), dtype=bool)
-    splits[np.arange(len(chosen))[:, None], np.array(chosen)] = True
+    splits = _splits(len(runs), n_a, seed)
     as_far = int((_distances(x, counts, splits) >= seen * (1 - 1e-9)).sum())
     if not exact:  # the sides as they are count as one more split
         return seen, (as_far + 1) / (_RANDOM + 1), 1 / (_RANDOM + 1)

@@ -82,6 +82,7 @@ class Host:
     z: float | None  # robust, above 0 is worse; None: nothing to compare with
     worse: float | None  # relative distance from the median, above 0 is worse
     reason: str = ""  # why it is what it is, where the statistics do not say it: the floor, the tolerance, too few hosts
+    doubt: str = ""  # the checks that convict its runs, which the statistics do not ask: "F1, F7"
 
     @property
     def of_rule(self) -> bool:
@@ -112,6 +113,7 @@ class Everywhere:
     worse: float  # mean relative distance
     metrics: int
     runs: int  # of its metrics, the median
+    doubt: str = ""  # as of a Host, of all its metrics
 
     @property
     def confirmed(self) -> bool:

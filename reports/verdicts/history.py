@@ -33,9 +33,7 @@ class Change:
     ]  # "changed": smaller than the threshold, or no direction is better
 
 
-def changes(
-    values: Sequence[float], better: Direction, *, threshold: float = MATTERS, penalty: float = PENALTY
-) -> tuple[Change, ...]:
+def changes(values: Sequence[float], better: Direction, *, threshold: float = MATTERS) -> tuple[Change, ...]:
     """Return the changes of a series of session medians, oldest first; none in fewer than 2 · SHORTEST sessions.
 
     Values in the metric's base unit. Raises UserError where ruptures is not installed, ValueError for values that are not
@@ -48,7 +46,7 @@ def changes(
     import numpy as np
 
     detector = _kernel_cpd()(kernel="rbf", min_size=SHORTEST)
-    found = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=penalty)
+    found = detector.fit(np.array(values, dtype=float)[:, None] / sd).predict(pen=PENALTY)
     ends = [int(end) for end in found]  # ruptures hands out numpy's integers
     cuts = [0, *ends]
     levels = [median(values[start:end]) for start, end in itertools.pairwise(cuts)]

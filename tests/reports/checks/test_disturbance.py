@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from reports import show
 from reports.checks.audit import Finding, audit, convicted, watched
-from reports.compare.comparison import compare, side
+from reports.compare.comparison import compare
+from reports.compare.sides import side
 from reports.report import build
 from reports.results.load import load
 from reports.results.model import Results
@@ -64,13 +66,13 @@ def test_only_quiet_runs_count(results: Results) -> None:
 
 def test_each_disturbed_repeat_is_told_with_its_reason_and_what_it_found(results: Results) -> None:
     d1 = found(results, "D1")
-    said = f"every attempt was disturbed; the last one: {BUSY}"
+    said = f"every attempt was disturbed: in the last one {BUSY}"
     assert d1.level == "warn"
     told = dict(d1.cells)
-    assert told.pop("threads=3, repeat 2") == said
     assert told.keys() == {"threads=4, repeat 1", "threads=4, repeat 2"}
     assert all(text.startswith(f"{said}; it found triad 90.0 GB/s") for text in told.values())
     assert found(results, "D2").cells == (
+        ("threads=3, repeat 2", f"{said}; the quiet repeats of its cell are used"),
         ("threads=2, repeat 2", f"attempt 1 disturbed and repeated: {BUSY}"),
     )
 
@@ -78,15 +80,17 @@ def test_each_disturbed_repeat_is_told_with_its_reason_and_what_it_found(results
 def test_the_page_draws_them_hollow_and_claims_nothing_of_them(results: Results) -> None:
     page = build.build(results)
     (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures if f.id == "scaling-scaling"]
-    table = figure.numbers[0]
+    table = figure.numbers[0].doubted
     marked = [row for row in table.rows if any("⚠" in cell for cell in row)]
-    assert {row[1] for row in marked} == {"4"}
+    assert {row[1] for row in marked} == {"4"}  # of 3 a quiet repeat gave the number
+    points = figure.panels[0].wide["datasets"]["points"]
+    assert {row["x"] for row in points if row.get("hollow")} == {4}
     assert "Hollow: something else disturbed every run (D1)." in figure.sub
     assert all("90" not in number.value for number in page.key_numbers)
     assert "90" not in figure.title
     d1 = next(check for check in page.checks if check.id == "D1")
-    assert f"threads=4, repeat 1: every attempt was disturbed; the last one: {BUSY}" in " ".join(d1.items)
-    assert d1.counted == "3 findings"  # of two cells
+    assert f"threads=4, repeat 1: every attempt was disturbed: in the last one {BUSY}" in " ".join(d1.items)
+    assert d1.counted == "2 findings"  # of one cell
     assert "5 of 8 planned runs" in page.sentence
 
 
@@ -97,8 +101,8 @@ def test_show_marks_them(maker: Any) -> None:
     }
     assert "⚠ D1" in lines["4"]
     assert "triad 90.0 GB/s" in lines["4"]
-    assert "⚠" not in lines["1"] + lines["2"]
-    assert "5 of 8 runs gave numbers" in text
+    assert "⚠" not in lines["1"] + lines["2"] + lines["3"]
+    assert "5 of 8 runs gave undisturbed numbers" in text
     assert "7 attempts disturbed, and repeated (D1, D2)" in text
     assert "without numbers that another followed" not in text
     assert f"disturbed  scaling threads=4: {BUSY[:20]}" in text
@@ -140,3 +144,82 @@ def test_a_file_of_disturbed_runs_alone_has_no_number_and_says_what_they_found(
     assert (results.tools, build.build(results).key_numbers) == ((), ())
     assert "triad 9.00 GB/s" in found(results, "D1").cells[0][1]
     assert "⚠ D1" in show.show_result(maker.path)
+
+
+def test_a_finding_begins_with_an_option_as_it_is_written(results: Results) -> None:
+    assert found(results, "D1").title.startswith("threads=4, repeat 1: every attempt was disturbed")
+
+
+def test_what_d1_says_of_a_run_that_waited_for_its_cpus_no_other_check_says_again(
+    make: Any, tmp_path: Path
+) -> None:
+    for name, counters, checks in (("unwatched", {}, {"G12"}), ("seen", SEEN, {"D1"})):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        usage = {"user_s": 1.0, "system_s": 0.0, "involuntary_switches": 900.0}
+        maker.add(
+            "s",
+            "stream",
+            {"threads": 1},
+            make.stream_text(9e3, 1),
+            usage=usage,
+            wall_s=3.0,
+            counters=counters,
+        )
+        assert {f.id for f in audit(load([maker.write()]))} & {"D1", "G12"} == checks
+
+
+def test_warm_ups_are_in_the_list_of_all_runs_and_in_no_number(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for warm_up, rate in ((True, 99e3), (False, 9e3)):
+        maker.add(
+            "s",
+            "stream",
+            {"threads": 2},
+            make.stream_text(rate, 2),
+            axes=("threads",),
+            counters=QUIET,
+            warm_up=warm_up,
+        )
+    results = load([maker.write()])
+    page = build.build(results)
+    assert [(row.number, row.repeat, row.status) for row in page.runs.rows] == [
+        (1, "warm-up", "ok"),
+        (2, "1", "ok"),
+    ]
+    assert page.runs.started == 2
+    assert any(
+        "one run of each program that is in no number here: 1 run, listed with all runs" in text
+        for text in page.methods
+    )
+    assert page.sentence == "The one planned run on node07 gave numbers."
+    assert [run.record.repeat for run in results.good("stream")] == [1]
+
+
+def test_a_cell_without_a_quiet_run_has_not_settled(maker: Any) -> None:
+    path = maker.write()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE point SET most_repeats = 15")
+
+    said = dict(found(load([path]), "G13").cells)
+
+    assert said["threads=4"] == "did not settle: none of 2 repeats was left undisturbed"
+    assert "with numbers" in said["threads=3"]
+
+
+def test_an_axis_of_the_user_s_own_is_named_as_it_is_written(make: Any, tmp_path: Path) -> None:
+    """m is not M, and my_axis no "my axis": the end of `run` and the page say what the command line calls it."""
+    maker = make.Maker(tmp_path / "own.db")
+    metrics = {"rate": {"regex": "rate ([0-9]+)", "unit": "MB/s", "better": "higher"}}
+    for m_x in (1, 2):
+        for repeat in (1, 2):
+            options = {"command": "x {m_x}", "metrics": metrics, "m_x": m_x}
+            maker.add(
+                "s", "command", options, "rate 7\n", axes=("m_x",), repeat=repeat, status="disturbed", reason=BUSY,
+                counters=SEEN, repeats=2,
+            )  # fmt: skip
+
+    path = maker.write()
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE point SET most_repeats = 15")
+
+    assert found(load([path]), "G13").title.startswith("m_x=1: did not settle")

@@ -12,7 +12,7 @@ import pytest
 
 from reports import show
 from reports.checks.audit import audit
-from reports.checks.repeats import _unsettled
+from reports.checks.repeats import _unsettled, doubted
 from reports.report import build
 from reports.results.load import load
 
@@ -45,6 +45,11 @@ def found(path: Path, key: str) -> list[tuple[str, str, str]]:
         ((20e3, 20.5e3, 21e3), []),
         ((20e3,), []),
         ((20e3, 20.1e3, 20.2e3, 20.1e3, 19.9e3, 20e3, 9e3), [("info", "7 repeats from 9.00 GB/s to 20.2 GB/s: the highest is 2.2 × the lowest")]),
+        ((20e3, 20.3e3, 19.7e3, 20.1e3, 20.5e3, 19.5e3, 20.2e3, 19.8e3, 20.4e3, 19.6e3), []),
+        (
+            (20e3, 20.5e3, 19.5e3, 20.2e3, 20.9e3, 19.1e3, 20.3e3, 19.7e3, 20.4e3, 19.6e3),
+            [("warn", "10 repeats from 19.1 GB/s to 20.9 GB/s: the highest is 1.1 × the lowest; the median is known to ±5.0 %")],
+        ),
         (
             (22.1e3, 5.5e3, 22.3e3, 5.4e3, 5.6e3, 22.4e3, 5.5e3, 22.2e3),
             [("warn", "two groups: 4 repeats of 5.40 GB/s to 5.60 GB/s and 4 repeats of 22.1 GB/s to 22.4 GB/s")],
@@ -55,6 +60,25 @@ def test_repeats_that_scatter(make: Any, tmp_path: Path, rates: Sequence[float],
     path = stream(make, tmp_path / "a.db", rates)
 
     assert [(level, text) for level, _, text in found(path, "G11")] == said
+
+
+def test_many_repeats_of_a_program_that_scatter_are_named_and_so_is_what_is_known(
+    make: Any, tmp_path: Path
+) -> None:
+    """18 repeats, ±12 %: their standard deviation, 7 %, is usual of three of an unknown program; of 18 it leaves the median open."""
+    metrics = {"rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"}}
+    random = Random(4)
+    maker = make.Maker(tmp_path / "a.db")
+    for n, sd in ((1, 0.07), (2, 0.005)):
+        for _ in range(18):
+            text = f"rate {100 * random.gauss(1, sd):.2f}\n"
+            maker.add("s", "command", {"command": "x", "metrics": metrics, "n": n}, text, axes=("n",))
+
+    ((level, cell, text),) = found(maker.write(), "G11")
+
+    assert (level, cell) == ("warn", "n=1")
+    assert text.startswith("18 repeats from 8")
+    assert "; the median is known to ±" in text
 
 
 def test_a_number_that_scatters_has_its_range_and_a_mark_on_the_page_and_in_show(
@@ -118,6 +142,32 @@ def test_what_did_not_settle_says_how_far_it_is_known(make: Any, tmp_path: Path)
             "did not settle: 3 repeats with numbers, 6 tell whether a median is known to ±2.5 %",
         ),
     ]
+
+
+@pytest.mark.parametrize(("noise", "named"), [(0.024, True), (0.004, False)])
+def test_what_settled_among_many_that_did_not_is_named_unless_it_is_calm(
+    make: Any, tmp_path: Path, noise: float, named: bool
+) -> None:
+    random = Random(4)
+    noisy = [[20e3 * random.gauss(1, 0.05) for _ in range(15)] for _ in range(11)]
+    settled = [20e3 * (1 + noise * step) for step in (-1, 1, -0.6, 0, 0.6, 1, -1, 0.05)]
+    path = stream(make, tmp_path / "a.db", *noisy, settled)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE point SET most_repeats = 15")
+
+    told = [text for _, cell, text in found(path, "G13") if cell == "threads=12"]
+    text = "settled, perhaps by chance: 11 of 12 cells of the sweep did not; if it scatters as they do, by "
+    assert [said.startswith(text) for said in told] == [True] * named
+
+
+def test_what_settled_beside_cells_that_were_cut_short_is_not_doubted() -> None:
+    """Of three repeats, of none that differ and about nothing no noise can be told."""
+    settled = [[1.0, 1.01, 0.99, 1.0, 1.0, 1.01]]
+    assert (
+        doubted(settled, [[1.0, 2.0, 3.0]] * 3)
+        == doubted(settled, [[0.0, 0.0, 0.0, 0.0, 1.0, -1.0]] * 3)
+        == [""]
+    )
 
 
 def test_an_interval_wider_than_the_number_is_none() -> None:

@@ -57,6 +57,22 @@ def test_no_line_joins_two_sources(streams: Path) -> None:
     assert figure.title == "STREAM Triad bandwidth over threads"
 
 
+def test_a_key_number_counts_the_parts_of_a_text_that_may_be_of_several_machines(
+    make: Any, tmp_path: Path
+) -> None:
+    both = (
+        make.matrix_text(MATRIX)
+        + "\nand of the other machine\n"
+        + make.matrix_text([[70.0, 150.0], [150.0, 70.0]])
+    )
+
+    (idle,) = build.build(load([taken(tmp_path, {"both.out": both})])).key_numbers
+
+    assert idle.value == "70.0"
+    assert idle.context.startswith("local, source part 2;")
+    assert idle.context.endswith("lowest of 2 parts")
+
+
 def test_a_key_number_names_its_source(streams: Path) -> None:
     (number,) = build.build(load([streams])).key_numbers
 
@@ -398,17 +414,23 @@ def test_a_finding_names_the_text_as_it_is_called(make: Any, tmp_path: Path) -> 
     both = pins + make.imb_text({0: 0.2, 8: 0.2, 4096: 1.0})
     (tmp_path / "two").mkdir()
     results = load([taken(tmp_path / "two", {"a_b.out": both, "c_d.out": both + "\n"})])
-    full = (
-        mlc_peaks("Peak Injection", 99100.0, "3.9")
-        + "\n*** Unable to modify prefetchers (try executing 'modprobe msr')\n"
-    )
+    without = "\n*** Unable to modify prefetchers (try executing 'modprobe msr')\n"
+    peaks = mlc_peaks("Peak Injection", 99100.0, "3.9") + without  # which are measured with them
+    full = make.matrix_text([[90.0, 150.0], [150.0, 90.0]]) + without
     (tmp_path / "one").mkdir()
-    other = load([taken(tmp_path / "one", {"full_run.out": full, "m.out": make.matrix_text(MATRIX)})])
+    other = load(
+        [
+            taken(
+                tmp_path / "one",
+                {"full_run.out": full, "m.out": make.imb_text({0: 0.2, 8: 0.2}), "p.out": peaks},
+            )
+        ]
+    )
 
     assert {f.title[:8] for f in audit.audit(results) if f.id == "P1"} == {"a_b.out,"}
     (found,) = [f for f in audit.audit(other) if f.id == "M5"]
-    assert found.title.startswith("full_run.out: the prefetchers were on")
-    assert found.cells[0][0] == "full_run.out"
+    assert re.match("full_run.out.*: the prefetchers were on", found.title)
+    assert [cell.partition(",")[0] for cell, _ in found.cells] == ["full_run.out"]
 
 
 def test_a_text_of_an_unknown_host_is_no_second_host(make: Any, streams: Path, tmp_path: Path) -> None:
@@ -492,7 +514,7 @@ def test_a_speed_up_is_of_the_medians_of_texts_that_are_repeats(tmp_path: Path) 
 
     (fault,) = [f for f in audit.audit(load([path])) if f.id == "G5"]
 
-    assert fault.cells == (("threads=4", "4.80 × one thread with 4"),)
+    assert fault.cells == (("threads=4", "4 threads make 4.80 × one thread"),)
 
 
 def test_a_latency_falls_over_all_texts_that_are_repeats(tmp_path: Path) -> None:
@@ -582,3 +604,84 @@ def test_iops_are_said_in_iops_where_no_direction_is_told(tmp_path: Path) -> Non
 
     assert "20.00 kIOPS" in printed
     assert "iops 20.0 kIOPS" in show.show_result(tmp_path / "r.db")
+
+
+def test_the_parts_of_a_text_are_one_text(make: Any, tmp_path: Path) -> None:
+    suite = "This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\n" + "".join(
+        f"{part}STREAM_{kernel}={rate}\n"
+        for part, rate in (("Star", 20.5), ("Single", 24.7))
+        for kernel in ("Copy", "Scale", "Add", "Triad")
+    )
+    alone = build.build(load([taken(tmp_path, {"hpccoutf.txt": suite})]))
+    (tmp_path / "r.db").unlink()
+    both = build.build(load([taken(tmp_path, {"hpccoutf.txt": suite, "old.out": make.stream_text(9e4, 20)})]))
+
+    assert " Of " not in figures(alone)[0].sub
+    assert figures(both)[0].sub.endswith(" Of 2 texts.")
+
+
+def test_the_highest_peak_is_that_of_all_texts_with_one(make: Any, tmp_path: Path) -> None:
+    """The load of one text is too weak to double the latency: its peak has another name, and is lower."""
+    strong = [(0, 250.0, 243e3), (50, 226.0, 240e3), (500, 95.0, 55e3), (9000, 81.0, 3.9e3), (20000, 80.0, 2e3)]  # fmt: skip
+    weak = [(0, 140.0, 28.4e3), (50, 130.0, 28e3), (500, 99.0, 9e3), (9000, 94.5, 1e3), (20000, 94.0, 0.5e3)]
+    path = taken(tmp_path, {"a.out": make.mlc_text(strong), "b.out": make.mlc_text(weak)})
+    built = build.build(load([path]))
+
+    (number,) = [n for n in built.key_numbers if n.unit == "GB/s"]
+    rows = [row for f in figures(built) for t in f.tables if "Peak, GB/s" in t.columns for row in t.rows]
+    assert len(rows) == 2
+    assert (number.name, number.value) == ("Memory, peak", "243")
+    assert "highest of 2 texts" in number.context
+
+
+def test_what_a_user_calls_a_place_is_no_relation_of_ours(make: Any, tmp_path: Path) -> None:
+    for name in ("inter", "intra"):
+        (tmp_path / f"{name}.out").write_text(make.imb_text({0: 0.5, 8: 0.5, 2**20: 99.0}))
+    texts = [str(tmp_path / f"{name}.out") for name in ("inter", "intra")]
+    path = tmp_path / "p.db"
+    done = CliRunner().invoke(cli, ["parse", *texts, "--axis", "place=(inter|intra)", "-o", str(path)])
+    assert done.exit_code == 0, done.output
+
+    lines = openmetrics.text(load([path]))
+
+    assert 'place="inter"' in lines
+    assert "relation=" not in lines
+
+
+def test_an_option_without_a_value_is_not_common_to_texts_that_lack_it(make: Any, tmp_path: Path) -> None:
+    """norandommap has no value in fio's JSON, and one of the texts has it. The table is too wide for all columns."""
+    texts = {}
+    for name, more in (("a.out", {}), ("b.out", {"norandommap": ""})):
+        told = json.loads(make.fio_text({"read": (48e3, 20.0)}, bs="4k", rw="randread", iodepth=1))
+        told["jobs"][0]["job options"] |= {
+            "random_distribution": f"zipf:1.2345678901234567{len(more)}",
+            **more,
+        }
+        texts[name] = json.dumps(told)
+
+    said = show.show_result(taken(tmp_path, texts))
+
+    assert "norandommap=" not in said
+    assert re.search(r"random_distribution +norandommap\n", said)
+    rows = [line for line in said.splitlines() if "zipf" in line]
+    assert [" set " in line for line in rows] == [False, True]
+
+
+def test_show_has_the_jobs_that_the_page_has(make: Any, tmp_path: Path) -> None:
+    """Two texts tell how many processes ran, and no option of a cell does."""
+    texts = {}
+    for name, jobs in (("a.out", 1), ("b.out", 4)):
+        told = json.loads(make.fio_text({"read": (48e3, 20.0)}, bs="4k", rw="randread", iodepth=1))
+        told["jobs"] = [{**told["jobs"][0], "jobname": f"j{n}"} for n in range(jobs)]
+        texts[name] = json.dumps(told)
+    path = taken(tmp_path, texts)
+    said = show.show_result(path)
+
+    (table, *_) = [
+        t for f in figures(build.build(load([path]))) for t in (*f.tables, *f.numbers) if "Jobs" in t.columns
+    ]
+    assert [row[table.columns.index("Jobs")] for row in table.rows] == ["1", "4"]
+    head = next(line for line in said.splitlines() if re.search(r" jobs( |$)", line))
+    at = head.index(" jobs") + 1
+    rows = [line for line in said.splitlines() if " kIOPS" in line]
+    assert [line[at : at + 4].split()[0] for line in rows] == ["1", "4"]

@@ -136,6 +136,6 @@ def test_an_axis_is_not_named_by_another_tool_s_words(make: Any, tmp_path: Path)
     path = maker.write()
 
     (finding,) = audit.audit(load([path]))
-    assert finding.title.startswith("B 1, l 64, mode y: 100 MB/s and 300 MB/s")
+    assert finding.title.startswith("b=1, l=64, mode=y: 100 MB/s and 300 MB/s")
     assert "l 64, bs 4" not in str(built := figure(path, "command"))
     assert not any(word in str(built) for word in ("buffer", "stride", "blocks"))

@@ -75,8 +75,8 @@ def test_terminal(full_result: Path) -> None:
 def _figure(figure: Figure) -> dict[str, Any]:
     return {
         "id": figure.id,
-        "title": figure.title,
-        "sub": f"{figure.sub} {figure.marks}".strip(),
+        "title": figure.heading,
+        "sub": " ".join(filter(None, (figure.sub, figure.marks, figure.doubted))),
         "note": figure.note,
         "key": [f"{k.name} {k.colour}{' dashed' if k.dashed else ''}" for k in figure.key],
         "tables": [_table(t) for t in figure.tables],
@@ -86,6 +86,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _table(table: Table) -> list[str]:
+    table = table.doubted
     rows = [" | ".join(row) for row in table.rows]
     return [table.caption, " | ".join(table.columns), *_ends(rows)]
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from parsers import mlc
 from reports import numbers, show
 from reports.charts import titles
-from reports.charts.mlc import chapter, traffic_name
+from reports.charts._mlc_load import traffic_name
+from reports.charts.mlc import chapter
 from reports.draw.figure import Figure
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, Spread
@@ -130,7 +131,7 @@ def test_nodes_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> No
 
     assert (
         figure.title
-        == "Idle latency: other nodes’ memory is at 1.22 to 1.29 × the own (same package), 2.29 to 2.36 × (another package)"
+        == "Idle latency to other nodes’ memory is 1.22 to 1.29 × that within a node (same package), 2.29 to 2.36 × (another package)"
     )
 
 
@@ -141,7 +142,9 @@ def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Pat
         .write()
     )
 
-    assert figures(path)[0].title == "Idle latency: other nodes’ memory is at 1.22 to 2.36 × the own"
+    assert (
+        figures(path)[0].title == "Idle latency to other nodes’ memory is 1.22 to 2.36 × that within a node"
+    )
     rows = [(row.name, row.median) for row in chapter(load.load([path]), "mlc").access_times]
     assert rows == [  # near and far nodes have no median that a pair is at
         ("Memory, idle, local", 96.0),
@@ -236,6 +239,10 @@ def test_a_title_of_loaded_latency_holds_for_the_rows(rows: list[tuple[float, fl
     if title.startswith("Memory latency doubles"):
         assert title == f"Memory latency doubles at {fmt.quantity(offers.at_double, 'B/s')}"
         assert any(load.latency > 2 * offers.unloaded for load in loads)
+        assert offers.latency_at_peak > 2 * offers.unloaded
+    if title.startswith("Memory moves"):
+        assert title == f"Memory moves {fmt.quantity(offers.peak, 'B/s')} within twice its idle latency"
+        assert any(load.latency <= 2 * offers.unloaded for load in loads if load.bandwidth == offers.peak)
     if title.startswith("Latency did not double"):
         half = offers.peak / 2
         first = next(i for i, load in enumerate(formulas.by_load(loads)) if load.bandwidth >= half)
@@ -400,9 +407,24 @@ def test_transfers_within_a_socket_are_a_table(make: Any, tmp_path: Path) -> Non
     (figure,) = figures(path)
 
     assert figure.tables[0].rows == (
-        ("cache-to-cache latency, local L2->L2 HIT", "8.80"),
-        ("cache-to-cache latency, local L2->L2 HITM", "8.90"),
+        ("local L2->L2 HIT", "8.80"),
+        ("local L2->L2 HITM", "8.90"),
     )
+    assert figure.title == "Cache-to-cache latency within a socket"  # beside that of the matrices
+
+
+def test_idle_latencies_alone_are_a_figure(make: Any, tmp_path: Path) -> None:
+    """Four buffers from 64 KiB to 1.7 GiB: "No figure is drawn of what these runs gave"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, ns in ((64, 2.9), (1_800_000, 75.8)):
+        text = f"Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --idle_latency -b{size}\n\nEach iteration took 9.0 base frequency clocks (\t{ns}\tns)\n"
+        maker.add("s", "mlc", {"mode": "idle_latency", "b": size}, text, axes=("b",))
+
+    page = build.build(load.load([maker.write()]))
+
+    (section,) = page.sections
+    assert section.title == "Access times"
+    assert section.blocks[0].figures[0].title.startswith("One access: 2.90 ns")
 
 
 def test_a_load_that_never_reached_one_and_a_half_floors_gives_a_bound(make: Any, tmp_path: Path) -> None:

@@ -629,7 +629,7 @@ def test_a_peak_is_of_one_depth_everywhere(make: Any, tmp_path: Path) -> None:
     (offers,) = [table for table in figure.tables if "Most IOPS" in table.columns]
     said = dict(zip(offers.columns, offers.rows[0], strict=True))
     assert (said["Most IOPS"], said["at depth"]) == ("18.5 kIOPS", "16")
-    assert keys["Storage, 4 KiB reads"] == "18.5 kIOPS"
+    assert keys["Storage, 4 KiB random reads"] == "18.5 kIOPS"
     found = compared(path)
     assert found["read peak IOPS"] == pytest.approx(18.5e3)
     assert "18.5 k" in run("show", path)

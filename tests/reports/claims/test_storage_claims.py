@@ -95,7 +95,7 @@ def test_poke(seed: int, make: Any, tmp_path: Path) -> None:
         told = {n.name.statistic: n.value for n in numbers(run)}
         by_cell.setdefault(run.record.point_id, []).append(told)
     ratios = [
-        statistics.median(own["p99.9"] for own in cell) / statistics.median(own["p50"] for own in cell)
+        min(own["p99.9"] / own["p50"] for own in cell)  # of every repeat, and so of them all
         for cell in by_cell.values() if all("p99.9" in own for own in cell)
     ]  # fmt: skip
     if tail := TAIL.fullmatch(figure.title):

@@ -194,6 +194,28 @@ def test_seed_003_changes_its_protocol_at_64_kib_between_sockets(seeds: Any) -> 
     assert formulas.protocol_switches(both["same package"]) == []
 
 
+def test_a_step_belongs_to_the_size_that_pays_it() -> None:
+    """TCP of 2008: 128 KiB take three times as long as 64 KiB, and all that is larger goes on from there."""
+    ms = (5.926, 5.953, 6.029, 6.174, 6.461, 18.677, 19.804, 22.037, 26.493, 35.401)
+    times = {4096 << i: time * 1e6 for i, time in enumerate(ms)}
+    disturbed = {1024: 470.0, 2048: 2650.0, 4096: 590.0}
+
+    assert formulas.protocol_switches(times) == [128 << 10]
+    assert formulas.steady_switches([times]) == ([128 << 10], False)
+    assert formulas.protocol_switches(disturbed) == []
+
+
+def test_one_run_decides_no_change_of_protocol_that_its_fitted_lines_do_not_show() -> None:
+    """What something else disturbed at 8 KiB looks like a change at 16 KiB."""
+    times = {2**p: 500 + 2**p / 10 for p in range(20)}
+    disturbed = {**times, 8 << 10: times[8 << 10] * 1.35}
+
+    assert formulas.protocol_switches(disturbed) == [16 << 10]
+    assert formulas.steady_switches([disturbed]) == ([], True)
+    assert formulas.steady_switches([disturbed, disturbed]) == ([16 << 10], False)
+    assert formulas.steady_switches([disturbed, times]) == ([], True)
+
+
 def test_seed_004_bandwidth_within_more_latency(seeds: Any) -> None:
     read = [Load(d, ns, mb * 1e6) for d, ns, mb in seeds.mlc()[64, ""]]
 

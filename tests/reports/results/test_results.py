@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
-from reports.export.tables import export
+from reports.doubts import of_results
+from reports.export.csv_lines import lines
+from reports.export.tables import export, table
 from reports.results import model
 from reports.results.load import load
 from reports.results.write import write_whole
@@ -256,7 +258,7 @@ def test_runs_whose_numbers_are_left_out_are_listed_with_their_reason_and_not_mi
     assert [run.record.status for run in (*results.failed, *results.disturbed)] == [status]
     assert [run.record.repeat for run in results.good("stream")] == [1]
     assert f"2 {status}  s (one cell): it ran on PU 3, asked for 0" in text
-    assert "1 of 2 runs gave numbers" in text
+    assert f"1 of 2 runs gave {'undisturbed ' if status == 'disturbed' else ''}numbers" in text
     assert "lack" not in text
 
 
@@ -349,6 +351,36 @@ def test_csv_has_every_number_of_every_tool(full_result: Path) -> None:
     assert float(next(r for r in rows if r["tool"] == "mlc")["value"]) == first["value"]
 
 
+@pytest.mark.parametrize("files", [["full_result"], ["seeds_result"], ["full_result", "seeds_result"]])
+def test_csv_in_pieces_is_the_table(files: Sequence[str], request: pytest.FixtureRequest) -> None:
+    """A hundred thousand runs are written run by run; of a few the table is the same text."""
+    results = load([request.getfixturevalue(name) for name in files])
+
+    text = "".join(lines(results, results.tools, of_results(results)))
+
+    assert text == table(results, None, "long", of_results(results)).to_csv(index=False, lineterminator="\n")
+
+
+def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) -> None:
+    """What the text says of a row wins; 100 % of a name, its commas and quotes stay as they are."""
+    metrics = {"rate": {"regex": r"(?P<what>\S+) rate (?P<value>\d+)", "unit": "MB/s"}}
+    maker = make.Maker(tmp_path / "a.db")
+    for words in ('100%s,"a"', "100%r"):
+        maker.add(
+            "s",
+            "command",
+            {"command": "x", "metrics": metrics, "host": words},
+            f"{words} rate 3\n",
+            axes=("host",),
+        )
+    results = load([maker.write()])
+
+    text = "".join(lines(results, results.tools, {}))
+
+    assert text == table(results, None, "long", {}).to_csv(index=False, lineterminator="\n")
+    assert [row["host_"] for row in csv.DictReader(io.StringIO(text))] == ["100%r", '100%s,"a"']
+
+
 def test_json_and_parquet_say_the_same(full_result: Path, tmp_path: Path) -> None:
     as_json = json.loads(export([full_result], "json", "long", "stream"))
     data = export([full_result], "parquet", "long", "stream")
@@ -406,7 +438,7 @@ def test_show_fits_80_columns_and_is_plain(full_result: Path) -> None:
 
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "\x1b" not in text
-    assert "118 of 121 runs gave numbers" in text
+    assert "118 of 121 runs gave undisturbed numbers" in text
     for said in (
         "triad 23.0 GB/s",
         "  place   threads",
@@ -523,3 +555,21 @@ def test_any_text_has_its_place_among_the_values_of_an_axis(text: str) -> None:
     ordered = sorted(values, key=model.natural)
 
     assert [value for value in ordered if value is not text] == [0.5, 2, "10", "4k", "all"]
+
+
+@pytest.mark.parametrize(("tool", "said"), [(None, 1), ("stream", 1), ("imb", 0)])
+def test_an_export_says_what_it_leaves_out(make: Any, tmp_path: Path, tool: str | None, said: int) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for status in ("ok", "disturbed", "ok"):
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1), status=status)
+    maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5}))
+    told: list[str] = []
+
+    export([maker.write()], form="csv", tool=tool, on_left_out=told.append)
+
+    assert len(told) == said
+    for line in told:
+        assert line.startswith(
+            "1 run of node07 was disturbed at every attempt, and its numbers are not exported: "
+        )
+        assert line.endswith("on a quiet machine or with --allow-disturbed")

@@ -240,6 +240,10 @@ def test_ranks_decide_where_runs_stray() -> None:
 
     decision = one(tuple(a), tuple(b), better="lower")
     assert (decision.verdict, decision.method) == ("regressed", "mann-whitney")
+    assert decision.low is not None
+    assert 1 < decision.low < 1.06 < (decision.high or 0) < 1.1  # by t from 0.86 on
+    apart = one(tuple(a), tuple(b), Rules(tau=0.02), better="lower", interleaved=False)
+    assert (apart.low or 0) < decision.low  # wider by the noise between sessions
     seven = one(tuple(a[:7]), tuple(b[:7]), better="lower")
     assert (seven.verdict, seven.method) == ("inconclusive", "t")
     # ranks know nothing of sessions: with noise between them as large as the shift, ranks alone must not decide

@@ -189,3 +189,21 @@ def test_ranks_are_exact_without_ties_and_approximate_with_them() -> None:
 
     assert p[0] == pytest.approx(2 / math.comb(20, 10))
     assert p[1] == pytest.approx(stats.mannwhitneyu(a[1], b[1], method="asymptotic").pvalue)
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(8, 8), (8, 11), (10, 13), (20, 20), (12, 60)])
+def test_the_interval_of_ranks_says_what_their_test_says(n_a: int, n_b: int) -> None:
+    rng = np.random.default_rng(n_a * n_b)
+    shift = rng.uniform(0, 0.8, 400)
+    a, b = rng.standard_t(2, (400, n_a)), rng.standard_t(2, (400, n_b)) + shift[:, None]
+
+    p, (low, high) = estimate.p_of_ranks(a, b), estimate.interval_of_ranks(a, b)
+
+    out = (low > 0) | (high < 0)
+    assert 20 < out.sum() < 380
+    near = abs(p - 0.05) < (0.002 if max(n_a, n_b) > 50 else 0)  # of many runs both are approximations
+    assert ((p < 0.05) == out)[~near].all()
+    held = ((low <= shift) & (shift <= high)).mean()
+    assert 0.93 < held < 0.98
+    middle = estimate.shifts(a, b)
+    assert ((low <= middle) & (middle <= high)).all()

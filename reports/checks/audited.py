@@ -1,0 +1,71 @@
+"""The audit of result files by their names: what was found in a file of many runs that has not changed is remembered. Reads files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from parsers.errors import PinsweepError
+from reports.checks import LEVELS
+from reports.checks.audit import Finding, audit, counted
+from reports.results.load import Watched, load
+from reports.results.model import Results
+from reports.results.remembered import recalled, remembered
+
+Audited = tuple[tuple[Finding, ...], str]
+"""What all checks found, the gravest first; and "12 runs with numbers": what they were applied to."""
+
+_QUESTION: Final = "audit"
+
+
+def audited(paths: Sequence[Path], *, watched: Watched = iter) -> Audited:
+    """Return what the audit of result files finds, and of what. Raises UserError for a file that is none."""
+    if len(paths) != 1:  # what one file says may hang on the others
+        return _made(paths, watched)
+    return remembered(paths[0], _QUESTION, lambda: _made(paths, watched), dump=_dumped, load=_loaded)
+
+
+def audit_of(results: Results) -> tuple[Finding, ...]:
+    """Return what the audit of results that were loaded finds, from what is kept in their one file, where that has not changed since."""
+    paths = [*results.paths.values()]
+    with contextlib.suppress(PinsweepError):  # the file has gone since, or is damaged
+        if len(paths) == 1 and (kept := recalled(paths[0], _QUESTION, load=_loaded)):
+            return kept[0]
+    return audit(results)
+
+
+def _made(paths: Sequence[Path], watched: Watched) -> Audited:
+    results = load(paths, watched=watched)
+    return audit(results), counted(results)
+
+
+def _dumped(found: Audited) -> str:
+    findings, of = found
+    rows = [
+        asdict(finding) | {name: sorted(getattr(finding, name), key=str) for name in ("about", "own")}
+        for finding in findings
+    ]
+    return json.dumps({"findings": rows, "of": of})
+
+
+def _loaded(text: str) -> Audited:
+    """Undo `_dumped`. Raises ValueError, KeyError or TypeError for what it did not write."""
+    kept = json.loads(text)
+    findings = tuple(
+        Finding(
+            **row
+            | {
+                "cells": tuple((str(cell), str(arithmetic)) for cell, arithmetic in row["cells"]),
+                "about": frozenset(map(tuple, row["about"])),
+                "own": frozenset(map(tuple, row["own"])),
+            }
+        )
+        for row in kept["findings"]
+    )
+    if not {finding.level for finding in findings} <= {*LEVELS}:
+        raise ValueError("a finding has another level")
+    return findings, str(kept["of"])

@@ -1,0 +1,97 @@
+"""Outputs that are not whole: what is doubtful in them is marked wherever it is shown, and what is not is left in peace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import show
+from reports.checks.audit import Finding, audit
+from reports.report import build
+from reports.results.load import load
+
+CUT_MLC = (
+    "Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --loaded_latency\n\n"
+    "Measuring Loaded Latencies for the system\nUsing Read-only traffic type\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n"
+    "==========================\n 00000\t1261.27\t  16790.5\n 00002\t1248.66\t  16105.3\n 00008\t1243.62\t  16126.7\n 00015\t\nExiting...\n"
+)
+IMB = "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n0 1000 0.20 0.00\n"
+
+
+def taken(folder: Path, text: str) -> Path:
+    (folder / "a.txt").write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(cli, ["parse", str(folder / "a.txt"), "-o", str(folder / "a.db")])
+    assert done.exit_code == 0, done.output
+    return folder / "a.db"
+
+
+def told(path: Path) -> list[Finding]:
+    return [finding for finding in audit(load([path])) if finding.id == "G16"]
+
+
+def failed_job(make: Any) -> str:
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    document["jobs"][0]["error"] = 5
+    return json.dumps(document)
+
+
+def test_the_peak_of_a_curve_that_was_cut_is_marked_wherever_it_stands(tmp_path: Path) -> None:
+    """Three rows of the most load: "Peak 16.8 GB/s at delay 0" was said of them and nothing else."""
+    path = taken(tmp_path, CUT_MLC)
+
+    page = build.build(load([path]))
+
+    (finding,) = told(path)
+    assert (finding.level, finding.cells[0][1].rpartition("; ")[2]) == (
+        "warn",
+        "the peak may be higher, the floor lower",
+    )
+    (number,) = page.key_numbers
+    (figure,) = [f for s in page.sections for b in s.blocks for f in b.figures]
+    assert number.doubt == "G16"
+    assert figure.heading.startswith("⚠ ")
+    assert figure.tables[0].doubted.rows[0][-1] == "⚠ G16"
+    assert "⚠ G16  peak 16.8 GB/s" in show.show_result(path)
+
+
+def test_a_run_that_its_own_output_calls_failed_is_not_listed_as_ok(make: Any, tmp_path: Path) -> None:
+    path = taken(tmp_path, failed_job(make))
+
+    (line,) = show.show_runs(path).splitlines()[1:]
+
+    assert [(f.level, f.cells[0][1]) for f in told(path)] == [("warn", "job 'job' failed with errno 5 (EIO)")]
+    assert "taken in ⚠ G16" in line
+
+
+def test_of_repeats_only_the_one_at_fault_is_marked_in_the_list(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    whole = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1)
+    for text in (whole, failed_job(make), whole):
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "direct": True}, text)
+    path = maker.write()
+
+    lines = show.show_runs(path).splitlines()[1:]
+
+    assert ["⚠ G16" in line for line in lines] == [False, True, False]
+    assert told(path)[0].cells[0][1].endswith("(1 of 3 repeats)")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("4194304 out-of-mem.; needed X=   4.501 GB; use flag", "4 MiB was not run"),
+        ("262144 time-out.; Time limit is over", "256 KiB and what is larger was not run"),
+    ],
+)
+def test_sizes_that_were_refused_leave_the_others_in_peace(tmp_path: Path, row: str, said: str) -> None:
+    path = taken(tmp_path, f"{IMB}{row}\n\n# All processes entering MPI_Finalize\n")
+
+    (finding,) = told(path)
+    assert finding.level == "info"
+    assert said in finding.cells[0][1]
+    assert "⚠ G16" not in show.show_result(path)

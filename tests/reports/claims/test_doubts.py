@@ -1,0 +1,152 @@
+"""A cell that a check convicts is marked wherever its numbers are shown: in every figure, table and key number of it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports.charts import chart_module
+from reports.checks._cells import CellKey, cell_key
+from reports.checks.audit import audit, convicted
+from reports.doubts import of_figure
+from reports.draw.figure import Figure, Table
+from reports.page.html import html
+from reports.page.model import Page
+from reports.report import build
+from reports.report.key_numbers import chosen
+from reports.results.load import load
+from reports.results.model import Results
+
+PUBLISHED = (
+    Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
+    / "published"
+)
+FIXTURES = sorted(Path(__file__).parents[2].joinpath("fixtures").glob("*/*.out"))
+
+
+def figures(built: Page) -> list[Figure]:
+    return [f for s in built.sections for b in s.blocks for f in b.figures]
+
+
+def tables(figure: Figure) -> tuple[Table, ...]:
+    return (*figure.tables, *figure.numbers)
+
+
+def unmarked(results: Results, page: Page | None = None) -> list[str]:
+    """Return what shows a convicted cell and does not say so; rows that do not tell whose they are; marks without a reason. Without a
+    page, it is made, and drawn, too."""
+    guilty, built = convicted(audit(results)), page or build.build(results)
+    good = {cell_key(run) for tool in results.told for run in results.shown(tool)}
+    wrong = []
+    for figure in figures(built):
+        here = [(table, own) for table in tables(figure) for own in table.of]
+        wrong += [f"{figure.id}: rows without cells" for t in tables(figure) if len(t.of) != len(t.rows)]
+        shown: set[CellKey] = {cell_key(run) for _, own in here for runs in own.values() for run in runs}
+        doubting = {key for cell in shown & set(guilty) for key in guilty[cell].split(", ")}
+        lacking = [key for key in doubting if f"({key}, " not in figure.doubted]
+        wrong += [f"{figure.id}: title and caption do not name {key}" for key in lacking]
+        wrong += [f"{figure.id}: a mark for nothing"] if figure.doubt and not doubting else []
+        wrong += [f"{figure.id}: cells that have no numbers"] if shown - good else []
+        for table, read in ((table, table.doubted) for table in tables(figure)):
+            for row, own, bare in zip(read.rows, table.of, table.rows, strict=True):
+                ids = {k for at, runs in own.items() if at < 0 or bare[at] != "–" for r in runs for k in guilty.get(cell_key(r), "").split(", ") if k}  # fmt: skip
+                said = read.caption if table.heat else row[-1]
+                if not ids and len(row) > len(bare) and said != "–":
+                    wrong.append(f"{figure.id}: row {bare[0]} has no number that is doubted")
+                if any(key not in said for key in ids):
+                    wrong.append(f"{figure.id}: row {bare[0]} does not name {ids}")
+                for at, runs in own.items():
+                    bad = at >= 0 and bare[at] != "–" and any(cell_key(run) in guilty for run in runs)
+                    if bad and not row[at].startswith("⚠"):
+                        wrong.append(f"{figure.id}: row {bare[0]}, column {table.columns[at]}")
+    told = {cell_key(r) for f in figures(built) for t in tables(f) for own in t.of for rs in own.values() for r in rs}  # fmt: skip
+    silent = {cell for number in built.key_numbers for run in number.runs if (cell := cell_key(run)) in guilty and not number.doubt}  # fmt: skip
+    wrong += [f"key number of {cell}" for cell in silent]
+    if page is None and told & set(guilty) and "⚠" not in html(built):
+        wrong.append("the page")
+    return wrong
+
+
+@pytest.mark.parametrize("text", FIXTURES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_a_page_of_a_fixture_marks_what_is_doubted(text: Path, tmp_path: Path) -> None:
+    if CliRunner().invoke(cli, ["parse", str(text), "-o", str(tmp_path / "a.db")]).exit_code:
+        pytest.skip("not a text that is taken in by itself")
+    if not (tmp_path / "a.db").exists():
+        pytest.skip("a description, no result")
+    assert unmarked(load([tmp_path / "a.db"])) == []
+
+
+def test_a_page_of_every_tool_marks_what_is_doubted(full_result: Path) -> None:
+    results = load([full_result])
+    assert convicted(audit(results))
+    assert unmarked(results) == []
+
+
+def test_a_title_that_compares_with_a_convicted_pair_is_marked(make: Any, tmp_path: Path) -> None:
+    """Ranks of one pair may have run anywhere (P1): what is said of both pairs is doubtful, and the row of the other is not."""
+    maker = make.Maker(tmp_path / "a.db")
+    for place, zero in (("intra", 0.19), ("inter", 0.49)):
+        for _ in range(3):
+            times = {0: zero, **{2**p: zero + 2**p / 9e3 for p in range(23)}}
+            maker.add(
+                "p", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=place, relation=place
+            )
+    path = maker.write()
+    found = load([path])
+    bad = next(run for run in found.runs if run.place == "inter")
+    (figure, *_) = figures(build.build(found))
+    assert "2.58 ×" in figure.title
+
+    marked = of_figure(figure, {cell_key(bad): "P1"})
+    assert marked.heading == f"⚠ {figure.title}"
+    assert marked.doubted == "⚠ Doubtful cells: ranks on the same core, or free to move (P1, 1 of 2 cells)."
+    offers, *_, numbers = (table.doubted for table in tables(marked))
+    assert [(row[0], row[-1]) for row in offers.rows] == [("intra", "–"), ("inter", "⚠ P1")]
+    at = {name: i for i, name in enumerate(numbers.columns)}
+    for row in numbers.rows:
+        assert [name for name, i in at.items() if row[i].startswith("⚠")] in (
+            ["inter, ns", "inter, GB/s", "Cell doubted by"],
+            ["inter, ns", "Cell doubted by"],  # 0 B has no bandwidth
+        )
+    plain_rows, marked_rows = ([row for t in tables(f) for row in t.rows] for f in (figure, marked))
+    assert plain_rows == marked_rows  # the numbers themselves are as they were
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["fio", "imb", "mlc", "stream"])
+def test_pages_of_published_texts_mark_what_is_doubted(tool: str, tmp_path: Path) -> None:
+    texts = sorted(PUBLISHED.joinpath(tool).glob("*"))
+    if not texts:
+        pytest.skip("no published texts (shared/corpus)")
+    for text in texts:
+        CliRunner().invoke(cli, ["parse", str(text), "-o", str(tmp_path / f"{text.name}.db")])
+    files = sorted(tmp_path.glob("*.db"))
+    assert files
+    assert unmarked(load(files)) == []
+
+
+@pytest.mark.parametrize(("tool", "context"), [("imb", "inter 2.58 ×"), ("stream", "remote 0.500 ×")])
+def test_a_key_number_that_tells_of_another_cell_bears_its_mark(
+    make: Any, tmp_path: Path, tool: str, context: str
+) -> None:
+    """The number of the near cell is sound; what is said beside it is of the far cell, which is not."""
+    maker = make.Maker(tmp_path / "a.db")
+    for place, zero in (
+        (("intra", 0.19), ("inter", 0.49)) if tool == "imb" else (("local", 1.0), ("remote", 0.5))
+    ):
+        for _ in range(3):
+            text = make.imb_text({0: zero, **{2**p: zero + 2**p / 9e3 for p in range(23)}}) if tool == "imb" else make.stream_text(2e4 * zero, 4)  # fmt: skip
+            options = {"benchmark": "PingPong"} if tool == "imb" else {"threads": 4}
+            maker.add("s", tool, options, text, place=place, relation=place)
+    results = load([maker.write()])
+    far = next(run for run in results.runs if run.place in ("inter", "remote"))
+    candidates = chart_module(tool).chapter(results, tool).key_numbers
+
+    (number,) = [n for n in chosen(candidates, results, {cell_key(far): "X1"}) if context in n.context]
+    assert number.doubt == "X1"
+    assert all(run.place != far.place for run in number.runs)

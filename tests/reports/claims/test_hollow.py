@@ -1,0 +1,204 @@
+"""A cell that was never quiet is drawn hollow in every chart, with the reason, and no statement is made of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.draw import vega
+from reports.draw.figure import Figure, Panel
+from reports.page.model import Page
+from reports.report import build
+from reports.results.load import load
+from tests.reports.claims.test_doubts import unmarked
+
+SAID = ": something else disturbed every run (D1)."
+BUSY = "other processes took 14 % of CPU 3 (0.42 s of 3.0 s)"
+DISTURBED = json.dumps({"elapsed_s": 3.0, "reasons": [{"id": "foreign", "text": BUSY}]})
+CELLS = "SELECT point_id FROM run WHERE status = 'ok' GROUP BY point_id ORDER BY min(run_id)"
+KINDS = {"points", "past", "rows", "zero", "tails"}
+"""Data sets whose rows are numbers of cells; a histogram is of one cell, which is a quiet one if there is any."""
+
+
+def edited(result: Path, path: Path, which: str, then: str, *values: str) -> Path:
+    """Return a copy of a result file with the runs of some cells changed; `which`: all of them, or the first or last cell of each sweep."""
+    shutil.copyfile(result, path)
+    with sqlite3.connect(path) as db:
+        sweeps: dict[str, list[str]] = {}
+        for (cell,) in db.execute(CELLS).fetchall():
+            (sweep,) = db.execute("SELECT sweep FROM point WHERE point_id = ?", (cell,)).fetchone()
+            sweeps.setdefault(sweep, []).append(cell)
+        chosen = {"all": slice(None), "first": slice(1), "last": slice(-1, None)}[which]
+        for cells in sweeps.values():
+            for cell in cells[chosen]:
+                if then == "DELETE":
+                    of = "(SELECT run_id FROM run WHERE point_id = ?)"
+                    for table in ("output", "parsed", "run"):
+                        db.execute(f"DELETE FROM {table} WHERE run_id IN {of}", (cell,))
+                else:
+                    db.execute(f"UPDATE run SET {then} WHERE point_id = ?", (*values, cell))
+    return path
+
+
+def disturbed(result: Path, path: Path, which: str) -> Path:
+    return edited(result, path, which, "status = 'disturbed', reason = ?, counters = ?", BUSY, DISTURBED)
+
+
+OF_MANY = {"strip", "history"}  # hosts or sessions: one that was never quiet is missing there
+TEMPLATES = {
+    path.name.removesuffix(".vl.json")
+    for path in (Path(vega.__file__).parents[1] / "templates" / "charts").glob("*.vl.json")
+} - OF_MANY
+
+
+def template(panel: Panel) -> str:
+    """Return the name of the template that a picture was made from: by its description."""
+    (name,) = [name for name in TEMPLATES if vega.template(name)["description"] == panel.wide["description"]]
+    return name
+
+
+def figures(page: Page) -> list[Figure]:
+    return [f for s in page.sections for b in s.blocks for f in b.figures]
+
+
+def hollow(panel: Panel) -> list[str]:
+    """Return the data sets of a picture with hollow rows."""
+    return [name for name, rows in panel.wide["datasets"].items() if any(row.get("hollow") for row in rows)]
+
+
+def solid(panel: Panel) -> list[str]:
+    """Return the data sets of a picture with numbers of cells that are not hollow."""
+    drawn = panel.wide["datasets"].items()
+    return [name for name, rows in drawn if name in KINDS and any(not row.get("hollow") for row in rows)]
+
+
+@pytest.mark.parametrize("which", [pytest.param("first", marks=pytest.mark.slow), "last"])
+def test_what_was_never_quiet_is_hollow_in_every_chart_and_in_no_statement(
+    full_result: Path, tmp_path: Path, which: str
+) -> None:
+    results = load([disturbed(full_result, tmp_path / "disturbed.db", which)])
+    page = build.build(results)
+    without = build.build(load([edited(full_result, tmp_path / "without.db", which, "DELETE")]))
+
+    drawn = figures(page)
+    found = {f.id: [name for panel in f.panels for name in hollow(panel)] for f in drawn}
+    assert {f.id for f in drawn if f.panels and not found[f.id]} == set()
+    for figure in drawn:
+        assert (SAID in figure.sub) == bool(found[figure.id]), figure.id
+        for panel in figure.panels:
+            for name in hollow(panel):
+                styles = [layer["mark"] for layer in panel.wide["layer"] if layer.get("transform", [{}])[0].get("filter") == "datum.hollow"]  # fmt: skip
+                assert styles, (figure.id, name)
+    assert unmarked(results, page) == []
+    titles = {figure.id: figure.title for figure in figures(without)}
+    assert {f.id: f.title for f in drawn if f.id in titles} == titles
+    assert [(k.name, k.value, k.unit, k.context) for k in page.key_numbers] == [
+        (k.name, k.value, k.unit, k.context) for k in without.key_numbers
+    ]
+
+
+def test_a_page_of_nothing_quiet_shows_it_hollow_and_claims_nothing(
+    full_result: Path, tmp_path: Path
+) -> None:
+    results = load([disturbed(full_result, tmp_path / "disturbed.db", "all")])
+    page = build.build(results)
+
+    assert page.key_numbers == ()
+    assert {template(panel) for f in figures(page) for panel in f.panels} == TEMPLATES - {"rows"}
+    for figure in figures(page):
+        assert [(figure.id, panel.title, solid(panel)) for panel in figure.panels if solid(panel)] == []
+        assert not figure.panels or SAID in figure.sub, figure.id
+        assert figure.heading == f"⚠ {figure.title}"
+        assert "×" not in figure.title, figure.title
+    assert unmarked(results, page) == []
+
+
+def offered(page: Page, tool: str) -> list[tuple[str, str]]:
+    """Return the name and the mark of each row of the tables of what a tool's series offer."""
+    every = (t.doubted for f in figures(page) if f.id.startswith(tool) for t in (*f.tables, *f.numbers))
+    tables = [table for table in every if table.caption.startswith("What each")]
+    return [(row[0], row[-1] if "⚠" in row[-1] else "") for table in tables for row in table.rows]
+
+
+@pytest.mark.parametrize("tool", ["fio", "imb", "loaded"])
+def test_what_is_never_quiet_is_a_marked_row_of_what_each_offers(
+    full_result: Path, tmp_path: Path, tool: str
+) -> None:
+    """fio's and IMB's left it out, as if it had not run; MLC's did not."""
+    quiet = offered(build.build(load([full_result])), tool)
+    last = offered(build.build(load([disturbed(full_result, tmp_path / "last.db", "last")])), tool)
+    none = offered(build.build(load([disturbed(full_result, tmp_path / "all.db", "all")])), tool)
+
+    assert quiet
+    assert [name for name, _ in last] == [name for name, _ in none] == [name for name, _ in quiet]
+    assert {"D1" in ids for _, ids in none} == {True}
+    if tool != "fio":  # there a cell is one depth of a series
+        marked, before = (sum("D1" in ids for _, ids in rows) for rows in (last, quiet))
+        assert marked == before + 1
+
+
+def test_what_was_never_quiet_stands_among_the_others_and_has_its_repeats_counted(
+    make: Any, tmp_path: Path
+) -> None:
+    """Such cells stood last, in the order in which they had run, and the repeats were those of the quiet ones alone."""
+    maker = make.Maker(tmp_path / "a.db")
+    for size, status in ((1000, "disturbed"), (200, "ok"), (30, "disturbed"), (4000, "ok")):
+        for _ in range(3 if status == "disturbed" else 2):
+            maker.add(
+                "s", "stream", {"threads": 1, "array_size": size}, make.stream_text(9e3, 1), axes=("array_size",),
+                status=status, reason=BUSY,
+            )  # fmt: skip
+
+    (figure,) = figures(build.build(load([maker.write()])))
+
+    assert [panel.title for panel in figure.panels] == [
+        f"array_size {size}" for size in (30, 200, 1000, 4000)
+    ]
+    assert "2 to 3 repeats a cell with numbers" in figure.sub
+
+
+@pytest.mark.parametrize(("tool", "said"), [("stream", "array_size 200"), ("mlc", "64 B stride")])
+def test_a_key_number_says_what_tells_its_cell_from_those_that_were_never_quiet(
+    make: Any, tmp_path: Path, tool: str, said: str
+) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for size, status in ((200, "ok"), (1000, "disturbed")):
+        options = {"threads": 1, "array_size": size} if tool == "stream" else {"mode": "loaded_latency", "l": 64 if size == 200 else 256}  # fmt: skip
+        rows = [(0, 250.0, 6000.0), (100, 120.0, 5000.0), (500, 90.0, 4000.0), (5000, 80.0, 700.0)]
+        text = make.stream_text(9e3, 1) if tool == "stream" else make.mlc_text(rows, stride=int(options["l"]))
+        maker.add("s", tool, options, text, axes=tuple(options), status=status, reason=BUSY)
+
+    numbers = build.build(load([maker.write()])).key_numbers
+
+    assert numbers
+    assert [said in number.context for number in numbers] == [True] * len(numbers), numbers
+
+
+def test_a_row_of_a_cell_that_was_never_quiet_is_hollow_and_has_its_name(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    metrics = {"rate": {"regex": r"rate ([\d.]+) MB/s", "unit": "MB/s", "better": "higher"}}
+    for level, status in (("low", "ok"), ("high", "disturbed")):
+        options = {"command": "zip -{level}", "metrics": metrics, "level": level}
+        maker.add(
+            "zip",
+            "command",
+            options,
+            f"rate {len(level)} MB/s\n",
+            axes=("level",),
+            status=status,
+            reason=BUSY,
+        )
+    (figure,) = figures(build.build(load([maker.write()])))
+    (panel,) = figure.panels
+
+    assert template(panel) == "rows"
+    assert [(row["name"], row.get("hollow", False)) for row in panel.wide["datasets"]["rows"]] == [
+        ("level high", True),
+        ("level low", False),
+    ]
+    assert SAID in figure.sub

@@ -1,0 +1,24 @@
+"""What options and their values are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reports.results.naming import option_value
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "value", "said"),
+    [
+        ("mlc", "X", True, "X set"),
+        ("fio", "norandommap", "", "norandommap set"),
+        ("fio", "direct", False, "direct not set"),
+        ("fio", "direct", 1, "direct 1"),
+        ("command", "fast", True, "fast True"),  # what stands in the command, as the experiment writes it
+        ("fio", "bs", "4k", "4 KiB blocks"),
+    ],
+)
+def test_a_flag_is_set_or_not(tool: str, name: str, value: Any, said: str) -> None:
+    assert option_value(tool, name, value) == said
