@@ -6,6 +6,7 @@ Returns texts; prints nothing.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections import Counter
@@ -15,13 +16,16 @@ from pathlib import Path
 from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
+from reports.doubts import LEGEND
 from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by
 from reports.results.load import load
 from reports.results.model import Results, Run
+from reports.results.remembered import remembered
 from reports.text import format as fmt
 from reports.text.columns import WIDTH, cut, cut_apart, wrapped
+from reports.text.plain import printable
 
 _MOST_LINES = 40
 
@@ -130,11 +134,14 @@ def _bar(value: float | None, most: float) -> str:
 def show_result(path: Path, *, bars: bool = False) -> str:
     """Return the numbers of a result file that matter: one table a sweep, one line a cell, then what is missing. `bars`: with a
     bar a cell, where it fits."""
+    return remembered(path, f"show, bars {bars}", lambda: _shown(path, bars), dump=str, load=str)
+
+
+def _shown(path: Path, bars: bool) -> str:
     results = load([path])
     doubtful = audit.convicted(audit.audit(results))
     out = [_head(results, path), ""]
-    every = dict.fromkeys((*results.tools, *(run.tool for run in results.disturbed)))
-    by_sweep = group_by((r for tool in every for r in results.shown(tool)), lambda r: r.cell.sweep)
+    by_sweep = group_by((r for tool in results.told for r in results.shown(tool)), lambda r: r.cell.sweep)
     for sweep, runs in by_sweep.items():
         out += [cut(f"{sweep}  {runs[0].sweep_title}" if runs[0].sweep_title != sweep else sweep)]
         for same in group_by(runs, naming.program_kind).values():  # a stand-in's runs are no repeats
@@ -142,7 +149,7 @@ def show_result(path: Path, *, bars: bool = False) -> str:
         if len({run.record.point_id for run in runs}) > _MOST_LINES:
             out.insert(-1, f"  … and more: pinsweep export {shlex.quote(str(path))}")
     if doubtful:
-        out += ["⚠: doubtful, by the checks named; pinsweep audit says why.", ""]
+        out += [LEGEND, ""]
     out += list(_trouble(results))
     return "\n".join(out).rstrip()
 
@@ -152,10 +159,10 @@ def _head(results: Results, path: Path) -> str:
     planned = results.planned - sum(run.captured for run in results.runs)
     hosts = fmt.words(dict.fromkeys(m.host for m in results.measured)) or "no host"
     titles = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or path.name
-    gave = f"{hosts}: {fmt.count(done)} of {fmt.count(planned)} runs gave numbers"
+    gave = f"{hosts}: {fmt.count(done)} of {fmt.count(planned)} runs gave {results.numbers}"
     asked = f"{gave}; {results.not_asked_for}" if results.not_asked_for else gave
     said = [asked] if planned or not results.texts else []
-    return "\n".join([titles, *said, *filter(None, [results.taken_in])])
+    return "\n".join(map(printable, [titles, *said, *filter(None, [results.taken_in])]))
 
 
 def _axes(runs: Sequence[Run]) -> list[str]:
@@ -176,23 +183,42 @@ def _typical(cells: Sequence[Sequence[Run]]) -> list[float | None]:
     return [one[1] if one and alike else None for one in told]
 
 
+def _labels(cells: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """Return the axes of each cell with their values, and what their texts tell beside them, where the cells differ in it and no axis
+    says the same."""
+    axes = [
+        {axis: naming.value_text(own[0].tool, axis, value) for axis, value in own[0].cell.labels().items()}
+        for own in cells
+    ]
+    told = [numbers.beside(members[0]) for members in cells]
+    known = {tuple(own.get(axis) for own in axes) for axis in dict.fromkeys(itertools.chain(*axes))}
+    columns = {name: tuple(own.get(name) for own in told) for name in dict.fromkeys(itertools.chain(*told))}
+    more = {name for name, values in columns.items() if len({*values}) > 1 and values not in known}
+    return [
+        labels | {name: value for name, value in own.items() if name in more}
+        for labels, own in zip(axes, told, strict=True)
+    ]
+
+
 def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False) -> list[str]:
     """Return the lines of one sweep: who ran, then a table with a column per axis and a line per cell; what a check convicts with a
     mark and the check's id."""
-    cells, axes = _ordered(runs), _axes(runs)
+    cells = _ordered(runs)
+    named = _labels(cells)
+    axes = list(dict.fromkeys(axis for labels in named for axis in labels))
     repeats = {len(members) for members in cells}
     names = fmt.words(dict.fromkeys(naming.program_name(run) for run in runs))
     each = f", {fmt.plural(max(repeats), 'run')} a cell" if len(repeats) == 1 else ""
     rows: list[tuple[str, ...]] = [(*axes, "", *([] if each else ["runs"]))]
-    for members in cells[:_MOST_LINES]:
-        labels, doubt = members[0].cell.labels(), audit.doubts(doubtful, members)
+    for members, labels in zip(cells[:_MOST_LINES], named, strict=False):
+        doubt = audit.doubts(doubtful, members)
         found = f"{f'⚠ {doubt}  ' if doubt else ''}{_cell(members)}"
-        values = (str(labels.get(axis, "")) for axis in axes)
+        values = (labels.get(axis, "") for axis in axes)
         rows.append((*values, found, *([] if each else [str(len(members))])))
     alike = ""
     if _width(rows) > WIDTH and len(cells) > 1:  # what all cells have in common stands above them
         same = [i for i in range(len(axes)) if len({row[i] for row in rows[1:]}) == 1]
-        alike = "".join(f", {axes[i]}={rows[1][i]}" for i in same)
+        alike = "".join(f", {axes[i]}{'' if rows[1][i] == naming.SET else f'={rows[1][i]}'}" for i in same)
         rows = [tuple(cell for i, cell in enumerate(row) if i not in same) for row in rows]
         axes = [axis for i, axis in enumerate(axes) if i not in same]
     fitted = _width(rows) > WIDTH and len(cells) > 1
@@ -292,10 +318,11 @@ def _trouble(results: Results) -> Iterable[str]:
             continue
         yield f"{fmt.plural(len(bad), 'run')} {why}:"
         for run in bad[:_MOST_LINES]:
-            status = run.record.status if not run.unreadable else "unreadable"
             yield cut(
-                f"  {run.record.run_id:>4} {status}  {run.cell.sweep} {run.cell.describe()}: {run.record.reason or run.unreadable}"
+                f"  {run.record.run_id:>4} {run.state}  {run.cell.sweep} {run.cell.describe()}: {run.record.reason or run.unreadable}"
             )
+        if (left := len(bad) - _MOST_LINES) > 0:
+            yield f"       and {left} more; show --runs lists all"
     if results.failed or results.disturbed:
         yield ""
     if results.repeated:
@@ -325,31 +352,36 @@ def _trouble(results: Results) -> Iterable[str]:
 
 
 def show_runs(path: Path) -> str:
-    """Return the list of all runs: number, status, duration, sweep, cell."""
+    """Return the list of all runs: number, status, with the checks that doubt a run by itself, duration, sweep, cell."""
+    return remembered(path, "show --runs", lambda: _listed(path), dump=str, load=str)
+
+
+def _listed(path: Path) -> str:
     results = load([path])
+    doubtful = audit.convicted_runs(audit.audit(results))
+
+    def status(run: Run) -> str:
+        doubt = doubtful.get((run.file, run.record.run_id)) if run.parsed else ""
+        return f"{run.state} ⚠ {doubt}" if doubt else run.state
+
     rows = [
         (
             str(run.record.run_id),
-            "unreadable" if run.unreadable else run.record.status,
-            fmt.seconds(run.record.wall_s),
+            status(run),
+            fmt.NOTHING if run.captured else fmt.seconds(run.record.wall_s),
             f"{run.cell.sweep}  {run.cell.describe()}  {'warm-up' if run.record.warm_up else f'repeat {run.record.repeat}'}",
         )
-        for run in _with_warm_ups(results)
+        for run in results.started
     ]
     if not rows:
         return f"{path.name} holds no runs"
     return "\n".join(_columns([("run", "status", "time", "cell"), *rows], indent=0))
 
 
-def _with_warm_ups(results: Results) -> list[Run]:
-    """Return every run of a file, in the order in which they were started."""
-    return sorted((*results.runs, *results.warm_ups), key=lambda run: run.record.run_id)
-
-
 def show_run(path: Path, number: int) -> str:
     """Return one run in detail. Raises UserError if the file has no run of that number."""
     results = load([path], excerpts=1200)
-    every = _with_warm_ups(results)
+    every = results.started
     run = next((r for r in every if r.record.run_id == number), None)
     if run is None:
         known = [r.record.run_id for r in every]
@@ -360,23 +392,25 @@ def show_run(path: Path, number: int) -> str:
     record = run.record
     lines = [
         f"run {record.run_id}: {run.cell.sweep}  {run.cell.describe()}  {'warm-up' if record.warm_up else f'repeat {record.repeat}'}, attempt {record.attempt}",
-        f"status     {'unreadable' if run.unreadable else record.status}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
+        f"status     {run.state}{': ' + (record.reason or run.unreadable) if record.reason or run.unreadable else ''}",
         f"found      {numbers.headline(run.tool, run.parsed)}" if run.parsed else "",
         f"program    {naming.program_name(run)}",
-        f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
-        f"command    {shlex.join(record.argv)}",
+        f"taken in   {record.started_utc}; when it ran, for how long and how it ended is not recorded"
+        if run.captured
+        else f"started    {record.started_utc}, took {fmt.seconds(record.wall_s)}, exit {record.exit_code if record.signal is None else f'by signal {record.signal}'}",
+        f"command    {shlex.join(record.argv) or 'not recorded'}",
         f"with       {' '.join(f'{k}={shlex.quote(str(v))}' for k, v in record.env.items())}"
         if record.env
         else "",
-        f"asked      {placement_text(record.placement)}",
+        f"asked      {'not recorded' if run.captured else placement_text(record.placement)}",
         f"seen       {seen_text(record)}",
     ]
-    out = [line for line in lines if line]
-    out += [f"note       {flag.text}" for flag in (run.parsed.flags if run.parsed else ())]
+    out = [printable(line) for line in lines if line]
+    out += [printable(f"note       {flag.text}") for flag in (run.parsed.flags if run.parsed else ())]
     for name, text in (("output", run.stdout), ("standard error", run.stderr)):
         if text.strip():
             out += ["", f"--- {name} ---", text.rstrip()]
-    out += ["", f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw"]
+    out += ["", printable(f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw")]
     return "\n".join(out)
 
 

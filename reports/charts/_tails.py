@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reports.charts.soundness import counted as counted_runs
+from reports.charts.soundness import is_hollow
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Panel, Table, panel
+from reports.draw.figure import Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
@@ -50,6 +52,17 @@ class Distribution:
         found = self.repeats(statistic)
         return None if found is None else found.median
 
+    def least_tail(self) -> tuple[float, float] | None:
+        """Return the median and the 99.9 % (ns) of the repeat whose tail is the shortest beside its median: what every repeat shows.
+        None where one has too few samples."""
+        known = [(own["p50"], own["p99.9"]) for own in self.told if own.get("p50") and "p99.9" in own]
+        return min(known, key=lambda own: own[1] / own[0]) if len(known) == len(self.told) else None
+
+    @property
+    def hollow(self) -> bool:
+        """Is no run sound? Then it is shown, and no statement is made of it."""
+        return is_hollow(self.runs)
+
     @property
     def n(self) -> int:
         return sum(b.n for b in self.buckets)
@@ -74,6 +87,9 @@ class Distribution:
         return self.modes
 
 
+HOLLOW = "Dotted curve, empty bars"
+"""How hollow marks look where distributions are drawn: `reports.draw.vega`."""
+
 _FEWEST = 10
 """Samples of a mode."""
 
@@ -93,8 +109,10 @@ def pooled(
 ) -> Distribution:
     """Return the distribution of some repeats: (run, its buckets, what its tool tells of it: "p99.9", "mean", "sd", "max").
 
-    What a tool does not tell is taken from the run's own buckets.
+    What a tool does not tell is taken from the run's own buckets. Of repeats of which some are sound only these count.
     """
+    kept = set(counted_runs(run for run, _, _ in members))
+    members = [member for member in members if member[0] in kept]
     added: dict[tuple[float, float], int] = {}
     for _, buckets, _ in members:
         for b in buckets:
@@ -169,6 +187,10 @@ def tail_panel(
     def build(width: int) -> Spec:
         frame = Frame(width=width, height=height(width, 360, 320), left=left_margin(y))
         data = _tail_data(lines, subject, timer, Plot(frame=frame, x=x, y=y))
+        hollow = {d.name for d in found if d.hollow}
+        data["points"] = [
+            {**row, "hollow": True} if row["series"] in hollow else row for row in data["points"]
+        ]
         return vega.fill("tail", frame=frame, x=x, y=y, series=series, data=data)
 
     described = " ".join(
@@ -299,13 +321,13 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
     colour = vega.palette(len(among))[list(among).index(d)] if d in among else vega.SERIES[0]
     buckets = formulas.merge(d.buckets)
     modes = d.modes if len(d.modes) > 1 else ()
-    many = _begun(_many(noun))
-    x = _time_axis([d], f"{_begun(noun)} time (log buckets, 24 a decade)")
+    many = fmt.sentence(_many(noun))
+    x = _time_axis([d], f"{fmt.sentence(noun)} time (log buckets, 24 a decade)")
     y = _count_axis(max(b.n for b in buckets) * (4 if modes else 1.3), f"{many} per bucket (log scale)")
     bars: Rows = [
         {
             "series": d.name, "x": max(b.low, x.low), "x2": min(b.high, x.high), "y": b.n, "base": y.low,
-            "tip": _bucket_tip(b, noun),
+            "tip": _bucket_tip(b, noun), **({"hollow": True} if d.hollow else {}),
         }
         for b in buckets
         if b.high > x.low
@@ -329,10 +351,6 @@ def histogram_panel(d: Distribution, among: Sequence[Distribution], *, noun: str
         + (f" Modes: {fmt.words(mode_text(mode) for mode in modes)}." if modes else ""),
         build,
     )
-
-
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 _BELOW_ONE = 0.7
@@ -452,11 +470,12 @@ def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
     own = "Quantiles, mean and SD: the median over the repeats of each run’s own; longest and modes: of all repeats together. "
     return Table(
         columns=(
-            "Target", many[:1].upper() + many[1:], *(name for _, _, name in _SHARES), "Longest", "Mean", "SD",
+            "Target", fmt.sentence(many), *(name for _, _, name in _SHARES), "Longest", "Mean", "SD",
             "Modes: median, share",
         ),
         rows=tuple(rows),
         numeric=frozenset(range(1, 10)),
+        of=tuple(row_of(d.runs) for d in found),
         caption=f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it: the median needs 20, 99.9 % 10 000. A mode is a peak with 2 % of "
         "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak",
     )  # fmt: skip

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from parsers import get_parser
-from parsers.measurement import Direction, Measurement, Scalar
+from parsers import command, get_parser
+from parsers.measurement import Counted, Direction, Measurement, Parsed, Scalar
 from reports import numbers
 from reports.charts import curve_rows, facets, wording
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
+from reports.charts.soundness import counted, is_hollow
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
@@ -27,6 +29,11 @@ RANK = 90
 METHODS = ""
 
 _MOST_ROWS = 24
+
+_MOST_SAMPLES = 1000
+"""Numbers of one metric of one run that are shown one by one; of more, what `_QUANTILES` names."""
+
+_QUANTILES: Final = {"lowest": 0.0, "5 %": 0.05, "median": 0.5, "95 %": 0.95, "highest": 1.0}
 
 _SIZE = "message_size"
 """The label over which the numbers of one run are a line."""
@@ -51,7 +58,7 @@ class Point:
 
 def chapter(results: Results, tool: str = "command") -> Chapter:
     """Draw the runs of any tool: one figure per sweep, one panel per metric."""
-    runs = results.good(tool)
+    runs = results.shown(tool)
     figures = [
         _figure(tool, sweep, members) for sweep, members in group_by(runs, lambda r: r.cell.sweep).items()
     ]
@@ -78,13 +85,16 @@ def _figure(tool: str, sweep: str, runs: Sequence[Run]) -> Figure | None:
         " Messages of 0 B are in the numbers only."
         if over == _SIZE and any(p.x == 0 for p in points)
         else "",
+        f" More than {fmt.count(_MOST_SAMPLES)} numbers of a run are told by their quantiles."
+        if any(map(_samples, runs))
+        else "",
     ]
     return Figure(
         id=f"{tool}-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
         title=runs[0].sweep_title or sweep,
-        sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{grey}",
+        sub=f"{wording.ran(seen, program_name)}.{''.join(said)}{wording.hollow(panels, seen)}{grey}",
         panels=tuple(panels),
         half=len(panels) == 1,
         numbers=(_numbers(metrics, [*([axis] if axis else []), *names], told),),
@@ -96,10 +106,40 @@ def _measured(tool: str, run: Run) -> list[Measurement]:
     metrics = get_parser(tool).METRICS
     compared = {number.name.metric for number in numbers.numbers(run)} if metrics else ()
     kept: dict[tuple[object, ...], Measurement] = {}
-    for row in measurements(run):
+    for row in _samples(run) or measurements(run):
         if not compared or row.metric in compared:
             kept.setdefault((row.metric, row.unit, *row.labels.items()), row)
     return list(kept.values())
+
+
+def _samples(run: Run) -> list[Measurement]:
+    """Return the quantiles of a run that has more numbers of a metric than anybody reads, under these names for an index, and what else it
+    has; nothing of a run that has not."""
+    return run.parsed.once(_quantiled) if run.parsed else []
+
+
+def _quantiled(parsed: Parsed) -> list[Measurement]:
+    rows = parsed.measurements.rows
+    if not isinstance(rows, Counted) or all(len(values) <= _MOST_SAMPLES for _, _, values in rows.series):
+        return []
+    return [
+        Measurement(metric, unit, value, {"index": index})
+        for metric, unit, values in rows.series
+        for index, value in (_quantiles(values) if len(values) > _MOST_SAMPLES else enumerate(values))
+    ]
+
+
+def _quantiles(values: Sequence[float]) -> Iterator[tuple[str, float]]:
+    ordered = sorted(values)
+    return ((name, ordered[round(share * (len(ordered) - 1))]) for name, share in _QUANTILES.items())
+
+
+def _directions(tool: str, runs: Sequence[Run]) -> dict[str, Direction]:
+    """Return which way is better, by metric; of a program of the user's as he says."""
+    if not get_parser(tool).METRICS:
+        named = (command.metrics_of(run.cell.options) for run in runs)
+        return {name: metric.better for own in named for name, metric in own.items()}
+    return {number.name.metric: number.name.better for run in runs for number in numbers.numbers(run)}
 
 
 def _told(tool: str, runs: Sequence[Run]) -> list[str]:
@@ -116,7 +156,7 @@ def _told(tool: str, runs: Sequence[Run]) -> list[str]:
 def _points(
     tool: str, runs: Sequence[Run], axis: str | None, names: Sequence[str], told: Sequence[str]
 ) -> Iterator[Point]:
-    better = {number.name.metric: number.name.better for run in runs for number in numbers.numbers(run)}
+    better = _directions(tool, runs)
     sized = axis is None and _SIZE in told
     inner = [n for n in told if n not in _OF_PANEL and not (sized and n == _SIZE)]
     for run in runs:
@@ -138,7 +178,7 @@ def _points(
 
 
 def _word(label: str, value: Scalar) -> str:
-    if label == "statistic":
+    if label == "statistic" or value in _QUANTILES:
         return str(value)
     return fmt.size(float(value)) if label == _SIZE and isinstance(value, int | float) else f"{label} {value}"
 
@@ -189,9 +229,14 @@ def _lines(metric: str, points: Sequence[Point], over: str) -> list[Curve]:
     lines = group_by(points, lambda p: p.line)
     cut = wording.cut_apart(name or metric for name in lines)
     for name, own in lines.items():
-        pairs = [(p.x, p.value) for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
-        if pairs:
-            found.append(curve_rows.curve(name or metric, pairs, label=cut[name or metric]))
+        drawn = [p for p in own if p.x is not None and not (over == _SIZE and p.x == 0)]
+        if drawn:
+            pairs = ((float(p.x or 0), p.value) for p in drawn)
+            found.append(
+                curve_rows.curve(
+                    name or metric, pairs, runs=[p.run for p in drawn], label=cut[name or metric]
+                )
+            )
     return found
 
 
@@ -203,7 +248,8 @@ def _curves_panel(metric: str, unit: str, over: str, lines: list[Curve], colours
     scaled, title = [v / scale.factor for v in values], _axis_title(metric, scale)
     if over == _SIZE:
         x = axes.powers_of_two(tested, "Message size, bytes (log)")
-        y = axes.decades(scaled, f"{title} (log scale)")
+        # no overlap is 0 %, which no logarithm has
+        y = axes.decades(scaled, f"{title} (log scale)") if min(scaled) > 0 else axes.from_zero(scaled, title)
     else:
         x = axes.at_tested(tested, f"{over} (log)") if spaced else _plain_axis(tested, over)
         y = axes.from_zero(scaled, title)
@@ -261,17 +307,17 @@ def _rows_panels(metrics: Metrics) -> list[Panel]:
 
 def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
     lines = {
-        name or own[0].run.sweep_title or own[0].run.cell.sweep: formulas.spread([p.value for p in own])
+        name or own[0].run.sweep_title or own[0].run.cell.sweep: _spread(own)
         for name, own in group_by(points, lambda p: p.line).items()
     }
     cut = wording.cut_apart(lines, lambda name: wording.shorten(name, 26))
-    shown = [(cut[name], spread) for name, spread in lines.items()][:_MOST_ROWS]
-    scale = fmt.scale_to_largest([s.high for _, s in shown], unit)
-    x = axes.from_zero([s.high / scale.factor for _, s in shown], _axis_title(metric, scale), 4)
+    shown = [(cut[name], *found) for name, found in lines.items()][:_MOST_ROWS]
+    scale = fmt.scale_to_largest([s.high for _, s, _ in shown], unit)
+    x = axes.from_zero([s.high / scale.factor for _, s, _ in shown], _axis_title(metric, scale), 4)
     y = axes.Axis(kind="linear", low=float(len(shown)), high=0.0, ticks=(), title="")
-    left = round(max(label_placement.text_width(name) for name, _ in shown) + 14)
+    left = round(max(label_placement.text_width(name) for name, _, _ in shown) + 14)
     right = max(
-        60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s in shown) + 12)
+        60, round(max(label_placement.text_width(fmt.quantity(s.median, unit)) for _, s, _ in shown) + 12)
     )
 
     def build(width: int) -> Spec:
@@ -283,25 +329,31 @@ def _rows_panel(metric: str, unit: str, points: Sequence[Point]) -> Panel:
                 {
                     "series": metric, "x": s.median / scale.factor, "y": i + 0.5, "low": s.low / scale.factor,
                     "high": s.high / scale.factor, "name": name, "text": fmt.quantity(s.median, unit),
-                    "tip": f"{name} · {wording.exact(s, unit)}",
+                    "tip": f"{name} · {wording.exact(s, unit)}{' · ⚠' * hollow}", **({"hollow": True} if hollow else {}),
                 }
-                for i, (name, s) in enumerate(shown)
+                for i, (name, s, hollow) in enumerate(shown)
             ]
         }  # fmt: skip
         return vega.fill(
             "rows", frame=frame, x=x, y=y, series=[vega.Series(name=metric, colour=vega.SERIES[0])], data=data
         )
 
-    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit)}" for name, s in shown)
+    described = "; ".join(f"{name}: {fmt.quantity(s.median, unit)}" for name, s, _ in shown)
     return panel(metric, f"{metric} by cell. {described}.", build)
+
+
+def _spread(points: Sequence[Point]) -> tuple[formulas.Spread, bool]:
+    """Return what the repeats of a cell found, and whether it is hollow."""
+    of = set(counted(p.run for p in points))
+    return formulas.spread([p.value for p in points if p.run in of]), is_hollow(of)
 
 
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
     label_placement = [name.replace("_", " ").capitalize() for name in told]
-    rows = []
+    rows, whose = [], []
     for (metric, unit), points in metrics.items():
         for key, own in group_by(points, lambda p: p.key).items():
-            spread = formulas.spread([p.value for p in own])
+            spread, _ = _spread(own)
             scale = fmt.scale_for([spread.median], unit)
             rows.append(
                 (
@@ -309,8 +361,10 @@ def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Tab
                     wording.spread_text(spread, scale, 4), scale.unit if scale.unit != "1" else "", str(spread.n),
                 )
             )  # fmt: skip
+            whose.append(row_of(p.run for p in own))
     return Table(
         columns=(*names, *label_placement, "Metric", "Value", "Unit", "Repeats"),
         rows=tuple(rows),
         numeric=frozenset((len(names) + len(label_placement) + 1, len(names) + len(label_placement) + 3)),
+        of=tuple(whose),
     )

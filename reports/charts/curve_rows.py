@@ -24,25 +24,37 @@ class Curve:
     label: str = ""  # at the line's end; the name if not given
     dashed: bool = False
     ranges: tuple[tuple[float, float, float], ...] | None = None  # x, low, high; else from the repeats
-    turns: tuple[Mapping[float, float], ...] = field(
-        default=(), compare=False
-    )  # x → y of each repeat, where they are known
+    turns: tuple[Mapping[float, float], ...] = field(default=(), compare=False)
+    """x → y of each repeat, where they are known."""
+    hollow: frozenset[float] = frozenset()  # x of which no run is sound: shown, and part of no statement
 
     @property
     def medians(self) -> dict[float, float]:
         return {x: y.median for x, y in self.points}
 
+    @property
+    def sound(self) -> tuple[tuple[float, Spread], ...]:
+        """The points that statements may be made of."""
+        return tuple(point for point in self.points if point[0] not in self.hollow)
+
 
 def curve(
     name: str, values: Iterable[tuple[float, float]], *, runs: Iterable[Run] = (), label: str = "", dashed: bool = False
 ) -> Curve:  # fmt: skip
-    """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat."""
-    pairs = list(values)
-    by_x = group_by(pairs, lambda v: v[0])
+    """Return the curve of (x, y) pairs; the y of one x are its repeats. runs: whose the pairs are, which tells the curve of each repeat
+    and what is hollow; of an x with sound runs only these count."""
+    pairs, whose = list(values), list(runs)
+    unsound = {i for i, run in enumerate(whose) if not run.sound}
+    sound = {x for i, (x, _) in enumerate(pairs) if i not in unsound}
+    by_x = group_by(
+        (xy for i, xy in enumerate(pairs) if i not in unsound or xy[0] not in sound), lambda v: v[0]
+    )
     points = tuple((x, spread([y for _, y in by_x[x]])) for x in sorted(by_x))
-    turns = group_by(zip(runs, pairs, strict=False), lambda of: of[0].turn).values()
+    of_runs = ((run, xy) for run, xy in zip(whose, pairs, strict=False) if run.sound)
+    turns = group_by(of_runs, lambda of: of[0].turn).values()
     return Curve(
-        name=name, points=points, label=label, dashed=dashed, turns=tuple(dict(xy for _, xy in own) for own in turns)
+        name=name, points=points, label=label, dashed=dashed, turns=tuple(dict(xy for _, xy in own) for own in turns),
+        hollow=frozenset(by_x) - sound,
     )  # fmt: skip
 
 
@@ -53,7 +65,7 @@ Tip = Callable[[float, Spread], str]
 def point_rows(
     curves: Sequence[Curve], tested: Sequence[float], factor: float, tip: Tip | None = None
 ) -> Rows:
-    """Return the rows of lines and dots. A line breaks where a tested x is missing in it: it is never joined across."""
+    """Return the rows of lines and dots. A line breaks where a tested x is missing in it, or hollow: it is never joined across."""
     rank = {x: i for i, x in enumerate(sorted(set(tested)))}
     rows = []
     for line in curves:
@@ -61,12 +73,13 @@ def point_rows(
         for order, (x, y) in enumerate(line.points):
             if last is not None and rank[x] != last + 1:
                 segment += 1
-            last = rank[x]
+            hollow = x in line.hollow
+            last = -2 if hollow else rank[x]
             rows.append(
                 {
                     "series": line.name, "x": x, "y": y.median / factor,
                     "order": order, "segment": segment, "dashed": line.dashed,
-                    **({"tip": tip(x, y)} if tip else {}),
+                    **({"tip": f"{tip(x, y)}{' · ⚠' if hollow else ''}"} if tip else {}), **({"hollow": True} if hollow else {}),
                 }
             )  # fmt: skip
     return rows
@@ -83,7 +96,7 @@ def range_rows(curves: Sequence[Curve], tested: Sequence[float], factor: float) 
             else [(x, y.low, y.high) for x, y in line.points if y.n > 1]
         )
         for x, low, high in given:
-            if high > low:
+            if high > low and x not in line.hollow:
                 rows.append(
                     {
                         "series": line.name, "x": x, "low": low / factor, "high": high / factor,
@@ -165,7 +178,9 @@ def cross_rows(xs: Iterable[float]) -> Rows:
 
 def saturates(line: Curve) -> float | None:
     """Return the first x with 95 % of the curve's maximum. None of fewer than three points, of a curve whose largest x it is: nothing
-    larger was tried, and a curve that still rises has not saturated; and where the repeats do not agree."""
+    larger was tried, and a curve that still rises has not saturated; of one with hollow points; and where the repeats do not agree."""
+    if line.hollow:
+        return None
     first = saturations(line.turns or [line.medians])
     return first[0] if len(first) == 1 and len(line.points) >= 3 and first[0] != line.points[-1][0] else None
 
@@ -180,9 +195,8 @@ def saturation_rings(lines: Sequence[Curve], plot: Plot, factor: float) -> dict[
             continue
         at = {"x": full, "y": line.medians[full] / factor}
         rings.append({"series": line.name, **at})
-    named = list(
-        {ring["x"]: ring for ring in sorted(rings, key=lambda r: float(r["y"]))}.values()
-    )  # the upper one
+    rings_upwards = sorted(rings, key=lambda r: float(r["y"]))
+    named = list({ring["x"]: ring for ring in rings_upwards}.values())  # of each x the upper one
     anchors = [(plot.at(ring["x"], ring["y"]), f"95 % at {ring['x']:g}") for ring in named]
     boxes = [(x - 7, y - 7, x + 7, y + 7) for x, y in (plot.at(ring["x"], ring["y"]) for ring in rings)]
     bounds = (0.0, -8.0, plot.frame.plot_width, plot.frame.plot_height - 4)

@@ -39,9 +39,12 @@ def _own(run: Run) -> dict[str, Any]:
     return {**run.options, "host": run.where, "place": run.place, "program": program_kind(run)}
 
 
-def of_panel(runs: Iterable[Run], of: Facet) -> list[Run]:
-    """Return the runs of a panel; of one run of a text (`in_panels`) the text's."""
-    return [run for run in runs if all(_own(run).get(name) == value for name, value in of if name != TURN)]
+def by_panel(runs: Iterable[Run], panels: Iterable[Facet]) -> dict[Facet, list[Run]]:
+    """Return the runs of each panel of a figure; of one run of a text (`in_panels`) the text's."""
+    of_texts = {of: tuple(pair for pair in of if pair[0] != TURN) for of in panels}
+    names = [name for name, _ in next(iter(of_texts.values()), ())]
+    found = group_by(runs, lambda run: facet(run, names))
+    return {of: found.get(of_text, []) for of, of_text in of_texts.items()}
 
 
 def in_panels(found: pd.DataFrame, *within: str, texts: bool = False) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from parsers import imb
@@ -11,8 +11,9 @@ from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.curve_rows import Curve
+from reports.charts.soundness import counted_rows
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
@@ -37,8 +38,9 @@ METHODS = (
     "median over 0 to 8 B, in titles that of 0 B where it was measured; n½ is interpolated over the logarithm of the size between two measured ones. Fitted is "
     "Hockney’s t = α + n ÷ B by least squares of the relative residuals, on each side of the best break; a line "
     "is quotable where it is off by at most 15 % everywhere; B is not determined above twice the highest bandwidth measured. The protocol "
-    "changes where a doubled message costs less than 1.25 × though the doubling before cost over 1.5 ×, in all repeats; “not decided”: in "
-    "some only."
+    "changes where a doubled message costs less than 1.25 × though the doubling before cost over 1.5 ×, and where one costs over 2 × and "
+    "no less follows; in all repeats, and of one run where the two fitted lines break there and both are quotable. “Not decided”: in some "
+    "only, or in one run alone."
 )
 
 SLOT = 34
@@ -47,7 +49,7 @@ SLOT = 34
 
 def chapter(results: Results, tool: str = "imb") -> Chapter:
     """Draw one figure per sweep and benchmark: time, and for PingPong bandwidth, over message size, a line a place."""
-    runs = results.good(tool)
+    runs = results.shown(tool)
     figures: list[Figure] = []
     key_numbers: list[KeyNumber] = []
     times: list[AccessTime] = []
@@ -56,7 +58,7 @@ def chapter(results: Results, tool: str = "imb") -> Chapter:
             of = [run for run in members if any(row.benchmark == benchmark for row in timings(run))]
             figures.append(_figure(sweep, benchmark, of, panels))
             if benchmark == "PingPong":
-                key_numbers += _key_numbers(panels)
+                key_numbers += _key_numbers(_sound(panels))
                 times += _access_times(panels)
         figures += _tables(sweep, members)
     return Chapter(
@@ -74,7 +76,7 @@ class Line(Curve):
 
     runs: tuple[MessageCurve, ...] = ()
     statistics: tuple[str, ...] = ()
-    cell: tuple[Run, ...] = ()  # whose times these are
+    cell: tuple[Run, ...] = ()  # whose times these are: of those the sound ones, if there are some
 
     @property
     def offers(self) -> MessageCurve:
@@ -103,6 +105,12 @@ class Line(Curve):
 
 
 Panels = dict[facets.Facet, list[Line]]
+
+
+def _sound(panels: Panels) -> Panels:
+    """Return the lines of which statements may be made."""
+    quiet = {of: [line for line in lines if not line.hollow] for of, lines in panels.items()}
+    return {of: lines for of, lines in quiet.items() if lines}
 
 
 def curves(runs: Sequence[Run]) -> dict[str, Panels]:
@@ -162,14 +170,18 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
         names = {*own["statistic"], "bandwidth", "message_rate"}
         metrics = [name for name in imb.METRICS if name in names and own[name].notna().any()]
         of = {name: fmt.scale_to_largest(own[name].dropna(), imb.METRICS[name].unit) for name in metrics}
-        rows = []
+        rows, whose = [], []
         for (where, line, size), same in groups(own, ["panel", "line", "message_size"]):
             name = ", ".join(filter(None, [line, facets.facet_title(where, "imb")]))
+            same = counted_rows(same)
             known = [(of[name], same[name].dropna()) for name in metrics]
             texts = (wording.spread_text(formulas.spread(list(v)), scale) if len(v) else fmt.NOTHING for scale, v in known)  # fmt: skip
             rows.append((name, fmt.NOTHING if pd.isna(size) else fmt.size(size), *texts))
+            whose.append(row_of(same["run"]))
         columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
-        table = Table(columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))))
+        table = Table(
+            columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))), of=tuple(whose)
+        )
         figures.append(
             Figure(
                 id=f"imb-{benchmark}-{sweep}-table",
@@ -198,6 +210,7 @@ def _place(run: Run) -> str:
 
 def _line(name: str, found: pd.DataFrame) -> Line:
     """found: the times of one benchmark, panel and place."""
+    found = counted_rows(found)
     pairs = zip(found["message_size"].astype(float), found["time"], strict=True)
     drawn = curve_rows.curve(name, pairs, runs=found["run"])
     runs = (
@@ -205,7 +218,7 @@ def _line(name: str, found: pd.DataFrame) -> Line:
         for _, own in groups(found, ["run"])
     )
     return Line(
-        name=name, points=drawn.points, turns=drawn.turns, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
+        name=name, points=drawn.points, turns=drawn.turns, hollow=drawn.hollow, runs=tuple(runs), statistics=tuple(dict.fromkeys(found["statistic"])),
         cell=tuple(dict.fromkeys(found["run"])),
     )  # fmt: skip
 
@@ -220,6 +233,7 @@ def rates(line: Curve) -> Curve:
             for size, y in line.points
             if size > 0
         ),
+        hollow=line.hollow,
     )
 
 
@@ -239,11 +253,12 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         if is_pingpong and any(size > 0 for line in lines for size, _ in line.points):
             title = f"Bandwidth{', ' + where if where else ''}"
             drawn.append(_rate_panel(lines, title, curve_rows.colours(ranked)))
-    first = next(iter(panels.values()))
+    told = _sound(panels)
+    first = next(iter(told.values()), [])
     rest = wording.not_drawn(len(panels), len(shown))
     runs = list(dict.fromkeys(run for lines in shown.values() for line in lines for run in line.cell))
     if is_pingpong:
-        titles = {findings.pingpong(_said(lines)) for lines in panels.values()}
+        titles = {findings.pingpong(_said(lines)) for lines in told.values()}
         peaks = [f"{fmt.quantity(c.offers.peak, 'B/s')} ({c.name})" for c in first if c.offers.peak]
         sub = (
             f"IMB PingPong, {wording.ran(runs, program_name)}; one-way time. "
@@ -252,7 +267,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
                 if "rings" in wording.marks(drawn)
                 else ""
             )
-            + (f"Peaks: {fmt.words(peaks)}." if peaks and len(panels) == 1 else "")
+            + (f"Peaks: {fmt.words(peaks)}." if peaks and len(told) == 1 else "")
         )
     else:
         titles = {f"{benchmark}: time by message size"}
@@ -262,10 +277,14 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         of=sweep,
         sweep=runs[0].sweep_title,
         title=titles.pop() if len(titles) == 1 else findings.pingpong({}),
-        sub=sub.strip() + curve_rows.dimmed(ranked, "time") + rest + wording.of_texts(runs),
+        sub=sub.strip()
+        + wording.hollow(drawn, runs)
+        + curve_rows.dimmed(ranked, "time")
+        + rest
+        + wording.of_texts(runs),
         panels=tuple(drawn),
         half=len(drawn) == 1,
-        note=_fitted(first) if is_pingpong and len(panels) == 1 else "",
+        note=_fitted(first) if is_pingpong and len(told) == 1 else "",
         numbers=(*(_offers(panels) if is_pingpong else ()), _numbers(panels, with_rates=is_pingpong)),
     )
 
@@ -320,18 +339,24 @@ def _time_panel(lines: list[Line], title: str, axis: str, colours: Mapping[str, 
 
 
 def _positive(line: Curve) -> Curve:
-    return Curve(name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0))
+    return Curve(
+        name=line.name, label=line.label, points=tuple(p for p in line.points if p[0] > 0), hollow=line.hollow
+    )
 
 
 def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, lines: list[Curve]) -> Rows:
     """Dots in the slot. The value of the upper one stands above all ink near the slot, that of the lower one below it;
-    values within 5 % of each other are written once."""
+    values within 5 % of each other are written once, and none of what is hollow, if there is another."""
+    if not zero:
+        return []
+    hollow = {line.name for line in lines if line.hollow}
     ranked = sorted(zero.items(), key=lambda z: z[1].median)
-    low, high = (scale.number(value.median) for _, value in (ranked[0], ranked[-1])) if ranked else ("", "")
-    close = bool(ranked) and ranked[-1][1].median < ranked[0][1].median * 1.05
-    texts = {0: f"{low if low == high else f'{low} to {high}'} {scale.unit}"} if close else {}
-    if not close:
-        texts = {0: f"{low} {scale.unit}", len(ranked) - 1: f"{high} {scale.unit}"}
+    told = [rank for rank, (name, _) in enumerate(ranked) if name not in hollow] or range(len(ranked))
+    least, most = told[0], told[-1]
+    low, high = (scale.number(ranked[rank][1].median) for rank in (least, most))
+    texts = {least: f"{low} {scale.unit}", most: f"{high} {scale.unit}"}
+    if ranked[most][1].median < ranked[least][1].median * 1.05:
+        texts = {least: f"{low if low == high else f'{low} to {high}'} {scale.unit}"}
     reach = max((label_placement.text_width(text, 11.5) for text in texts.values()), default=0) + 12
     ink = [
         plot.at(x, value / scale.factor)
@@ -343,11 +368,11 @@ def _zero_rows(zero: dict[str, formulas.Spread], plot: Plot, scale: fmt.Scale, l
     rows = []
     for rank, (name, value) in enumerate(ranked):
         at = plot.at(plot.x.low, value.median / scale.factor)[1]
-        below = rank == 0
+        below = rank == least
         edge = max([*beside, at]) + 17 if below else min([*beside, at]) - 9
         rows.append(
             {
-                "series": name, "y": value.median / scale.factor, "low": value.low / scale.factor,
+                "series": name, "y": value.median / scale.factor, **({"hollow": True} if name in hollow else {}), "low": value.low / scale.factor,
                 "high": value.high / scale.factor, "text": texts.get(rank, ""), "dx": -6,
                 "x_px": 12, "tip": f"0 B · {wording.exact(value, 'ns')}",
                 "dy": round(min(edge, plot.frame.plot_height - 4) - at, 1),
@@ -383,7 +408,7 @@ def _rate_panel(times: Sequence[Line], title: str, colours: Mapping[str, str]) -
             "rings": [], "notes": [],
         }  # fmt: skip
         anchors, where = [], []
-        for line in curve_rows.highlighted(drawn)[:4]:
+        for line in [line for line in curve_rows.highlighted(drawn) if not line.hollow][:4]:
             half, peak = offers[line.name].half_size, offers[line.name].peak
             if half is not None and peak is not None:
                 at = {"x": half, "y": peak / 2 / scale.factor}
@@ -450,8 +475,8 @@ def _is_real(branch: Branch) -> bool:
 
 
 def _offers(panels: Panels) -> tuple[Table, ...]:
-    """Return what each curve offers, and the lines that were fitted to it."""
-    offers, fits = [], []
+    """Return what each curve offers, and the lines that were fitted to it: not to what was never quiet."""
+    offers, fits, fitted = [], [], []
     for name, line in _named(panels):
         d = line.offers
         offers.append(
@@ -460,7 +485,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
                 line.peak_at, fmt.size(d.half_size), _switches(line),
             )
         )  # fmt: skip
-        found = formulas.fit(_times(line))
+        found = None if line.hollow else formulas.fit(_times(line))
         if found is None:
             continue
         for branch in (found.one, *(found.two or ())):
@@ -474,18 +499,21 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
                     _worst(branch), "yes" if branch in found.quotable else "no",
                 )
             )  # fmt: skip
+            fitted.append(row_of(line.cell))
     both = (
         Table(
             caption="What each pair offers; peak and n½: of each run its own, of several the median",
             columns=("Pair", "0 B", "0 to 8 B", "Peak", "at", "n½", "Protocol changes at"),
             rows=tuple(offers),
             numeric=frozenset(range(1, 7)),
+            of=tuple(row_of(line.cell) for _, line in _named(panels)),
         ),
         Table(
             caption="Fitted t = α + n ÷ B, through the medians of the repeats; quotable: no size is off by more than 15 %; two lines only where one is not",
             columns=("Pair", "Sizes", "α", "B", "Off by up to", "Quotable"),
             rows=tuple(fits),
             numeric=frozenset((2, 3, 4)),
+            of=tuple(fitted),
         ),
     )
     return tuple(table for table in both if table.rows)
@@ -522,7 +550,10 @@ def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     columns = ["Message", *(f"{name}, {scale.unit}" for name, _ in named)]
     if with_rates:
         columns += [f"{name}, {fast.unit}" for name, _ in named]
-    return Table(columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))))
+    whose = dict(enumerate([line.cell for _, line in named] * (2 if with_rates else 1), start=1))
+    return Table(
+        columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))), of=(whose,) * len(rows)
+    )  # fmt: skip
 
 
 def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
@@ -533,9 +564,11 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
             context = ", ".join(filter(None, [at, near.name, facets.facet_title(of, "imb")]))
             beside = [(line, said[1]) for line, said in known if said[0] == at]
             far, most = max(beside, key=lambda pair: pair[1].median)
-            if formulas.differs(time, most):
+            apart = formulas.differs(time, most)
+            if apart:
                 context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-            yield wording.key_number("MPI, one way", time, "ns", context, 13, near.cell)
+            number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell)
+            yield replace(number, beside=far.cell if apart else ())
 
 
 def _access_times(panels: Panels) -> list[AccessTime]:

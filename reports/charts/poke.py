@@ -9,7 +9,8 @@ from parsers.units import size_bytes
 from reports.charts import _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
-from reports.draw.figure import Figure, Table
+from reports.charts.soundness import counted
+from reports.draw.figure import Figure, Table, row_of
 from reports.numbers import formulas
 from reports.numbers.poke import histograms, latencies, numbers, turns_of
 from reports.page.model import KeyNumber
@@ -30,13 +31,13 @@ METHODS = (
 
 def chapter(results: Results, tool: str = "poke") -> Chapter:
     """Draw per sweep the tails of up to four targets and the histogram of the first."""
-    runs = results.good(tool)
+    runs = results.shown(tool)
     figures, key_numbers, accesses = [], [], []
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
         found = distributions(members)
         if found:
             figures.append(_figure(sweep, members, found))
-            key_numbers += _key_numbers(found)
+            key_numbers += _key_numbers([d for d in found if not d.hollow])
             accesses += _access_times(found)
         if totals := _totals(sweep, members):
             figures.append(totals)
@@ -130,10 +131,12 @@ def _noun(found: Sequence[Distribution]) -> str:
 
 
 def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figure:
-    subject = _subject(found)
-    chosen = _chosen(found)
+    told = [d for d in found if not d.hollow] or found
+    subject = _subject(told)
+    chosen = _chosen(told)
+    chosen = [*chosen, *(d for d in found if d not in told)][: _tails.MOST_CURVES]
     noun = _noun(found)
-    name = _begun(subject.name)
+    name = fmt.sentence(subject.name)
     timers = [time for run in runs if (time := first(run, "timer_overhead"))]
     alone = any(d.target == "null" for d in chosen)
     timer = None if alone else _tails.floor(chosen, min(timers, default=None))
@@ -145,20 +148,22 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
     many = {"access": "single accesses", "file": "files"}.get(noun, f"{noun}s")
     sub = (
         f"{wording.ran(_tails.runs_of(chosen), program_name)}; {_tails.counted(chosen)} {many} a curve{_tails.together(chosen)}, each timed, the timer’s "
-        f"own cost in it{_clock(runs)}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
+        f"own cost in it{_clock(_tails.runs_of(chosen))}. {_moved(runs)}Dashed: a normal distribution with the mean and standard deviation of “{subject.name}”."
     )
     if timer is not None:
         sub += " Dotted in the tail: the timer alone."
+    sub += wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)
     if left_out > 0:
         sub += f" {fmt.plural(left_out, 'more curve')} {'is' if left_out == 1 else 'are'} in the numbers."
+    median, p999 = subject.least_tail() or (None, None)
     return Figure(
         id=f"tail-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.modes(name, subject.steady_modes)
-        or titles.tail(
-            name, subject.at("p50"), subject.at("p99.9"), subject.largest, subject.n, _noun([subject])
-        ),
+        title=f"How long {many} took"
+        if subject.hollow
+        else titles.modes(name, subject.steady_modes)
+        or titles.tail(name, median, p999, subject.largest, subject.n, _noun([subject])),
         sub=sub,
         panels=tuple(panels),
         numbers=(_tails.numbers(found, noun=noun),),
@@ -166,13 +171,14 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
 
 
 def _clock(runs: Sequence[Run]) -> str:
-    """Say what the timer takes and how fine it is: " (15.4 ns, in steps of 0.769 ns)"; of several clocks the worst."""
+    """Say what the timer takes and how fine it is: " (15.4 ns, in steps of 0.769 ns)"; of runs that found it otherwise from where to
+    where."""
     costs, steps = (
         [t for run in runs if (t := first(run, metric))] for metric in ("timer_overhead", "timer_resolution")
     )
     if not costs or not steps:
         return ""
-    return f" ({fmt.quantity(max(costs), 'ns')}, in steps of {fmt.quantity(max(steps), 'ns')})"
+    return f" ({fmt.span(costs, 'ns')}, in steps of {fmt.span(steps, 'ns')})"
 
 
 def _moved(runs: Sequence[Run]) -> str:
@@ -186,14 +192,10 @@ def _moved(runs: Sequence[Run]) -> str:
     return f"An access moves {', '.join(said)}. " if said else ""
 
 
-def _begun(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _subject(found: list[Distribution]) -> Distribution:
-    """The distribution that the title speaks of and the histogram shows: the largest array in memory, else the last."""
+    """The distribution that the title speaks of and the histogram shows: the largest array in memory, of several the one with the most samples."""
     memory = [d for d in found if d.target == "memory"]
-    return max(memory or found, key=lambda d: _bytes(d))
+    return max(memory or found, key=lambda d: (_bytes(d), d.n))
 
 
 def _bytes(d: Distribution) -> int:
@@ -225,12 +227,13 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     found = [(run, number) for run in runs for number in numbers(run) if number.name.metric in _TOTALS]
     if not found:
         return None
-    rows = []
+    rows, whose = [], []
     cells = group_by(found, lambda f: facets.cell(f[0])).values()
     names = facets.names_apart([(own[0][0].cell.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
         for name, same in group_by(own, lambda f: f[1].name).items():
-            value = formulas.spread([number.value for _, number in same])
+            kept = set(counted(run for run, _ in same))
+            value = formulas.spread([number.value for run, number in same if run in kept])
             labels = dict(name.part)
             statistic = "median" if name.statistic == "p50" else labels.get("statistic")
             what = ", ".join(str(word) for word in (_TOTALS[name.metric], statistic) if word)
@@ -239,6 +242,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
                 (cell, str(labels.get("target", "")), str(labels.get("op", "")), what, fmt.quantity(value.median, "ns"),
                  ends if value.n > 1 else fmt.NOTHING)
             )  # fmt: skip
+            whose.append(row_of(run for run, _ in same))
     columns = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
     told = {number.name.metric for _, number in found}
     return Figure(
@@ -247,7 +251,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
         sweep=runs[0].sweep_title,
         title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
         sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
-        tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5))),),
+        tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5)), of=tuple(whose)),),
     )
 
 
@@ -268,7 +272,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
         median = d.repeats("p50")
         if median and median.median and d.target in (*_ACCESSES, "null"):
             group = {"memory": "memory", "file": "storage"}.get(d.target, "timer")
-            name = _begun(d.name.replace("empty access", "timer alone"))
+            name = fmt.sentence(d.name.replace("empty access", "timer alone"))
             out.append(
                 AccessTime(
                     run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,

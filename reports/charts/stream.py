@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
 from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
+from reports.charts.soundness import counted_rows, is_hollow, sound, sound_rows
 from reports.draw import axes, vega
 from reports.draw.figure import Figure, Panel, Table, panel
 from reports.draw.plot import Plot, height, left_margin
@@ -50,8 +51,10 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
         lost = facets.lost(results, tool, sweep, members, within=("place", "threads"))
         figures.append(_figure(sweep, members, found, kernel, lost))
         for same in group_by(members, program_kind).values():
-            sound = [run for run in same if run.sound]
-            key_numbers += _key_numbers(sound, kernel, curves(_rates(sound), kernel)) if sound else []
+            quiet = sound_rows(
+                _rates(same)
+            )  # in panels by what tells them from those that were never quiet, too
+            key_numbers += _key_numbers(sound(same), kernel, curves(quiet, kernel))
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
     )
@@ -104,16 +107,11 @@ def curves(found: pd.DataFrame, kernel: str) -> dict[facets.Facet, list[Curve]]:
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, lost: Sequence[Run]) -> Figure:
     panels = curves(found, kernel)
-    unsound = found["run"].map(lambda r: not r.sound)
-    sound = curves(found[~unsound], kernel)
-    hollow = {
-        (p, c, float(t))
-        for p, c, t in found.loc[unsound, ["panel", "place", "threads"]].itertuples(index=False)
-    }
+    quiet = curves(sound_rows(found), kernel)
     everything = [c for lines in panels.values() for c in lines]
     largest = max(y.high for c in everything for _, y in c.points)
     largest_median = max(
-        (y.median for lines in sound.values() for c in lines for _, y in c.points), default=0.0
+        (y.median for lines in quiet.values() for c in lines for _, y in c.points), default=0.0
     )
     scale = fmt.scale_to_largest([largest], "B/s")
     names = facets.panel_names(runs, within=_within(runs))
@@ -134,7 +132,6 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
             y,
             scale,
             [threads(run) for run in missing.get(of, ())],
-            {(c, t) for p, c, t in hollow if p == of},
             colours,
         )
         for of, lines in zip(shown, ranked, strict=True)
@@ -142,7 +139,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
     marks = wording.marks(drawn)
     name = _name(runs, kernel)
     measured = list(dict.fromkeys(found.loc[found["kernel"] == kernel, "run"]))
-    seen = [run for run in measured if run in set(found.loc[found["panel"].isin([*shown]), "run"])]
+    in_shown = set(found.loc[found["panel"].isin([*shown]), "run"])
+    seen = [run for run in measured if run in in_shown]
     joined = len({run.text for run in measured}) > 1  # texts that may be of several machines
     titles = {
         findings.scaling(
@@ -150,7 +148,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
             {c.name: {int(t): s for t, s in c.points} for c in lines},
             {c.name: formulas.saturations(c.turns) for c in lines},
         )
-        for lines in sound.values()
+        for lines in quiet.values()
     }
     share = _dram_share(measured, largest_median)
     rest = wording.not_drawn(len(panels), len(shown))
@@ -162,22 +160,12 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         sub=f"{kernel.capitalize()}, {wording.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {wording.over(runs)}.' if 'ranges' in marks else ''}"
-        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{_hollow(runs) if 'hollow' in marks else ''}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
+        f"{' Cross on the axis: a cell that failed.' if 'crosses' in marks else ''}{wording.hollow(drawn, seen)}{curve_rows.dimmed(ranked, 'bandwidth')}{rest}{wording.of_texts(seen)}",
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
         half=len(panels) == 1,
     )
-
-
-def _hollow(runs: Iterable[Run]) -> str:
-    """Say what the hollow points of a figure are."""
-    kinds = {run.void for run in runs if not run.sound}
-    said = [
-        *(["STREAM’s own check of its arrays failed, the figure means nothing"] if True in kinds else []),
-        *(["something else disturbed every run (D1)"] if False in kinds else []),
-    ]
-    return f" Hollow: {'; or '.join(said)}."
 
 
 def _dram_share(runs: Sequence[Run], rate: float) -> str:
@@ -197,10 +185,8 @@ def _panel(
     y: axes.Axis,
     scale: fmt.Scale,
     lost: Sequence[int],
-    hollow: Collection[tuple[str, float]],
     colours: Mapping[str, str],
 ) -> Panel:
-    """hollow: (place, threads) of what was disturbed, or STREAM's own check has failed."""
     tested = sorted({t for line in lines for t, _ in line.points} | {float(t) for t in lost})
 
     def build(width: int) -> Spec:
@@ -209,19 +195,17 @@ def _panel(
             right=curve_rows.name_margin(lines, width),
         )  # fmt: skip
         plot = Plot(frame=frame, x=x, y=y)
-        points = curve_rows.point_rows(
-            lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {wording.exact(v, 'B/s')}"
-        )  # fmt: skip
         data = {
-            "points": [row for row in points if (row["series"], row["x"]) not in hollow],
-            "hollow": [row for row in points if (row["series"], row["x"]) in hollow],
-            "ranges": [row for row in curve_rows.range_rows(lines, tested, scale.factor) if (row["series"], row["x"]) not in hollow],
+            "points": curve_rows.point_rows(
+                lines, tested, scale.factor, lambda n, v: f"{_counted(n)} · {wording.exact(v, 'B/s')}"
+            ),
+            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
             **curve_rows.end_names(lines, plot, scale.factor),
             "crosses": curve_rows.cross_rows(lost),
             "rings": [], "notes": [], "references": [],
         }  # fmt: skip
-        sound = [line for line in lines if not any((line.name, x) in hollow for x, _ in line.points)]
-        for line in sound[:1]:
+        full = [line for line in lines if not line.hollow]
+        for line in full[:1]:
             one = line.medians.get(1.0)
             if one and len(line.points) > 1:
                 ends = min(y.high / (one / scale.factor), x.high)
@@ -230,7 +214,7 @@ def _panel(
                 data["notes"].append(
                     {"x": ends, "y": top, "text": "linear", "dx": -6, "dy": 12, "align": "right"}
                 )
-        rings = curve_rows.saturation_rings(curve_rows.highlighted(sound)[:3], plot, scale.factor)
+        rings = curve_rows.saturation_rings(curve_rows.highlighted(full)[:3], plot, scale.factor)
         data["rings"] = rings["rings"]
         data["notes"] += rings["notes"]
         return vega.fill(
@@ -256,15 +240,15 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     places = sorted(found["place"].unique(), key=lambda p: (p != "local", p))
     both = {"local", "remote"} <= set(places)
     named = any(panels)
-    rows = []
+    first = 2 if named else 1
+    rows, whose = [], []
     for (of, kernel, count), own in sorted(
         groups(found, ["panel", "kernel", "threads"]),
         key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
     ):
-        unsound = {place for place, run in zip(own["place"], own["run"], strict=True) if not run.sound}
-        spreads = {
-            place: formulas.spread(list(values)) for place, values in own.groupby("place")["bandwidth"]
-        }
+        at = {place: counted_rows(same) for (place,), same in groups(own, ["place"])}
+        unsound = {place for place, same in at.items() if is_hollow(same["run"])}
+        spreads = {place: formulas.spread(list(same["bandwidth"])) for place, same in at.items()}
         ratio = (
             spreads["remote"].median / spreads["local"].median
             if {"local", "remote"} <= set(spreads) - unsound
@@ -273,11 +257,14 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         rows.append(
             (
                 kernel, *([facets.facet_title(of, "stream")] if named else []), fmt.whole(count) if count else fmt.NOTHING,
-                *(f"{'⚠ ' * (p in unsound)}{wording.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
+                *(f"{wording.spread_text(spreads[p], scale, 4)}" if p in spreads else fmt.NOTHING for p in places),
                 *([fmt.number(ratio, 2)] if both else []),
             )
         )  # fmt: skip
-    first = 2 if named else 1
+        members = {place: tuple(dict.fromkeys(same["run"])) for place, same in own.groupby("place")}
+        of_places = [members.get(place, ()) for place in places]
+        ends = [(*members["local"], *members["remote"])] if ratio is not None else []
+        whose.append(dict(enumerate([*of_places, *ends], start=first + 1)))
     return Table(
         columns=(
             "Kernel", *(["Panel"] if named else []), "Threads", *(f"{p}, {scale.unit}" for p in places),
@@ -285,6 +272,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         ),
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 2 + len(places))),
+        of=tuple(whose),
     )  # fmt: skip
 
 
@@ -296,9 +284,9 @@ def _key_numbers(
     runs: Sequence[Run], kernel: str, panels: dict[facets.Facet, list[Curve]]
 ) -> Iterable[KeyNumber]:
     """Give the most of each curve, with how much of it remote memory moves with as many threads."""
-    name = _name(runs, kernel)
+    name, of_panels = _name(runs, kernel), facets.by_panel(runs, panels)
     for of, lines in panels.items():
-        members = facets.of_panel(runs, of)
+        members = of_panels[of]
         remote = next((dict(c.points) for c in lines if c.name == "remote"), {})
         for line in lines:
             at, top = max(line.points, key=lambda p: p[1].median)
@@ -306,9 +294,11 @@ def _key_numbers(
             words = [_counted(at) if at else "", line.name if line.name not in _ANYWHERE else ""]
             context = ", ".join(filter(None, [*words, facets.facet_title(of, "stream")]))
             beside = remote.get(at) if line.name == "local" and at else None
+            other: tuple[Run, ...] = ()
             if beside and formulas.differs(top, beside):  # as in the title
                 context += f"; remote {fmt.number(beside.median / top.median)} ×"
-            yield wording.key_number(name, top, "B/s", context, 12, cell)
+                other = tuple(run for run in members if threads(run) == at and _line(run) == "remote")
+            yield replace(wording.key_number(name, top, "B/s", context, 12, cell), beside=other)
 
 
 def _name(runs: Sequence[Run], kernel: str) -> str:

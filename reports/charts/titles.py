@@ -14,7 +14,8 @@ from reports.text import format as fmt
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
-    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", or "Latency did not double: 1 load thread reaches 10.6 GB/s".
+    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its idle latency" where a curve
+    doubles only past its peak, where it moves less, or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
     noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
     load: the load in words ("1 load thread"), where it is known and the same for all.
@@ -25,7 +26,10 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
     if not curves or not _quiet(curves, noise):
         return "Latency under load"
     if all(c.reached_double for c in curves):
-        return f"Memory latency doubles at {_from_to([c.at_double for c in curves], 'B/s')}"
+        rates = _from_to([c.at_double for c in curves], "B/s")
+        if any(c.at_double >= c.peak for c in curves):
+            return f"Memory moves {rates} within twice its idle latency"
+        return f"Memory latency doubles at {rates}"
     if all(c.reached_double is False for c in curves):
         subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"
         return f"Latency did not double: {subject} {_from_to([c.peak for c in curves], 'B/s')}"
@@ -52,8 +56,8 @@ def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
 def matrix(
     title: str, pairs: Mapping[str, Sequence[tuple[Spread, Spread]]], others: str = "other nodes’ memory"
 ) -> str:
-    """Say "Idle latency: other nodes’ memory is at 1.71 × the own", "… at 1.21 to 1.23 × the own (same package), 2.3 × (another
-    package)". With one node, or where a node's difference is within noise, the subject alone.
+    """Say "Idle latency to other nodes’ memory is 1.71 × that within a node", "… 1.21 to 1.23 × that within a node (same package),
+    2.3 × (another package)". With one node, or where a node's difference is within noise, the subject alone.
 
     pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
     the highest ratio are said, whatever the panel.
@@ -67,8 +71,8 @@ def matrix(
         ratios = [other.median / own.median for own, other in same]
         low, high = fmt.number(min(ratios)), fmt.number(max(ratios))
         ratio = low if low == high else f"{low} to {high}"
-        said.append(f"{ratio} ×{'' if said else ' the own'}{f' ({far})' if far else ''}")
-    return f"{title}: {others} is at {', '.join(said)}"
+        said.append(f"{ratio} ×{'' if said else ' that within a node'}{f' ({far})' if far else ''}")
+    return f"{title} to {others} is {', '.join(said)}"
 
 
 def scaling(
@@ -113,7 +117,7 @@ def scaling(
         said = f"costs {fmt.percent(-change, 3)}" if change < 0 else f"gives {fmt.percent(change, 3)} more"
         parts.append(f"remote {'' if parts else 'memory '}{said} at {fmt.plural(at, 'thread')}")
     title = "; ".join(parts)
-    return title[:1].upper() + title[1:] if title else f"{kernel} bandwidth over threads"
+    return fmt.sentence(title) if title else f"{kernel} bandwidth over threads"
 
 
 def _agreed(line: Mapping[int, Spread], full: Sequence[float] | None) -> int | None:

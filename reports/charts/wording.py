@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 
 from reports.charts import facets
+from reports.charts.soundness import counted
 from reports.draw.figure import Panel
 from reports.numbers.formulas import Spread
 from reports.page.model import KeyNumber
 from reports.results.grouping import group_by
-from reports.results.model import Run
-from reports.results.naming import program_name
+from reports.results.model import Run, texts_of
+from reports.results.naming import program_name, tool_name
 from reports.text import format as fmt
 
 
@@ -109,7 +110,7 @@ def exact(value: Spread, unit: str) -> str:
 def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
     """Return what ran, in words: "STREAM 5.10, 3 repeats a cell", "1 to 3 repeats a cell with numbers", "one run a cell"."""
     programs = list(dict.fromkeys(naming(run) for run in runs))
-    counts = [len(same) for same in group_by(runs, facets.cell).values()]
+    counts = [len(counted(same)) for same in group_by(runs, facets.cell).values()]
     low, high = min(counts, default=1), max(counts, default=1)
     often = fmt.plural(high, "repeat") if low == high else f"{low} to {fmt.plural(high, 'repeat')}"
     often = f"{often} a cell{' with numbers' if low < high else ''}" if high > 1 else "one run a cell"
@@ -118,14 +119,34 @@ def ran(runs: Sequence[Run], naming: Callable[[Run], str]) -> str:
 
 
 def marks(panels: Iterable[Panel]) -> frozenset[str]:
-    """Return the kinds of marks that some pictures have: what a caption may explain."""
-    return frozenset(name for p in panels for name, rows in p.wide["datasets"].items() if rows)
+    """Return the kinds of marks that some pictures have: what a caption may explain. "hollow" is one."""
+    drawn = [(name, rows) for p in panels for name, rows in p.wide["datasets"].items() if rows]
+    hollow = ["hollow"] if any(row.get("hollow") for _, rows in drawn for row in rows) else []
+    return frozenset([*(name for name, _ in drawn), *hollow])
+
+
+def hollow(panels: Iterable[Panel], runs: Iterable[Run], what: str = "Hollow") -> str:
+    """Say what is hollow in some pictures, " Hollow: something else disturbed every run (D1)."; "" where nothing is. runs: behind them;
+    what: the marks, by how they look."""
+    return f" {what}: {_unsound(runs)}." if "hollow" in marks(panels) else ""
+
+
+def _unsound(runs: Iterable[Run]) -> str:
+    kinds = {run.void: tool_name(run.tool) for run in runs if not run.sound}
+    void = f"{kinds.get(True)}’s own check of its results failed, the figure means nothing"
+    disturbed = "something else disturbed every run (D1)"
+    return "; or ".join(why for kind, why in ((True, void), (False, disturbed)) if kind in kinds)
 
 
 def of_texts(runs: Iterable[Run]) -> str:
     """Say " Of a.out." or " Of 3 texts." of captured runs, where several texts were taken in; else ""."""
-    texts = list(dict.fromkeys(run.text.partition(", part ")[0] for run in runs if run.text))
-    return f" Of {texts[0] if len(texts) == 1 else fmt.plural(len(texts), 'text')}." if texts else ""
+    named = {run: run.text.partition(", part ")[0] for run in runs if run.text}
+    texts = {(run.file, text): named[run] for run, text in texts_of(named).items()}
+    if not texts:
+        return ""
+    names = set(named.values())  # several of one text are parts of it
+    one = names.pop() if len(names) == 1 else next(text for _, text in texts).rpartition("/")[2]
+    return f" Of {one if len(texts) == 1 else fmt.plural(len(texts), 'text')}."
 
 
 def programs(runs: Iterable[Run]) -> tuple[str, ...]:

@@ -14,18 +14,23 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.run import preflight
 from orchestrator.run.exclusive import told
 from orchestrator.run.execute import Event
+from orchestrator.run.fresh import run_again
 from orchestrator.run.outcome import Rules
-from orchestrator.run.rerun import CellRef, Rerun, prepare_again, run_again
+from orchestrator.run.rerun import CellRef, Rerun, prepare_again
 from orchestrator.run.rerun import Pair as Again
 from orchestrator.run.scratch import Stopped
 from parsers.errors import PinsweepError, UserError
-from reports.compare.comparison import Ask, Comparison, Row, Side, compare, shared, side, worst_first
+from reports.compare.comparison import compare, shared, worst_first
 from reports.compare.matching import CellOfSide, Pair
+from reports.compare.model import Ask, Comparison, Row
+from reports.compare.sides import Side, side
 from reports.results.load import load
 from reports.results.model import Results, Run
 from reports.text import format as fmt
+from reports.text.plain import printable
 from reports.verdicts.confirm import fresh_repeats, screen, settle
 from reports.verdicts.model import VERDICTS, Decision, Sample
 
@@ -50,12 +55,15 @@ def confirm(
     rules: Rules,
     version: str,
     argv: Sequence[str],
+    warm_up: bool,
+    tune: bool,
     say: Callable[[str], None],
     on_event: Callable[[Event], None],
 ) -> Comparison:
     """Return the comparison with the verdicts of fresh runs, which lie in `folder` afterwards. I/O.
 
-    `say` gets a line about what will be done, and what was. Raises UserError where side B cannot be measured here, or `folder`
+    `say` gets a line about what will be done, what will disturb it, and what was done. With `warm_up` each program of a side is
+    warmed up first; with `tune` the machine is tuned meanwhile, as by `run --tune`. Raises UserError where side B cannot be measured here, or `folder`
     not be written; nothing has been started then. Raises KeyboardInterrupt where the user stopped the fresh runs.
     """
     wanted = asked(found)
@@ -63,14 +71,16 @@ def confirm(
         say("nothing looks changed: nothing is measured again")
         return found
     rerun = prepare_again(
-        wanted.pairs, folder=folder, scratch=scratch, allow_write=allow_write, seed=secrets.randbelow(2**31)
-    )
+        wanted.pairs, folder=folder, scratch=scratch, allow_write=allow_write, seed=secrets.randbelow(2**31),
+        warm_up=warm_up, tune=tune,
+    )  # fmt: skip
     for line in announce(wanted, rerun):
         say(line)
     if not rerun.runs:
         raise PinsweepError("--confirm", "no cell can be measured again here", "the reasons stand above")
     say(f"about {fmt.duration(rerun.estimate_s)}")
     _make(folder)
+
     try:
         fresh = run_again(
             rerun,
@@ -78,7 +88,9 @@ def confirm(
             version=version,
             argv=argv,
             rules=rules,
-            on_wait=lambda h: say(told(h)),
+            on_wait=lambda h: say(printable(told(h))),
+            on_tune=lambda text: say(printable(f"tune     {text}")),
+            on_begin=lambda: _warn_of_noise(rerun, say),
             on_event=on_event,
         )
     except Stopped:
@@ -88,6 +100,12 @@ def confirm(
     if fresh.summary.stopped:
         raise KeyboardInterrupt
     return confirmed(found, wanted, rerun, load(fresh.a) if fresh.a else None, load(fresh.b), ask)
+
+
+def _warn_of_noise(rerun: Rerun, say: Callable[[str], None]) -> None:
+    """Say what will disturb the fresh runs, a line each."""
+    for noise in preflight.glance([run for _, run in rerun.runs], rerun.topology, rerun.scratch):
+        say(printable(preflight.told(noise)))
 
 
 def _make(folder: Path) -> None:

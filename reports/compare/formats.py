@@ -14,10 +14,11 @@ from xml.etree import ElementTree
 
 from parsers.errors import UserError
 from reports.compare import text as texts
-from reports.compare.comparison import Comparison, Row, Side
+from reports.compare.model import Comparison, Row
+from reports.compare.sides import Side
 from reports.results.grouping import group_by
 from reports.text import format as fmt
-from reports.text.columns import printable
+from reports.text.plain import printable
 
 FORMATS: Final = ("table", "json", "markdown", "junit", "github")
 
@@ -97,6 +98,7 @@ def _row(row: Row) -> dict[str, Any]:
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
         "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "matched": row.pair.said,
+        "doubtful": row.doubt.split(", ") if row.doubt else [],
     }  # fmt: skip
 
 
@@ -124,6 +126,7 @@ def as_markdown(comparison: Comparison) -> str:
     out += [f"- Different programs: {_md(text)}" for text in comparison.across]
     out += [f"- A clock was set: {_md(text)}" for text in comparison.clocks]
     out += [f"- Regressed together: {_md(shared.text)}" for shared in comparison.shared]
+    out += [f"- Doubtful: {_md(text)}" for text in filter(None, [texts.doubted(comparison)])]
     out += [f"- Differs: {_md(d.what)}: {_md(d.a)} → {_md(d.b)}" for d in comparison.fingerprint.differences]
     rows = [
         *comparison.of("regressed"),
@@ -141,7 +144,7 @@ def as_markdown(comparison: Comparison) -> str:
         a, b, unit = texts.values(row)
         cells = (
             "no verdict" if row.once else f"**{row.verdict}**" if row.verdict == "regressed" else row.verdict,
-            _md(row.name), f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
+            f"{_md(row.name)}{texts.doubtful(row)}", f"{a} {_md(unit)}".rstrip(), f"{b} {_md(unit)}".rstrip(), texts.shift(row),
             texts.interval(row.interval), f"{len(row.a)} + {len(row.b)}",
         )  # fmt: skip
         out.append(f"| {' | '.join(cells)} |")
@@ -179,6 +182,7 @@ def as_junit(comparison: Comparison) -> str:
             ("verdict", texts.sentence(comparison)), ("A", texts.side(comparison.a)), ("B", texts.side(comparison.b)),
             *(("different programs", text) for text in comparison.across),
             *(("a clock was set", text) for text in comparison.clocks),
+            *(("doubtful", text) for text in filter(None, [texts.doubted(comparison)])),
         ]:  # fmt: skip
             ElementTree.SubElement(properties, "property", {"name": what, "value": _xml(said)})
         for row in rows:
@@ -192,11 +196,12 @@ def as_junit(comparison: Comparison) -> str:
                 )
             elif row.verdict == "regressed":
                 failure = ElementTree.SubElement(
-                    case, "failure", {"message": _xml(said), "type": "regressed"}
+                    case, "failure", {"message": _xml(f"{said}{texts.doubtful(row)}"), "type": "regressed"}
                 )
                 failure.text = _xml(f"{row.name}\n{said}\n{texts.direction(row)}")
-            else:
-                ElementTree.SubElement(case, "system-out").text = _xml(f"{row.verdict}: {said}")
+            said = f"{texts.word(row)}: {said}{texts.doubtful(row)}"
+            if row.doubt or row.verdict in ("same", "improved"):
+                ElementTree.SubElement(case, "system-out").text = _xml(said)
         _count(suite)
     if comparison.unmatched:
         suite = _suite(root, "not compared")
@@ -243,13 +248,16 @@ _MOST_ANNOTATIONS: Final = 10
 
 
 def as_github(comparison: Comparison) -> str:
-    """Return workflow commands: an error for each number that regressed (ten at most), a notice with the verdict."""
+    """Return workflow commands: an error for each number that regressed (ten at most), a warning that names what a check doubts, a
+    notice with the verdict."""
     regressed = comparison.of("regressed")
     out = [
         f"::error title={_property(f'regressed: {row.name}')}::"
-        + _data(f"{texts.from_to(row)}, {texts.shift(row)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}")
+        + _data(f"{texts.from_to(row)}, {texts.shift(row)} (95 %: {texts.interval(row.interval)}), {texts.runs(row)}{texts.provisional(row)}{texts.doubtful(row)}")
         for row in regressed[:_MOST_ANNOTATIONS]
     ]  # fmt: skip
+    if doubted := texts.doubted(comparison):
+        out.append(f"::warning title=doubtful::{_data(doubted)}")
     summary = texts.sentence(comparison)
     if len(comparison.unmatched):
         summary += f" Not compared: {fmt.count(len(comparison.unmatched))}."

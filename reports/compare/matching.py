@@ -321,11 +321,11 @@ def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
     if fewest > 1:
         return f"{other} has no such cell: the nearest differs in {fmt.words(names)}"
     name = names[0]
-    values = sorted(
-        {_text(_parameters(c).get(name, "none")) for c, gap in gaps if gap == [name]}, key=natural
-    )
+    theirs = [_parameters(c) for c, gap in gaps if gap == [name]]
+    values = sorted({_text(p[name]) for p in theirs if name in p}, key=natural)
+    untold = [f"a cell that does not tell its {name}"] if any(name not in p for p in theirs) else []
     own = _text(parameters.get(name))
-    listed = fmt.words(values[:6]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
+    listed = fmt.words([*values[:6], *untold]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
         return f"{other} has no cell there ({own}); it has {listed}"
     fixed = not any(name in c.axes for c in (cell, *same_tool))

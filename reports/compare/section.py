@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from reports.charts import curve_rows, wording
 from reports.charts.curve_rows import Curve
 from reports.compare import text as texts
-from reports.compare.comparison import Comparison, Row
+from reports.compare.model import Comparison, Row
 from reports.draw import axes, vega
-from reports.draw.figure import Figure, Key, Panel, Table, panel
+from reports.draw.figure import ROW, Figure, Key, Panel, Table, panel
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import drawn
@@ -66,6 +67,7 @@ class Line:
     verdict: str  # "one run" where there is none
     sign: str  # "▼" | "▲" | ""
     runs: str
+    doubt: str = ""  # by which checks its cell is doubted on either side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +180,7 @@ def _line(row: Row, clip: float) -> Line:
         verdict=verdict,
         sign={"regressed": "▼", "improved": "▲"}.get(verdict, ""),
         runs=f"{len(row.a)} + {len(row.b)}",
+        doubt=row.doubt,
     )
 
 
@@ -252,7 +255,13 @@ def _rest(rows: Sequence[Row]) -> Table | None:
         columns=("Number", "Unit", "A", "B", "Shift (typical pair)", "95 % interval", "Runs", "Verdict"),
         rows=tuple(lines),
         numeric=frozenset((2, 3, 4, 5, 6)),
+        doubts=_doubts(rows),
     )
+
+
+def _doubts(rows: Sequence[Row]) -> tuple[Mapping[int, str], ...]:
+    """Return what doubts the rows of a table, if anything does."""
+    return tuple({ROW: row.doubt} if row.doubt else {} for row in rows) if any(r.doubt for r in rows) else ()
 
 
 # --- the curves of both sides ------------------------------------------------------------------------------
@@ -301,6 +310,7 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             context=", ".join(filter(None, (best.place, best.number.row))),
             rank=rank,
             runs=(*best.pair.a.runs, *best.pair.b.runs),
+            doubt=best.doubt,
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
 
@@ -356,7 +366,7 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
     groups = [
         dict(worst[i : i + _MOST_CURVES]) for i in range(0, min(len(worst), 2 * _MOST_CURVES), _MOST_CURVES)
     ]
-    unit = texts.unit_of(rows[0])
+    unit = rows[0].number.said_unit
     every = [value for row in rows for value in (*row.a, *row.b)]
     logarithmic = min(every) > 0 and max(every) / min(every) > 30
     scale = fmt.scale_for(every, unit) if logarithmic else fmt.scale_to_largest(every, unit)
@@ -382,7 +392,14 @@ def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
         panels=panels,
         key=(Key(name="A", colour=vega.GREY), Key(name="B", colour=vega.GREY, dashed=True)),
         half=len(panels) == 1,
+        doubt=_doubt(shown),
     )
+
+
+def _doubt(rows: Sequence[Row]) -> str:
+    """Return "F1 (2 of 8 points)": which checks doubt what is drawn."""
+    found = [key for row in rows if row.doubt for key in row.doubt.split(", ")]
+    return ", ".join(f"{key} ({n} of {fmt.plural(len(rows), 'point')})" for key, n in Counter(found).items())
 
 
 def _telling(rows: Sequence[Row], axis: str) -> list[str]:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from reports.compare.comparison import Comparison, ModeShift, Row, Side
 from reports.compare.matching import Unmatched, became
+from reports.compare.model import Comparison, ModeShift, Row
+from reports.compare.sides import Side
+from reports.doubts import LEGEND, mark
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt
@@ -88,16 +90,9 @@ def tally(rows: Sequence[Row], noun: str) -> str:
     return ", ".join(said)
 
 
-def unit_of(row: Row) -> str:
-    """Return the unit as people call it: "IOPS" for fio's operations per second."""
-    if row.unit == "1/s" and "IOPS" in row.number.metric:
-        return "IOPS"
-    return "" if row.unit == "1" else row.unit
-
-
 def values(row: Row) -> tuple[str, str, str]:
     """Return (A, B, unit) on one scale, four digits."""
-    scale = fmt.scale_for([row.median_a, row.median_b], unit_of(row))
+    scale = fmt.scale_for([row.median_a, row.median_b], row.number.said_unit)
     return scale.number(row.median_a, 4), scale.number(row.median_b, 4), scale.unit
 
 
@@ -115,6 +110,21 @@ def runs(row: Row) -> str:
 def provisional(row: Row) -> str:
     """Return what stands behind a verdict that is: ", provisional"."""
     return ", provisional" if row.provisional else ""
+
+
+def doubtful(row: Row) -> str:
+    """Return what stands behind a number of which a check doubts either side: " ⚠ doubtful: F1"."""
+    return f" ⚠ doubtful: {row.doubt}" if row.doubt else ""
+
+
+def doubted(comparison: Comparison) -> str:
+    """Return "12 of 48 numbers, by the checks of their cells: F1 (10), G11 (2); pinsweep audit says why"; "" of none."""
+    ids = Counter(key for row in comparison.rows if row.doubt for key in row.doubt.split(", "))
+    if not ids:
+        return ""
+    of = f"{fmt.count(sum(bool(row.doubt) for row in comparison.rows))} of {fmt.plural(len(comparison.rows), 'number')}"
+    named = ", ".join(f"{key} ({fmt.count(n)})" for key, n in ids.most_common())
+    return f"{of}, by the checks of their cells: {named}; pinsweep audit says why"
 
 
 def direction(row: Row) -> str:
@@ -167,7 +177,7 @@ def _judged(comparison: Comparison) -> str:
     for rows, word in ((comparison.of("regressed"), "Worst"), (comparison.of("improved")[::-1], "Best")):
         if rows:
             first = max(rows, key=lambda r: abs(r.decision.shift or 0.0))
-            text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)})."
+            text += f" {word}: {first.name}, {shift(first)} ({interval(first.interval)}){', ⚠ doubtful by the checks that its row names' if first.doubt else ''}."
             break
     return f"{text} {comparison.confirmed}".rstrip()
 
@@ -198,9 +208,11 @@ def noise(comparison: Comparison) -> str:
         texts.append(f"{size}{_TAU[source]}{few}")
     if not texts:
         return ""
+    helps = (
+        "Give more sessions, of other days." if comparison.confirmed else "Give more sessions, or --confirm."
+    )
     doubt = (
-        " One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. "
-        "Give more sessions, or --confirm."
+        f" One session a side cannot show it: machines that share a disk or a CPU may be 10 % off on another day. {helps}"
         if "assumed" in by_source and comparison.provisional
         else ""
     )
@@ -333,6 +345,8 @@ def table(
             out += wrapped(f"{text}.")
         if len(comparison.matched) > 6 and not everything:
             out.append(f"and {len(comparison.matched) - 6} more such cells (--all lists them)")
+    if any(row.doubt for row in comparison.rows):
+        out += ["", LEGEND]
     out += ["", *wrapped(noise(comparison))]
     return "\n".join(out).rstrip()
 
@@ -367,7 +381,7 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
     yield ""
     yield f"{title} ({fmt.count(len(rows))})"
     for (sweep, metric, _), members in group_by(shown, lambda r: (r.sweep, r.number.title, r.unit)).items():
-        unit = unit_of(members[0])
+        unit = members[0].number.said_unit
         scale = fmt.scale_for([v for row in members for v in (row.median_a, row.median_b)], unit)
         unit_text = f", {scale.unit.removeprefix('/')}" if scale.unit else ""
         counts = {runs(row) for row in members}
@@ -391,4 +405,4 @@ def _listed(title: str, rows: Sequence[Row], most: int | None) -> Iterable[str]:
 
 def _aside(row: Row, runs: str) -> str:
     said = ", ".join(filter(None, (_medians(row), runs)))
-    return f"({said})" if said else ""
+    return f"{f'({said})' if said else ''}{mark(row.doubt)}".strip()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reports.draw.vega import Spec
+from reports.text.format import NOTHING
+
+MARK = "⚠"
 
 WIDE, NARROW = 544, 368
 """Every panel is drawn twice, so that its text is never scaled; a container query in report.css picks one."""
@@ -23,8 +27,37 @@ class Panel:
 
 
 def panel(title: str, description: str, build: Callable[[int], Spec]) -> Panel:
-    """Build a panel from a function of the width in px."""
-    return Panel(title=title, wide=build(WIDE), narrow=build(NARROW), description=description)
+    """Build a panel from a function of the width in px. Its description ends with what is hollow."""
+    wide = build(WIDE)
+    said = f"{description} {_hollow(wide)}".rstrip()
+    return Panel(title=title, wide=wide, narrow=build(NARROW), description=said)
+
+
+def _hollow(spec: Spec) -> str:
+    """Say "Hollow: remote. Hollow in part: local." of the series, or the rows by their names, of a picture; "" where nothing is."""
+    kinds: dict[str, set[bool]] = {}
+    for rows in spec["datasets"].values():
+        if any(row.get("hollow") for row in rows):
+            for row in rows:
+                kinds.setdefault(str(row.get("name", row["series"])), set()).add(bool(row.get("hollow")))
+    said = [
+        f"{word}: {', '.join(name for name, found in kinds.items() if found == which)}."
+        for word, which in (("Hollow", {True}), ("Hollow in part", {True, False}))
+        if which in kinds.values()
+    ]
+    return " ".join(said)
+
+
+Runs = tuple[Any, ...]
+"""Runs (`reports.results.model.Run`, which drawing knows nothing of) whose numbers are shown."""
+
+ROW = -1
+"""In a row of `Table.of`: of the whole row, whatever its columns."""
+
+
+def row_of(runs: Iterable[Any]) -> dict[int, Runs]:
+    """Return what `Table.of` says of a row that is of one cell."""
+    return {ROW: tuple(dict.fromkeys(runs))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +73,32 @@ class Table:
     caption: str = ""
     heat: tuple[tuple[int | None, ...], ...] = ()
     marked: frozenset[tuple[int, int]] = frozenset()  # cells with an outline (the diagonal), as `heat`
+    of: tuple[Mapping[int, Runs], ...] = field(default=(), repr=False, compare=False)
+    """Of each row: column (or ROW) → whose numbers stand there."""
+    doubts: tuple[Mapping[int, str], ...] = ()
+    """As `of`: by which checks; () where nothing is doubted."""
+
+    @property
+    def doubted(self) -> Table:
+        """The table as it is read: where doubted columns are of several cells a mark before their texts, and the checks in a last column;
+        a table of shades, whose columns are all of one kind, says them in its caption."""
+        if not self.doubts:
+            return self
+        rows = [
+            tuple(f"{MARK} {text.removeprefix(MARK).strip()}" if i in by and text != NOTHING else text for i, text in enumerate(row))
+            for row, by in zip(self.rows, self.doubts, strict=True)
+        ]  # fmt: skip
+        said = [", ".join(sorted(set(", ".join(by.values()).split(", ")))) for by in self.doubts]
+        bare = replace(self, rows=tuple(rows), doubts=())
+        if self.heat:
+            every = dict.fromkeys(key for ids in said if ids for key in ids.split(", "))
+            return replace(bare, caption=f"{self.caption} {MARK} doubtful: {', '.join(every)}".strip())
+        last = [f"{MARK} {ids}" if ids else NOTHING for ids in said]
+        return replace(
+            bare,
+            columns=(*self.columns, "Cell doubted by"),
+            rows=tuple((*row, ids) for row, ids in zip(rows, last, strict=True)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +126,18 @@ class Figure:
     of: str = ""  # the name of the sweep whose runs it is drawn from; "": of all runs of its tool
     sweep: str = ""  # that sweep's title; said where a section has figures of several
     marks: str = ""  # what shades and outlines of its tables mean: for a medium that shows them
+    runs: Runs = field(default=(), repr=False, compare=False)  # whose numbers it shows beyond its tables
+    doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
+
+    @property
+    def heading(self) -> str:
+        """The title as it is read, with a mark where a check doubts a number of the figure."""
+        return f"{MARK} {self.title}" if self.doubt else self.title
+
+    @property
+    def doubted(self) -> str:
+        """The doubt in a sentence; "" without one."""
+        return f"{MARK} Doubtful cells: {self.doubt}." if self.doubt else ""
 
 
 def heat(values: list[list[float | None]], *, inverse: bool = False) -> tuple[tuple[int | None, ...], ...]:

@@ -108,6 +108,7 @@ def fill(
     spec["usermeta"] = {
         "fine": {"x": [_texts(ticks) for ticks in x.fine], "y": [_texts(ticks) for ticks in y.fine]}
     }
+    spec["layer"] = _hollowed(spec)
     encoding = spec["encoding"]
     _axis(encoding["x"], x)
     _axis(encoding["y"], y)
@@ -123,6 +124,35 @@ def fill(
             "range": [s.colour for s in series],
         }
     return spec
+
+
+_HOLLOW: dict[str, Spec] = {
+    "point": {"style": "hollow"},
+    "line": {"strokeDash": [2, 2]},
+    "bar": {"filled": False, "strokeDash": [2, 2]},
+}
+"""Kind of mark → what makes it hollow. Other marks (bars of ranges, stems) are not drawn of hollow rows; texts are as of all."""
+
+
+def _hollowed(spec: Spec) -> list[Spec]:
+    """Return the layers of a filled template, so that rows with `hollow` are drawn so: numbers that are shown and mean nothing. A line with
+    points is not drawn through them."""
+    marked = {name for name, rows in spec["datasets"].items() if any(row.get("hollow") for row in rows)}
+    dotted = {layer["data"]["name"] for layer in spec["layer"] if layer["mark"]["type"] == "point"}
+    layers = []
+    for layer in spec["layer"]:
+        name, mark = layer["data"]["name"], layer["mark"]
+        if name not in marked or mark["type"] == "text":
+            layers.append(layer)
+            continue
+        layers.append(_where("!datum.hollow", layer))
+        if mark["type"] == "point" or (mark["type"] in _HOLLOW and name not in dotted):
+            layers.append(_where("datum.hollow", {**layer, "mark": {**mark, **_HOLLOW[mark["type"]]}}))
+    return layers
+
+
+def _where(condition: str, layer: Spec) -> Spec:
+    return {**layer, "transform": [{"filter": condition}, *layer.get("transform", [])]}
 
 
 def _axis(channel: Spec, axis: Axis) -> None:

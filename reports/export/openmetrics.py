@@ -24,8 +24,10 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.model import STATUSES
+from reports.checks.audit import joined
+from reports.doubts import of_results
 from reports.numbers import Name, series
-from reports.numbers.series import Series
+from reports.numbers.series import Series, Value
 from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -43,8 +45,14 @@ _NAMES: Final[Mapping[str, str]] = {"IOPS": "operations", "α": "startup_time", 
 _REPEATS: Final = "repeats"
 """How the family of a tool is called that counts the runs behind each median."""
 
-_TAKEN: Final = frozenset({"job", "instance", "le", "quantile"})
-"""Labels that Prometheus sets itself, or that mean something to it."""
+_DOUBTFUL: Final = "doubtful"
+"""How the family of a tool is called that counts the checks that doubt each cell."""
+
+_CHECKS: Final = "checks"
+"""The label that names them."""
+
+_TAKEN: Final = frozenset({"job", "instance", "le", "quantile", _CHECKS})
+"""Labels that Prometheus sets itself, or that mean something to it or here."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -73,7 +81,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
     newest = _newest(results)
     every = [
         (one, values)
-        for one in series.collect(results, undirected=True)
+        for one in series.collect(results, of_results(results), undirected=True)
         if tool in (None, one.key.tool)
         for values in group_by(
             (v for v in one.values if newest[v.run.host, one.key.program, one.key.point_id] == v.run.file),
@@ -99,7 +107,21 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
                 samples=tuple((cell, max(len(v) for _, v in own)) for cell, own in cells.items()),
             )
         )
+        out.append(
+            Family(
+                name=f"pinsweep_{of}_{_DOUBTFUL}",
+                unit="",
+                text=f"Checks of pinsweep audit that doubt a cell of {of}; 0: none.",
+                samples=tuple(map(_doubtful, cells, cells.values())),
+            )
+        )
     return [*out, *_about(results)]
+
+
+def _doubtful(cell: Labels, found: Iterable[tuple[Series, Sequence[Value]]]) -> tuple[Labels, float]:
+    """Return how many checks doubt a cell, which they are among its labels."""
+    ids = joined(value.doubt for _, values in found for value in values)
+    return ((*cell, (_CHECKS, ids)), len(ids.split(", "))) if ids else (cell, 0)
 
 
 def _newest(results: Results) -> dict[tuple[str, str, str], str]:
@@ -172,13 +194,13 @@ def _stem(name: Name, unit: str) -> str:
     stem = _fit(_NAMES.get(name.metric, name.metric.replace("×", "x"))).strip("_").lower()
     if unit and (stem == unit or stem.endswith(f"_{unit}")):
         stem = stem.removesuffix(unit).rstrip("_")
-    return f"value_{stem}".rstrip("_") if stem + unit == _REPEATS else stem
+    return f"value_{stem}".rstrip("_") if stem + unit in (_REPEATS, _DOUBTFUL) else stem
 
 
 def _cell_labels(run: Run) -> Labels:
     """Return what tells a cell from others: its axes, and the words for its placement."""
     found: dict[str, object] = {"host": run.host, "sweep": run.cell.sweep}
-    found |= {"place": run.place, "relation": run.relation, "program": naming.program_kind(run)}
+    found |= {"place": run.place, "relation": run.derived_relation, "program": naming.program_kind(run)}
     return _labels((*found.items(), *(i for i in run.cell.labels().items() if i[0] != "place")))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parsers.errors import UserError
+from reports.doubts import Guilty, of_results
 from reports.export import openmetrics
+from reports.export.csv_lines import DOUBTED, lines
+from reports.numbers.series import ANEW, disturbed_text
 from reports.results import model
 from reports.results.load import load
 
@@ -19,14 +22,34 @@ FORMS = ("csv", "parquet", "json", "openmetrics")
 SHAPES = ("long", "wide")
 
 
-def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | None = None) -> str | bytes:
-    """Return all numbers of some result files: text, but bytes for parquet.
+def export(
+    paths: Iterable[Path],
+    form: str,
+    shape: str = "long",
+    tool: str | None = None,
+    on_left_out: Callable[[str], None] = lambda _: None,
+) -> str | bytes:
+    """Return what `pieces` does, as one text."""
+    found = pieces(paths, form, shape, tool, on_left_out)
+    return found if isinstance(found, bytes) else "".join(found)
+
+
+def pieces(
+    paths: Iterable[Path],
+    form: str,
+    shape: str = "long",
+    tool: str | None = None,
+    on_left_out: Callable[[str], None] = lambda _: None,
+) -> Iterator[str] | bytes:
+    """Return all numbers of some result files: text in pieces, but bytes for parquet.
 
     long   one row per number, with its metric and unit
     wide   one row per line of the tools' tables, one column per metric, named with its unit: "bandwidth [B/s]"
 
     Values are those that the tool printed; openmetrics gives the numbers of `compare`, in a shape of its own
-    (`reports.export.tables.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side, `tool` first.
+    (`reports.export.tables.openmetrics`). `tool` leaves the others out. With several tools the columns of all stand side by side,
+    `tool` first. `on_left_out` is told what is not there, and why.
+
     Raises UserError for an unknown form, shape or tool, and for parquet without pyarrow.
     """
     if form not in FORMS:
@@ -35,20 +58,38 @@ def export(paths: Iterable[Path], form: str, shape: str = "long", tool: str | No
         raise UserError("--shape", f"{shape!r} is not a table shape", f"shapes: {', '.join(SHAPES)}")
     results = load(paths)
     if tool is not None and tool not in results.tools:
-        there = ", ".join(results.tools) or "none"
-        raise UserError("--tool", f"no numbers of {tool!r} in these files", f"tools with numbers: {there}")
+        why = _left_out(results, tool)
+        raise UserError(
+            "--tool",
+            f"no numbers of {tool!r} in these files",
+            f"tools with numbers: {', '.join(results.tools) or 'none'}{f'; {why}' if why else ''}",
+        )
+    if why := _left_out(results, tool) or ("" if results.tools else "no run of these files gave a number"):
+        on_left_out(why)
     if form == "openmetrics":
-        return openmetrics.text(results, tool)
-    frame = table(results, tool, "wide" if shape == "wide" else "long")
+        return iter([openmetrics.text(results, tool)])
+    guilty = of_results(results)
+    if form == "csv" and shape == "long":
+        return lines(results, [tool] if tool else results.tools, guilty)
+    frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)
     if form == "csv":
-        return frame.to_csv(index=False, lineterminator="\n")
+        return iter([frame.to_csv(index=False, lineterminator="\n")])
     if form == "json":
-        return frame.to_json(orient="records", lines=False, force_ascii=False, double_precision=15) + "\n"
+        text = frame.to_json(orient="records", lines=False, force_ascii=False, double_precision=15)
+        return iter([text, "\n"])
     return _parquet(frame)
 
 
-def table(results: model.Results, tool: str | None, shape: Literal["long", "wide"]) -> pd.DataFrame:
-    """Return the frame of one tool, or of all below one another."""
+def _left_out(results: model.Results, tool: str | None) -> str:
+    """Say how many disturbed runs are not there, and what helps; "" where there are none."""
+    text = disturbed_text([run for run in results.disturbed if tool in (None, run.tool)], "exported")
+    return f"{text}: {ANEW}" if text else ""
+
+
+def table(
+    results: model.Results, tool: str | None, shape: Literal["long", "wide"], guilty: Guilty
+) -> pd.DataFrame:
+    """Return the frame of one tool, or of all below one another; where a check doubts a cell of it, a column names the check."""
     import pandas as pd
 
     tools = [tool] if tool else list(results.tools)
@@ -56,6 +97,7 @@ def table(results: model.Results, tool: str | None, shape: Literal["long", "wide
     for name in tools:
         part = results.tidy(name) if shape == "long" else _with_units(results.wide(name))
         part.insert(0, "tool", name)
+        _mark(part, guilty)
         parts.append(part.dropna(axis="columns", how="all"))
     if not parts:
         return pd.DataFrame(columns=["tool", "metric", "unit", "value"])
@@ -64,6 +106,13 @@ def table(results: model.Results, tool: str | None, shape: Literal["long", "wide
         last = ["metric", "unit", "value"]
         joined = joined[[c for c in joined.columns if c not in last] + last]
     return joined
+
+
+def _mark(frame: pd.DataFrame, guilty: Guilty) -> None:
+    """Say of each row in a column behind the program's which checks doubt its cell; a user's own option of that name keeps it."""
+    cells = zip(frame["file"], frame["point_id"], strict=True)
+    name = DOUBTED if DOUBTED not in frame.columns else f"{DOUBTED}_"
+    frame.insert([*frame.columns].index("program") + 1, name, [guilty.get(cell) for cell in cells])
 
 
 def _whole(frame: pd.DataFrame) -> pd.DataFrame:

@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from reports.checks.audit import joined
 from reports.numbers import conditions
-from reports.numbers.series import Series
+from reports.numbers.series import Series, disturbed_text
 from reports.results import hardware
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
@@ -28,7 +29,8 @@ class Hosts:
         of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
         of = {key: of[key] for key in self.when}  # the earliest first
         self.kinds = {key: kind for key, (_, kind) in of.items()}
-        self.warnings = [*left_out, *clock_warnings(machines, self.when)]
+        disturbed = disturbed_text(results.disturbed, "judged")
+        self.warnings = [*left_out, *filter(None, [disturbed]), *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
         rows: list[tuple[Hardware, str]] = []
         for hostname, own in sorted(group_by(of.items(), lambda item: item[1][0].host).items()):
@@ -65,6 +67,11 @@ class Hosts:
             (name, statistics.median(v.value for v in own)) for (name, _), own in sorted(hours.items())
         ]
         return {name: [value for _, value in own] for name, own in group_by(medians, lambda m: m[0]).items()}
+
+    def doubts(self, one: Series) -> dict[str, str]:
+        """Return host → the checks that convict what it found of a number, of the hosts where one does."""
+        doubted = group_by((v for v in one.values if v.doubt), lambda v: self.names[v.session])
+        return {name: joined(v.doubt for v in own) for name, own in doubted.items()}
 
 
 def _key(machine: Machine) -> SessionKey:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
+from reports.checks.audit import joined
+from reports.doubts import Guilty, of_results
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.unmatched import Unmatched, lacking
@@ -27,6 +29,7 @@ from reports.text.hostlist import folded
 from reports.verdicts.fleet import (
     LEAST_HOSTS,
     Everywhere,
+    Fleet,
     Host,
     Metric,
     Status,
@@ -135,6 +138,14 @@ class Report:
     files: Mapping[str, tuple[str, ...]]  # host → its result files, by their short names
     times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow
+    guilty: Guilty  # cells that a check convicts
+
+    @property
+    def doubted(self) -> dict[str, str]:
+        """Return odd host → the checks that doubt numbers in which it is odd."""
+        told = [(o.host, o.found.doubt) for o in self.odd] + [(e.name, e.doubt) for e in self.everywhere]
+        by_host = group_by((one for one in told if one[1]), lambda one: one[0])
+        return {host: joined(ids for _, ids in own) for host, own in by_host.items()}
 
     @property
     def accused(self) -> tuple[str, ...]:
@@ -146,15 +157,22 @@ class Report:
 
 
 def build(
-    results: Results, *, baseline: Results | None = None, rules: Sequence[Rule] = (), threshold: float = 0.03
+    results: Results,
+    *,
+    baseline: Results | None = None,
+    rules: Sequence[Rule] = (),
+    threshold: float = 0.03,
+    guilty: Guilty | None = None,
 ) -> Report:
     """Judge the hosts of some result files.
 
     `baseline`: past sessions of good hosts, to compare with instead of with each other; each group takes those of its own
-    hardware. `threshold`: relative; what is less worse is not slow. Raises ExperimentError for rules in wrong units.
+    hardware. `threshold`: relative; what is less worse is not slow. `guilty`: what the checks convict, where that is known already.
+    Raises ExperimentError for rules in wrong units.
     """
     hosts = Hosts(results, baseline)
-    collected = sorted(series.collect_some(results), key=_order)
+    guilty = of_results(results) if guilty is None else guilty
+    collected = sorted(series.collect_some(results, guilty), key=_order)
     past = baseline_medians(series.collect_some(baseline), hosts, baseline) if baseline else {}
     largest = next(iter(hosts.groups), None)
     judged = [
@@ -192,6 +210,7 @@ def build(
         files=hosts.files,
         times=hosts.times,
         threshold=threshold,
+        guilty=guilty,
     )  # fmt: skip
 
 
@@ -220,7 +239,7 @@ def _judge(
         )
         for one, limit in zip(of, asked, strict=True)
     ]  # fmt: skip
-    judged = judge_fleet(metrics, threshold=threshold)
+    judged = _doubted(judge_fleet(metrics, threshold=threshold), [hosts.doubts(one) for one in of])
     halved = {host.name for strip in judged.strips if strip.worse_half for host in strip.hosts}
     unmatched, missing = lacking(of, metrics, members)
     return _Judged(
@@ -247,6 +266,20 @@ def _judge(
         missing=missing,
         fitted=frozenset(i for i, rule in enumerate(rules) if any(rule.fits(one) for one in of)),
     )  # fmt: skip
+
+
+def _doubted(judged: Fleet, doubts: Sequence[Mapping[str, str]]) -> Fleet:
+    """Return the verdicts with what doubts them: of each number, host → checks."""
+    if not any(doubts):
+        return judged
+    strips = tuple(
+        replace(strip, hosts=tuple(replace(host, doubt=of.get(host.name, "")) for host in strip.hosts))
+        for strip, of in zip(judged.strips, doubts, strict=True)
+    )
+    everywhere = tuple(
+        replace(one, doubt=joined(of.get(one.name, "") for of in doubts)) for one in judged.everywhere
+    )
+    return replace(judged, strips=strips, everywhere=everywhere)
 
 
 def _without_past(group: Group, baseline: Results | None) -> list[str]:
@@ -305,8 +338,8 @@ def _halved(group: Group) -> Iterable[str]:
         )
         yield (
             f"the hosts fall into two groups in {len(halves.strips)} of {fmt.plural(len(group.strips), 'number')}: "
-            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.unit)} against "
-            f"{fmt.quantity(better, one.unit)}; which of them is as it should be, these files do not tell"
+            f"{folded(halves.worse)} worse than {folded(halves.better)}, in {one.name} {fmt.quantity(worse, one.said_unit)} against "
+            f"{fmt.quantity(better, one.said_unit)}; which of them is as it should be, these files do not tell"
         )
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from reports.draw.figure import Table
+from reports.doubts import mark, of_figure
+from reports.draw.figure import ROW, Table
 from reports.fleet.outliers import Odd, Report
 from reports.fleet.strip import figure as strip_figure
+from reports.fleet.text import doubtful
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.grouping import group_by
@@ -75,7 +77,7 @@ def build(report: Report, *, title: str, links: Mapping[str, str]) -> Page:
     """Return the page. `links`: result file → where its own page lies."""
     several = len(report.groups) > 1
     figures = [
-        figure
+        of_figure(figure, report.guilty)
         for number, group in enumerate(report.groups, 1)
         if (figure := strip_figure(group, report, number, several))
     ]
@@ -128,7 +130,7 @@ def sentence(report: Report) -> str:
     ]
     if unknown and len(unknown) < total:
         parts.append(f"{_named(unknown)} could not be judged")
-    return "; ".join(parts) + "."
+    return "; ".join(filter(None, (*parts, doubtful(report)))) + "."
 
 
 def _named(hosts: Sequence[str]) -> str:
@@ -237,9 +239,10 @@ def _suspects(report: Report, links: Mapping[str, str]) -> Iterable[Suspect]:
             anchor=html.anchor(f"node {host}"),
             verdict=report.statuses[host],
             bad=host in report.accused,
-            number=first.series.name if first else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers",
-            value=fmt.quantity(first.found.value, first.series.unit) if first else "",
-            median=fmt.quantity(first.strip.middle, first.series.unit) if first else "",
+            number=f"{first.series.name}{mark(first.found.doubt)}" if first
+            else f"{fmt.percent(mild[host].worse)} worse on average over {mild[host].metrics} numbers{mark(mild[host].doubt)}",
+            value=fmt.quantity(first.found.value, first.series.said_unit) if first else "",
+            median=fmt.quantity(first.strip.middle, first.series.said_unit) if first else "",
             change=fmt.change(first.change) if first else "",
             z=fmt.number(first.found.z if first else mild[host].z, 2),
             odd=str(len(own)),
@@ -256,10 +259,11 @@ def _numbers(own: Sequence[Odd]) -> Table:
         rows=tuple(
             (
                 o.series.name, o.found.status + (f", {o.found.reason}" if o.found.reason else ""),
-                fmt.quantity(o.found.value, o.series.unit), fmt.quantity(o.strip.middle, o.series.unit),
+                fmt.quantity(o.found.value, o.series.said_unit), fmt.quantity(o.strip.middle, o.series.said_unit),
                 fmt.change(o.change), fmt.number(o.found.z, 2), fmt.count(o.found.runs),
             )
             for o in own
         ),
         numeric=frozenset({2, 3, 4, 5, 6}),
+        doubts=tuple({ROW: o.found.doubt} if o.found.doubt else {} for o in own) if any(o.found.doubt for o in own) else (),
     )  # fmt: skip

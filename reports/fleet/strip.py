@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reports.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
-from reports.draw.figure import Figure, Table, panel
+from reports.draw.figure import Figure, Table, panel, row_of
 from reports.draw.plot import Plot
 from reports.draw.vega import Frame, Rows, Spec
 from reports.fleet.outliers import ACCUSED, Group, Report
@@ -57,7 +58,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
             "names": [],
         }
         for i, (one, strip) in enumerate(shown):
-            middle = fmt.quantity(strip.middle, one.unit)
+            middle = fmt.quantity(strip.middle, one.said_unit)
             name = label_placement.fitting(
                 _name(one, several_sweeps), frame.plot_width - label_placement.text_width(middle) - 12
             )
@@ -72,7 +73,7 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         return vega.fill("strip", frame=frame, x=x, y=y, series=series, data=data)
 
     described = "; ".join(
-        f"{one.name}: median {fmt.quantity(strip.middle, one.unit)}, {_said(strip, mild)}"
+        f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit)}, {_said(strip, mild)}"
         for one, strip in shown
     )
     left_out = f" {len(known) - len(shown)} more numbers are in the table." if len(known) > len(shown) else ""
@@ -159,8 +160,8 @@ def _dot(one: Series, strip: Strip, host: Host, word: str, reach: float, y: floa
     """Return a host's dot; what lies beyond the axis is a triangle at its edge."""
     at = _at(strip, host)
     shape = "circle" if abs(at) <= reach + 1e-9 else "triangle-right" if at > 0 else "triangle-left"
-    tip = f"{host.name} · {fmt.quantity(host.value, one.unit, 4)}"
-    status = f" · {host.status}" if _is_odd(host) else ""
+    tip = f"{host.name} · {fmt.quantity(host.value, one.said_unit, 4)}"
+    status = f" · {host.status}{mark(host.doubt)}" if _is_odd(host) else mark(host.doubt)
     return {
         "series": word,
         "x": round(max(-reach, min(reach, at)), 3),
@@ -252,7 +253,7 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
     """Return every number: its median, how far hosts differ, its worst and best host, and whom the figure marks."""
     rows = []
     for one, strip in known:
-        scale = fmt.scale_for([strip.middle], one.unit)
+        scale = fmt.scale_for([strip.middle], one.said_unit)
         worst = min(strip.hosts, key=lambda n: _at(strip, n))
         best = max(strip.hosts, key=lambda n: _at(strip, n))
         assert strip.middle
@@ -283,4 +284,5 @@ def _table(known: Sequence[tuple[Series, Strip]], mild: Mapping[str, Status]) ->
         ),
         rows=tuple(rows),
         numeric=frozenset({1, 2, 3, 4}),
+        of=tuple(row_of(v.run for v in one.values) for one, _ in known),
     )

@@ -7,11 +7,14 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from reports.doubts import LEGEND, mark
+from reports.draw.figure import MARK
 from reports.fleet.outliers import Group, Odd, Report
 from reports.results.grouping import group_by
 from reports.text import format as fmt
-from reports.text.columns import columns, printable
+from reports.text.columns import columns, wrapped
 from reports.text.hostlist import folded
+from reports.text.plain import printable
 from reports.verdicts.fleet import Status
 
 Via = Literal["clush", "ssh", "slurm"]
@@ -27,6 +30,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst."""
     blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
     blocks += [_differing(report), _unmatched(report), _missing(report, everything)]
+    blocks.append(LEGEND if report.doubted else "")
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
     return "\n\n".join(filter(None, blocks))
 
@@ -38,9 +42,16 @@ def summary(report: Report) -> str:
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
+def doubtful(report: Report) -> str:
+    """Return "⚠ doubtful: node[003,017] (F1), node005 (G11)": the odd hosts of whose odd numbers a check doubts one; "" of none."""
+    alike = group_by(report.doubted.items(), lambda one: one[1])
+    told = [f"{folded(host for host, _ in own)} ({ids})" for ids, own in alike.items()]
+    return f"{MARK} doubtful: {', '.join(told)}" if told else ""
+
+
 def _verdict(report: Report) -> str:
     rows = [(_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
-    return "\n".join([summary(report), *columns(rows, indent=2)])
+    return "\n".join([summary(report), *columns(rows, indent=2), *wrapped(doubtful(report), first="  ")])
 
 
 def _groups(report: Report) -> Iterable[str]:
@@ -75,11 +86,11 @@ def _odd(report: Report, everything: bool) -> str:
         if shown[odd.host] > _NUMBERS_PER_HOST and not everything:
             left[odd.host] = left.get(odd.host, 0) + 1
             continue
-        unit, found = odd.series.unit, odd.found
+        unit, found = odd.series.said_unit, odd.found
         rows.append(
             (
                 odd.host if shown[odd.host] == 1 else "", found.status,
-                odd.series.name + (f" ({found.reason})" if found.reason else ""),
+                odd.series.name + (f" ({found.reason})" if found.reason else "") + mark(found.doubt),
                 fmt.quantity(found.value, unit), fmt.quantity(odd.strip.middle, unit), fmt.change(odd.change),
                 fmt.number(found.z, 2), str(found.runs),
             )
@@ -99,6 +110,7 @@ def _everywhere(report: Report) -> str:
         printable(
             f"{e.name}: slightly slow everywhere, {fmt.percent(e.worse)} worse on average over {e.metrics} numbers (z {fmt.number(e.z, 2)})"
             + ("" if e.confirmed else "; fewer than three sessions: a suspicion")
+            + mark(e.doubt)
         )
         for e in report.everywhere
     )
@@ -144,6 +156,7 @@ def as_json(report: Report) -> str:
                 "worse": e.worse,
                 "numbers": e.metrics,
                 "confirmed": e.confirmed,
+                "doubtful": _listed(e.doubt),
             }
             for e in report.everywhere
         ],
@@ -164,7 +177,8 @@ def _group_json(group: Group) -> dict[str, Any]:
         "judged": group.judged, "baseline_sessions": group.baseline,
         "numbers": [
             {**one.fields(), "median": strip.middle, "spread": strip.spread, "nodes": len(strip.hosts),
-             "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None}
+             "unseen": strip.unseen, "worse_half": list(strip.worse_half) or None,
+             "doubtful": {host.name: _listed(host.doubt) for host in strip.hosts if host.doubt}}
             for one, strip in group.strips
         ],
     }  # fmt: skip
@@ -175,7 +189,12 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
     return {
         "node": odd.host, "verdict": found.status, **odd.series.fields(), "value": found.value, "median": odd.strip.middle,
         "change": odd.change, "worse": found.worse, "z": found.z, "sessions": found.runs, "reason": found.reason or None,
+        "doubtful": _listed(found.doubt),
     }  # fmt: skip
+
+
+def _listed(ids: str) -> list[str]:
+    return ids.split(", ") if ids else []
 
 
 # --- what to run next --------------------------------------------------------------------------------------

@@ -11,8 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.store.result_file import Session
+from reports.checks.audit import joined
+from reports.doubts import Guilty, of_results
+from reports.draw.figure import MARK
 from reports.numbers import conditions, series
-from reports.numbers.series import Series
+from reports.numbers.series import Series, disturbed_text
 from reports.results import differences, hardware
 from reports.results.differences import Difference, Fingerprint
 from reports.results.grouping import group_by
@@ -54,6 +57,7 @@ class History:
     moments: tuple[Moment, ...]  # the sessions that have it, oldest first
     medians: tuple[float, ...]  # of each session, in the number's base unit
     runs: tuple[int, ...]
+    doubts: tuple[str, ...]  # of each session, the checks that convict its cell; "" of a sound one
     changes: tuple[
         Change, ...
     ]  # a step is news only if its word is not "changed"; none in fewer than LEAST sessions
@@ -62,6 +66,22 @@ class History:
     @property
     def judged(self) -> bool:
         return len(self.moments) >= LEAST
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Return the runs of all sessions that gave the number."""
+        own = {key for moment in self.moments for key in _keys(moment)}
+        return tuple(value.run for value in self.series.values if value.session in own)
+
+    @property
+    def doubt(self) -> str:
+        """Return "G11 in 3 of 20 sessions"; "" where none is doubted."""
+        doubted = list(filter(None, self.doubts))
+        return (
+            f"{joined(doubted)} in {len(doubted)} of {fmt.plural(len(self.doubts), 'session')}"
+            if doubted
+            else ""
+        )
 
     @property
     def news(self) -> tuple[Change, ...]:
@@ -90,6 +110,17 @@ class Step:
     def improved(self) -> int:
         return sum(change.word == "improved" for _, change in self.changed)
 
+    @property
+    def doubt(self) -> str:
+        """Return "⚠ 2 of 4 numbers doubted by G11": of what changed; "" where none is."""
+        doubted = [history for history, _ in self.changed if history.doubt]
+        ids = joined(one for history in doubted for one in history.doubts)
+        return (
+            f"{MARK} {len(doubted)} of {fmt.plural(len(self.changed), 'number')} doubted by {ids}"
+            if doubted
+            else ""
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -99,6 +130,7 @@ class Report:
     short: Mapping[str, int]  # host → its sessions, where they are too few
     warnings: tuple[str, ...]  # sessions that are left out, or whose clock was wrong
     threshold: float  # relative: smaller steps are ignored
+    guilty: Guilty  # cells that a check convicts
 
     @property
     def regressed(self) -> tuple[History, ...]:
@@ -111,7 +143,8 @@ class Report:
 
 def build(results: Results, *, threshold: float = MATTERS) -> Report:
     """Follow every number of every host over its sessions. Raises UserError where ruptures is not installed."""
-    collected = series.collect_some(results)
+    guilty = of_results(results)
+    collected = series.collect_some(results, guilty)
     machines, left_out = of_hosts(results)
     when = timeline(machines)
     names, several = _names(machines, when)
@@ -123,8 +156,14 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         steps=tuple(_steps(histories, moments, place)),
         moments=moments,
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
-        warnings=(*left_out, *several, *clock_warnings(machines, when)),
+        warnings=(
+            *left_out,
+            *filter(None, [disturbed_text(results.disturbed, "judged")]),
+            *several,
+            *clock_warnings(machines, when),
+        ),
         threshold=threshold,
+        guilty=guilty,
     )
 
 
@@ -190,6 +229,7 @@ def _histories(
     at = group_by((v for v in one.values if v.session in place), lambda value: place[value.session])
     for host, indexes in group_by(sorted(at), lambda where: where[0]).items():
         values = [[value.value for value in at[where]] for where in indexes]
+        doubts = tuple(joined(value.doubt for value in at[where]) for where in indexes)
         medians = tuple(map(statistics.median, values))
         found = changes(medians, one.better, threshold=threshold) if len(medians) >= LEAST else ()
         yield History(
@@ -198,6 +238,7 @@ def _histories(
             moments=tuple(moments[host][i] for _, i in indexes),
             medians=medians,
             runs=tuple(map(len, values)),
+            doubts=doubts,
             changes=found,
             regressed=any(
                 c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, threshold)

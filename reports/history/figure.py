@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reports.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
-from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.figure import Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.history.changes import History, Report, Step
@@ -52,7 +53,7 @@ def _finding(host: str, report: Report, steps: Sequence[Step]) -> str:
 
 def _panel(history: History, steps: Sequence[Step]) -> Panel:
     one = history.series
-    scale = fmt.scale_for(history.medians, one.unit)
+    scale = fmt.scale_for(history.medians, one.said_unit)
     values = [v / scale.factor for v in history.medians]
     better = {"higher": "more is better", "lower": "less is better"}.get(one.better, "")
     y = axes.around(values, ", ".join(filter(None, (scale.unit, better))))
@@ -66,8 +67,8 @@ def _panel(history: History, steps: Sequence[Step]) -> Panel:
         levels = [history.changes[0].before, *(c.after for c in history.changes)]
         data: dict[str, Rows] = {
             "points": [
-                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.unit, 4)} · {fmt.plural(n, 'run')}"}
-                for i, (v, m, n) in enumerate(zip(values, history.moments, history.runs, strict=True))
+                {"series": "median", "x": i + 1, "y": v, "tip": f"{m.date} · {fmt.quantity(v * scale.factor, one.said_unit, 4)} · {fmt.plural(n, 'run')}{mark(ids)}"}
+                for i, (v, m, n, ids) in enumerate(zip(values, history.moments, history.runs, history.doubts, strict=True))
             ],
             "levels": [
                 {"series": "median", "x": a + 0.5, "x2": b + 0.5, "y": level / scale.factor}
@@ -127,6 +128,7 @@ def _steps(steps: Sequence[Step]) -> Table:
     return Table(
         columns=("From", "Numbers", "What changed on the machine"),
         rows=tuple((step.moment.minute, counts_text(step), difference_text(step)) for step in steps),
+        of=tuple(row_of(run for h, _ in step.changed for run in h.all_runs) for step in steps),
     )
 
 
@@ -135,11 +137,12 @@ def _numbers(changed: Sequence[History]) -> Table:
         columns=("Number", "From", "Verdict", "Before", "After", "Change"),
         rows=tuple(
             (
-                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.unit),
-                fmt.quantity(c.after, h.series.unit), fmt.change(c.ratio - 1),
+                h.series.name, h.moments[c.index].date, c.word, fmt.quantity(c.before, h.series.said_unit),
+                fmt.quantity(c.after, h.series.said_unit), fmt.change(c.ratio - 1),
             )
             for h in changed
             for c in h.news
         ),
         numeric=frozenset({3, 4, 5}),
+        of=tuple(row_of(h.all_runs) for h in changed for _ in h.news),
     )  # fmt: skip

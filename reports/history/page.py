@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from reports.doubts import of_figure
 from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
-from reports.history.text import counts_text, difference_text, few_text, nothing_text, unseen_text
+from reports.history.text import (
+    difference_text,
+    few_text,
+    found_text,
+    nothing_text,
+    short_text,
+    together_text,
+    unseen_text,
+)
 from reports.page import html
 from reports.page.model import Block, Check, KeyNumber, Page, Section
 from reports.results.write import write_whole
@@ -23,7 +32,7 @@ def render_history(report: Report, out: Path, *, title: str, static: bool = Fals
 
 def build(report: Report, *, title: str) -> Page:
     figures = [
-        figure
+        of_figure(figure, report.guilty)
         for number, host in enumerate(report.moments, 1)
         if (figure := host_figure(host, report, number))
     ]
@@ -56,7 +65,7 @@ def sentence(report: Report) -> str:
     last = max(report.steps, key=lambda s: s.moment.at)
     where = f" on {last.host}" if len(report.moments) > 1 else ""
     changes = fmt.plural(len(report.steps), "change")
-    return f"{changes}; the last{where} on {last.moment.date}, {counts_text(last)}: {difference_text(last)}."
+    return f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}: {difference_text(last)}."
 
 
 def _method(report: Report) -> str:
@@ -99,9 +108,14 @@ def _provenance(report: Report) -> Iterable[tuple[str, str]]:
 def _checks(report: Report) -> Iterable[Check]:
     for text in report.warnings:
         yield Check(level="warn", subject="Look at this first.", text=text)
-    for host, sessions in report.short.items():
+    if told := together_text(report):
         yield Check(
             level="info",
-            subject=f"{host}: {fmt.plural(sessions, 'session')}.",
-            text=f"It takes {LEAST} to tell a change from day-to-day noise.",
+            subject="On several hosts.",
+            text="What changed on one day alike.",
+            items=tuple(told),
+        )
+    for who in short_text(report):
+        yield Check(
+            level="info", subject=f"{who}.", text=f"It takes {LEAST} to tell a change from day-to-day noise."
         )

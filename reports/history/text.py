@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from reports.doubts import LEGEND, mark
 from reports.history.changes import LEAST, History, Moment, Report, Step
+from reports.results.grouping import group_by
 from reports.text import format as fmt
-from reports.text.columns import columns, printable
+from reports.text.columns import columns
+from reports.text.hostlist import folded
+from reports.text.plain import printable
 from reports.verdicts.fleet import centre
 
 _NUMBERS = 8
@@ -16,14 +20,9 @@ _NUMBERS = 8
 
 def as_text(report: Report, *, everything: bool = False) -> str:
     """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them."""
-    blocks = []
+    blocks = ["\n".join(map(printable, together_text(report)))]
     for host, moments in report.moments.items():
         if host in report.short:
-            blocks.append(
-                printable(
-                    f"{host}: {fmt.plural(len(moments), 'session')}; it takes {LEAST} to tell a change from day-to-day noise"
-                )
-            )
             continue
         own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
@@ -33,8 +32,36 @@ def as_text(report: Report, *, everything: bool = False) -> str:
             printable(f"{head}: {'; '.join(filter(None, [found, unseen_text(report, own), few_text(own)]))}")
         )
         blocks += [_step(step, everything) for step in steps]
+    blocks.append(
+        "\n".join(
+            printable(f"{who}; it takes {LEAST} to tell a change from day-to-day noise")
+            for who in short_text(report)
+        )
+    )
+    blocks.append(LEGEND if any(step.doubt for step in report.steps) else "")
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
     return "\n\n".join(filter(None, blocks))
+
+
+def together_text(report: Report) -> list[str]:
+    """Return "2026-11-08 on n[001-040]: 680 regressed; kernel 6.1 → 6.8" of what changed on several hosts on one day."""
+    days = group_by(report.steps, lambda step: (step.moment.date, difference_text(step)))
+    told = []
+    for (day, changed), own in days.items():
+        hosts = dict.fromkeys(step.host for step in own)
+        counts = ((sum(s.regressed for s in own), "regressed"), (sum(s.improved for s in own), "improved"))
+        if len(hosts) > 1:
+            told.append(f"{day} on {folded(hosts)}: {_counts(counts)}; {changed}")
+    return told
+
+
+def short_text(report: Report) -> list[str]:
+    """Return "n[001-040]: 3 sessions each" of the hosts that have too few, those of as many together."""
+    alike = group_by(report.short.items(), lambda one: one[1])
+    return [
+        f"{folded(host for host, _ in own)}: {fmt.plural(sessions, 'session')}{' each' if len(own) > 1 else ''}"
+        for sessions, own in alike.items()
+    ]
 
 
 def nothing_text(report: Report, own: Iterable[History]) -> str:
@@ -82,17 +109,25 @@ def difference_text(step: Step) -> str:
 
 def counts_text(step: Step) -> str:
     """Return "12 regressed, 1 improved"."""
-    counts = ((step.regressed, "regressed"), (step.improved, "improved"))
+    return _counts(((step.regressed, "regressed"), (step.improved, "improved")))
+
+
+def _counts(counts: Iterable[tuple[int, str]]) -> str:
     return ", ".join(f"{n} {word}" for n, word in counts if n)
 
 
+def found_text(step: Step) -> str:
+    """Return "12 regressed, 1 improved (⚠ 2 of 13 numbers doubted by G11)"."""
+    return f"{counts_text(step)} ({step.doubt})" if step.doubt else counts_text(step)
+
+
 def _step(step: Step, everything: bool) -> str:
-    lines = [printable(f"{step.moment.minute}  {counts_text(step)}"), printable(f"  {difference_text(step)}")]
+    lines = [printable(f"{step.moment.minute}  {found_text(step)}"), printable(f"  {difference_text(step)}")]
     shown = step.changed if everything else step.changed[:_NUMBERS]
     rows = [
         (
-            change.word, history.series.name, fmt.quantity(change.before, history.series.unit), "→",
-            fmt.quantity(change.after, history.series.unit), fmt.change(change.ratio - 1),
+            change.word, f"{history.series.name}{mark(history.doubt)}", fmt.quantity(change.before, history.series.said_unit), "→",
+            fmt.quantity(change.after, history.series.said_unit), fmt.change(change.ratio - 1),
         )
         for history, change in shown
     ]  # fmt: skip
@@ -148,8 +183,10 @@ def _series_json(history: History) -> dict[str, Any]:
 
 
 def _sessions_json(history: History) -> Iterable[dict[str, Any]]:
-    for moment, value, runs in zip(history.moments, history.medians, history.runs, strict=True):
-        yield {"started_utc": _started(moment), "value": value, "runs": runs}
+    rows = zip(history.moments, history.medians, history.runs, history.doubts, strict=True)
+    for moment, value, runs, ids in rows:
+        doubtful = ids.split(", ") if ids else []
+        yield {"started_utc": _started(moment), "value": value, "runs": runs, "doubtful": doubtful}
 
 
 def _started(moment: Moment) -> str:

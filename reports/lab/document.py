@@ -134,18 +134,18 @@ class _Maker:
 
     def draft(self, source: model.Figure, block: Block) -> _Draft:
         label = self._figures.of(source.id)
-        caption = " ".join(filter(None, (source.sub, source.note)))
-        draft = _Draft(title=source.title, figure=None)
+        caption = " ".join(filter(None, (source.sub, source.doubted, source.note)))
+        draft = _Draft(title=source.heading, figure=None)
         if source.panels:
             draft.figure = self._figure(source, block, label, caption)
         for i, table in enumerate(source.tables, start=1):
             made = _table(self._tables.of(f"{label}-{i}" if len(source.tables) > 1 else label), table)
             short = made.printed and not made.turned and len(made.rows) <= columns.PAGE_ROWS
-            said = table.caption or source.title
+            said = made.caption or source.heading
             if i == 1 and not source.panels and caption:
                 said = f"{said.rstrip('.')}. {caption}"
             (draft.here if short else draft.end).append(
-                replace(made, caption=said if short else table.caption)
+                replace(made, caption=said if short else made.caption)
             )
         for i, table in enumerate(source.numbers, start=1):
             name = f"{label}-numbers{f'-{i}' if len(source.numbers) > 1 else ''}"
@@ -160,7 +160,7 @@ class _Maker:
             source=source,
             number=0,
             label=label,
-            title=source.title,
+            title=source.heading,
             caption=caption,
             description=" ".join(p.description for p in source.panels),
             width_mm=round(size.width * _MM_PER_PX * shrink, 1),
@@ -170,6 +170,7 @@ class _Maker:
 
 
 def _table(label: str, table: model.Table) -> Table:
+    table = table.doubted
     shape = columns.shape(table.columns, table.rows, table.numeric)
     return Table(
         number=0, label=label, caption=table.caption, columns=shape.columns, rows=table.rows,

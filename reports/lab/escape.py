@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from reports.page.templates import plain
+from reports.text.plain import plain
 
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F], "\ufffd")
 """Signs that turn the direction of what follows: a text could show another order than it has."""

@@ -19,7 +19,7 @@ from reports.draw.figure import Figure as PageFigure
 from reports.draw.figure import Key, Panel
 from reports.draw.label_placement import text_width
 from reports.lab.model import Figure, Trace
-from reports.page.templates import plain
+from reports.text.plain import plain
 
 _SVG = "http://www.w3.org/2000/svg"
 _GAP = 16  # between panels, px

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsers.errors import UserError
+from reports.doubts import of_results
 from reports.export import tables
 from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written
@@ -68,7 +69,7 @@ def make(results: Results, made: Document, template: Path | None = None) -> dict
         files[f"figures/{figure.label}.svg"] = drawn.encode("utf-8")
         files[f"figures/{figure.label}.pdf"] = pdf.picture(drawn)
         files[f"figures/{figure.label}.png"] = figures.png(drawn, figure.width_mm, figure.trace)
-    frame = tables.table(results, None, "long")
+    frame = tables.table(results, None, "long", of_results(results))
     files["data.csv"] = frame.to_csv(index=False, lineterminator="\n").encode("utf-8", "replace")
     if snippet := plot.snippet(frame):
         files["plot.py"] = snippet.encode()

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from reports.lab import escape, words
 from reports.lab.model import Column, Document, Table
-from reports.page.templates import Templates
+from reports.page.templates import Templates, spans
 from reports.text.format import MINUS, NOTHING, THIN, Shown
 
 
@@ -150,18 +150,21 @@ def _md_rule(table: Table) -> Markup:
 
 MARKDOWN: dict[str, Callable[..., object]] = {
     "code": lambda text: Markup(escape.markdown_code(text)),
+    "spans": lambda text: spans(text, escape.markdown, escape.markdown_code),
     "verbatim": lambda text: Markup(escape.line(text, blanks=True)),  # inside of a fence
     "fence": lambda texts: Markup(escape.markdown_fence("\n".join(texts))),
     "rule": _md_rule,
 }
 LATEX: dict[str, Callable[..., object]] = {
     "code": lambda text: Markup(escape.latex_code(text)),
+    "spans": lambda text: spans(text, escape.latex, escape.latex_code),
     "columns": _tex_columns,
     "cell": _tex_cell,
     "heading": _tex_heading,
 }
 TYPST: dict[str, Callable[..., object]] = {
     "raw": lambda text: Markup(f"raw({escape.typst_code(text)})"),
+    "spans": lambda text: spans(text, escape.typst, lambda code: f"#raw({escape.typst_code(code)});"),
     "quoted": lambda text: Markup(escape.typst_string(text)),
     "columns": _typ_columns,
     "sides": _typ_align,

@@ -12,10 +12,13 @@ from typing import Any
 from reports.draw import interactive, vega
 from reports.draw.figure import Figure, Panel
 from reports.page.model import Page
-from reports.page.templates import PAGE, Templates, plain
+from reports.page.sandbox import CPU_S
+from reports.page.templates import PAGE, Templates
+from reports.text.plain import plain
 
 _MANY = 60  # panels; beyond, a browser draws figures only when they are near: pictures of the whole page lack the rest
 
+_DRAWING_S = 1.0  # of a panel, at most: users' templates have so much time beside their own
 
 _DARK = (
     "color-scheme:dark;--ink:#E8EAED;--mute:#A3ABB6;--faint:#8A93A0;--grid:#272C33;--axis:#5B6470;--bg:#14171B;"
@@ -84,7 +87,7 @@ def html(built: Page, *, static: bool = False, template: Path | None = None) -> 
             name.removesuffix(".html.j2") for name in templates.names() if name.endswith(".html.j2")
         },
     }
-    return templates.render(PAGE, values)
+    return templates.render(PAGE, values, cpu_s=CPU_S + panels * _DRAWING_S)
 
 
 def _resource(name: str) -> bytes:

@@ -22,6 +22,8 @@ class KeyNumber:
     program: str = ""  # what made it, where a tool and its stand-in may both have
     merit: float = 0.0  # of numbers of one name and program, the one with the most is shown
     runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
+    beside: tuple[Run, ...] = ()  # of another cell that its context tells of, too
+    below: tuple[Run, ...] = ()  # of lower ones of another name, of which it is the best, too
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
 
 

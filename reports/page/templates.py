@@ -8,16 +8,16 @@ A folder given with `--template` may hold any of
     extra.css                          more style for the page, after ours
 
 and any file that these name. Shipped templates are also found as `pinsweep/…`, so that one of the same name can extend
-them. Everything that a template prints is escaped for its language, unless it is `Markup`.
+them. Everything that a template prints is escaped for its language, unless it is `Markup`. The user's own run in a sandbox
+(`reports.page.sandbox`).
 """
 
 from __future__ import annotations
 
 import base64
-import difflib
 import mimetypes
+import re
 import traceback
-import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,8 +25,11 @@ from typing import Any
 import jinja2
 from jinja2 import meta
 from markupsafe import Markup
+from markupsafe import escape as html_escape
 
-from parsers.errors import UserError
+from parsers.errors import UserError, nearest
+from reports.page.sandbox import CPU_S, FolderLoader, Sandbox, limits, rendered, within
+from reports.text.plain import plain
 
 PAGE = "base.html.j2"
 LAB = ("lab/report.md.j2", "lab/report.tex.j2", "lab/report.typ.j2")
@@ -34,16 +37,6 @@ STYLE = "extra.css"
 _OURS = "pinsweep/"
 
 Escape = Callable[[str], str]
-
-
-def plain(text: str) -> str:
-    """Replace what no document may hold: control characters except line ends and tabs, lone surrogates."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else "\ufffd"
-        for c in text.replace("\r\n", "\n")
-    )
 
 
 class Templates:
@@ -58,7 +51,7 @@ class Templates:
     ) -> None:
         self.folder = _folder(folder) if folder else None
         shipped = jinja2.PackageLoader("reports", "templates")
-        own = [jinja2.FileSystemLoader(self.folder)] if self.folder else []
+        own = [FolderLoader(self.folder)] if self.folder else []
 
         def finalize(value: object) -> object:
             if escape is None:
@@ -75,7 +68,7 @@ class Templates:
             if tex
             else {}
         )  # fmt: skip
-        self.environment = jinja2.Environment(
+        self.environment = (Sandbox if self.folder else jinja2.Environment)(
             loader=jinja2.ChoiceLoader([*own, shipped, jinja2.PrefixLoader({_OURS.rstrip("/"): shipped})]),
             autoescape=True,
             undefined=jinja2.StrictUndefined,
@@ -85,22 +78,34 @@ class Templates:
             **delimiters,
         )
         self.environment.globals["data_uri"] = self.data_uri
+        self.environment.filters["spans"] = lambda text: spans(
+            text, _html, lambda t: f"<code>{_html(t)}</code>"
+        )
 
     def names(self) -> set[str]:
         """Return the names of all templates, the shipped ones without `pinsweep/`."""
         return {name for name in self.environment.list_templates() if not name.startswith(_OURS)}
 
-    def render(self, name: str, values: dict[str, Any]) -> str:
-        """Return the named template filled. Raises UserError, with file and line, for a mistake in the user's own."""
-        try:
-            if self.folder and (self.folder / name).is_file():
-                self._check_blocks(name)
+    def render(self, name: str, values: dict[str, Any], *, cpu_s: float = CPU_S) -> str:
+        """Return the named template filled; the user's own take no more than `cpu_s` of CPU time.
+
+        Raises UserError, with file and line, for a mistake in the user's own.
+        """
+        if self.folder is None:
             return self.environment.get_template(name).render(values)
+        with limits(self.folder, cpu_s):
+            return self._own(self.folder, name, values)
+
+    def _own(self, folder: Path, name: str, values: dict[str, Any]) -> str:
+        try:
+            if (folder / name).is_file():
+                self._check_blocks(name)
+            return rendered(self.environment.get_template(name), values, folder)
         except jinja2.TemplateSyntaxError as error:
             if not self._is_own(error.filename):
                 raise
             raise UserError(f"{error.filename}:{error.lineno}", str(error.message), _HINT) from error
-        except UserError:
+        except (UserError, MemoryError):
             raise
         except Exception as error:
             place = self._place(error)
@@ -113,7 +118,7 @@ class Templates:
         path = self.folder / STYLE if self.folder else None
         if path is None or not path.is_file():
             return ""
-        text = _read(path)
+        text = _read(within(path.parent, path))
         if "</" in text:
             raise UserError(
                 str(path), "holds “</”, which may end the page's style sheet", "write it as “<\\/”"
@@ -129,6 +134,7 @@ class Templates:
             raise UserError(
                 str(path), "no such file in the template folder", "put it there, or take its name out"
             )
+        within(self.folder, path)
         try:
             return path.read_bytes()
         except OSError as error:
@@ -152,7 +158,9 @@ class Templates:
     def _check_blocks(self, name: str) -> None:
         """Raise UserError if a template that extends one of ours defines a block that ours has not: Jinja would drop it."""
         assert self.folder is not None
-        tree = self.environment.parse(_read(self.folder / name), name, str(self.folder / name))
+        tree = self.environment.parse(
+            _read(within(self.folder, self.folder / name)), name, str(self.folder / name)
+        )
         parents = [p for p in meta.find_referenced_templates(tree) if p and p.startswith(_OURS)]
         if not parents or not tree.find(jinja2.nodes.Extends):
             return
@@ -161,12 +169,21 @@ class Templates:
             known |= set(self.environment.get_template(parent).blocks)
         for block in tree.find_all(jinja2.nodes.Block):
             if block.name not in known:
-                near = difflib.get_close_matches(block.name, known, 1)
                 raise UserError(
                     f"{self.folder / name}:{block.lineno}",
                     f"{parents[0]} has no block {block.name!r}",
-                    f"did you mean {near[0]!r}?" if near else f"blocks: {', '.join(sorted(known))}",
+                    nearest(block.name, known) or f"blocks: {', '.join(sorted(known))}",
                 )
+
+
+def spans(text: str, words: Escape, code: Escape) -> Markup:
+    """Return a text of some language in which what stands between `backticks` is set as code."""
+    parts = re.split(r"`([^`]+)`", text)
+    return Markup("".join(code(part) if i % 2 else words(part) for i, part in enumerate(parts)))
+
+
+def _html(text: str) -> str:
+    return str(html_escape(plain(text)))
 
 
 _HINT = "Jinja's own words: https://jinja.palletsprojects.com/templates"
@@ -175,8 +192,8 @@ _HINT = "Jinja's own words: https://jinja.palletsprojects.com/templates"
 def _said(error: Exception, names: Iterable[str]) -> tuple[str, str]:
     """Return cause and next step of an error that a user's template raised."""
     if isinstance(error, jinja2.TemplateNotFound):
-        near = difflib.get_close_matches(str(error.name), [*names, *(_OURS + n for n in names)], 1)
-        return f"there is no template {error.name!r}", f"did you mean {near[0]!r}?" if near else _HINT
+        there = (*names, *(_OURS + n for n in names))
+        return f"there is no template {error.name!r}", nearest(str(error.name), there) or _HINT
     if isinstance(error, jinja2.UndefinedError):
         return str(error.message), "docs/templates.md lists what templates may use"
     if isinstance(error, UnicodeDecodeError):

@@ -1,4 +1,5 @@
-"""The page as a value: header, what is missing, sections with their figures, methods, all runs. Pure.
+"""The page as a value: header, what is missing, sections with their figures, methods, all runs. Pure, but that it takes the audit of a
+file of many runs from where it is kept.
 
 Results go in, texts and figures come out; `reports.page.html` puts them into the templates.
 """
@@ -13,13 +14,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from orchestrator.machine import facts
-from orchestrator.machine.cpulist import format_cpulist
-from orchestrator.model import STATUSES, Alias, Placement, RunRecord, Skipped
+from orchestrator.machine.cpulist import format_cpulist, named_cpus
+from orchestrator.model import Alias, Placement, RunRecord, Skipped
 from reports.charts import chart_module, facets, wording
 from reports.charts.chapter import Chapter
 from reports.checks import checks
-from reports.checks.audit import Finding, audit, convicted, coverage, doubts, watched
+from reports.checks.audit import Finding, convicted, coverage, watched
+from reports.checks.audited import audit_of
 from reports.compare.section import Delta
+from reports.doubts import Guilty, of_figure
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
 from reports.report.hosts import figures as host_figures
@@ -39,18 +42,14 @@ EXCERPT = 3000  # characters of what a run printed
 
 def build(results: Results, comparison: Delta | None = None) -> Page:
     """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
-    chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.tools}
-    found = audit(results)
+    chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
+    found = audit_of(results)
     numbers = [n for c in chapters.values() for n in c.key_numbers]
     guilty = convicted(found)
     abouts = [e.about.strip() for e in results.experiments if e.about.strip()]
     provenance, not_recorded = _provenance(results, chapters)
     title = fmt.words(dict.fromkeys(e.title for e in results.experiments)) or "pinsweep results"
-    key_numbers = (
-        tuple(replace(n, doubt=doubts(guilty, n.runs)) for n in comparison.key_numbers)
-        if comparison
-        else key_numbers_of(numbers, results, guilty)
-    )
+    key_numbers = comparison.key_numbers if comparison else key_numbers_of(numbers, results, guilty)
     placed = of_hosts(results)
     several_hosts = len({machine.host for machine in results.machines}) > 1
     several_files = len({machine.file for machine in results.machines}) > 1
@@ -61,13 +60,13 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         provenance=tuple(provenance),
         not_recorded=tuple(not_recorded),
         checks=(*_findings(results, found), *_checks(results, found)),
-        sections=tuple(_sections(results, chapters)) or (_nothing(results),),
+        sections=tuple(_sections(results, chapters, guilty)) or (_nothing(results),),
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results)),
         runs=Runs(
             lead=(_lead(results),),
             rows=tuple(_run_rows(results)),
-            started=len(results.runs),
+            started=len(results.started),
             several_hosts=several_hosts,
             several_files=several_files,
         ),
@@ -78,9 +77,12 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     )
 
 
-def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Section]:
-    if strips := host_figures(results):
-        yield Section(title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=strips),))
+def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty) -> Iterable[Section]:
+    """guilty: the cells that a check convicts; what shows their numbers says so."""
+    if strips := host_figures(results, guilty):
+        yield Section(
+            title="Hosts", anchor="hosts", blocks=(Block(tool="hosts", figures=_marked(strips, guilty)),)
+        )
     times = [t for c in chapters.values() for t in c.access_times]
     if facets.pooled(results.runs):  # hosts that differ are no repeats that scatter
         times = [replace(t, repeats=None) for t in times]
@@ -90,9 +92,11 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
         if chapter.figures:
             sections.setdefault(chart_module(tool).SECTION, []).append(tool)
     for title, tools in sections.items():
-        blocks = [Block(tool=tool, figures=_of_sweeps(chapters[tool].figures)) for tool in tools]
+        blocks = [
+            Block(tool=tool, figures=_marked(_of_sweeps(chapters[tool].figures), guilty)) for tool in tools
+        ]
         if overview:
-            blocks.insert(1, Block(tool="overview", figures=(overview,)))
+            blocks.insert(1, Block(tool="overview", figures=_marked((overview,), guilty)))
             overview = None
         notes = filter(None, (_stand_in_note(results, tool) for tool in tools))
         lead = " ".join(dict.fromkeys(notes))
@@ -102,6 +106,13 @@ def _sections(results: Results, chapters: Mapping[str, Chapter]) -> Iterable[Sec
             lead=(lead,) if lead else (),
             blocks=tuple(blocks),
         )
+    if overview:  # of tools that draw nothing else
+        block = Block(tool="overview", figures=_marked((overview,), guilty))
+        yield Section(title="Access times", anchor="access-times", blocks=(block,))
+
+
+def _marked(figures: Iterable[Figure], guilty: Guilty) -> tuple[Figure, ...]:
+    return tuple(of_figure(figure, guilty) for figure in figures)
 
 
 def _nothing(results: Results) -> Section:
@@ -109,7 +120,7 @@ def _nothing(results: Results) -> Section:
         said = "No figure is drawn of what these runs gave; pinsweep export has all their numbers."
         return Section(title="No figures", anchor="nothing", lead=(said,))
     if results.disturbed:
-        said = "Every run of these files that gave a number was disturbed (D1), and none is drawn. All runs are listed below."
+        said = "Every run of these files that gave a number was disturbed (D1), and no chart has a place for it. All runs are listed below."
         return Section(title="No figures", anchor="nothing", lead=(said,))
     said = "No run of these files has given a number. What was tried is listed below."
     return Section(title="No numbers", anchor="nothing", lead=(said,))
@@ -119,13 +130,11 @@ def _of_sweeps(figures: Sequence[Figure]) -> tuple[Figure, ...]:
     """Say of each figure which sweep it is of, where they are of several."""
     if len({f.sweep for f in figures}) < 2:
         return tuple(figures)
-    return tuple(
-        replace(f, sub=f"{f.sweep[:1].upper()}{f.sweep[1:]}. {f.sub}") if f.sweep else f for f in figures
-    )
+    return tuple(replace(f, sub=f"{fmt.sentence(f.sweep)}. {f.sub}") if f.sweep else f for f in figures)
 
 
 def _stand_in_note(results: Results, tool: str) -> str:
-    names = {naming.program_name(run) for run in results.good(tool) if naming.stands_in(run)}
+    names = {naming.program_name(run) for run in results.shown(tool) if naming.stands_in(run)}
     return f"Numbers from {fmt.words(sorted(names))}." if names else ""
 
 
@@ -144,7 +153,7 @@ def _sentence(results: Results) -> str:
         counted = f"{fmt.count(done)} of {fmt.plural(planned, 'planned run')}"
     else:
         counted = "The one planned run" if done == 1 else f"All {fmt.plural(done, 'planned run')}"
-    text = f"{counted} {where} gave numbers"
+    text = f"{counted} {where} gave {results.numbers}"
     cells = len({(where, cell.point_id) for where, cell, _ in results.missing})
     if cells:
         text += f"; {fmt.plural(cells, 'cell')} {'lacks' if cells == 1 else 'lack'} some or all repeats"
@@ -249,14 +258,15 @@ def _findings(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         if more and len(wheres) > 1:
             more += f", {_where(results, wheres)}"
         arithmetic = first.cells[0][1]
-        told = len(cells) > 1 or first.title.lower().endswith(arithmetic.lower())
+        stated = first.title.lower().endswith(arithmetic.removesuffix(first.repeats).lower())
+        if stated and len(cells) == 1:
+            more = first.repeats
+        told = stated or len(cells) > 1
         yield Check(
             level=level,
             subject=f"{first.title}{more}.",
             text=" ".join(
-                f"{said[:1].upper()}{said[1:]}"
-                for said in ("" if told else f"{arithmetic}.", first.todo)
-                if said
+                fmt.sentence(said) for said in ("" if told else f"{arithmetic}.", first.todo) if said
             ),
             id=key,
             explained=first.check,
@@ -318,7 +328,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     for (program, flag_id, text), same in sorted(group_by(flagged, lambda f: f[:3]).items()):
         if flag_id != "stand_in" and flag_id not in spoken_of:
             yield Check(
-                level="warn" if flag_id in _INCOMPLETE else "info",
+                level="info",
                 subject=_sentence_of(text),
                 text=f"{program}, {fmt.plural(len(same), 'run')}.{wording.of_texts(run for *_, run in same)}",
             )
@@ -354,18 +364,6 @@ def _where(results: Results, places: Collection[str]) -> str:
     )
 
 
-_INCOMPLETE = (
-    "truncated",
-    "unread",
-    "non_finite",
-    "not_finite",
-    "kernels_missing",
-    "job_error",
-    "interrupted",
-)
-"""Remarks of parsers that say that figures are missing or were left out."""
-
-
 def _sentence_of(text: str) -> str:
     """Return a text with a full stop at its end; as it is told otherwise, so that it can be searched for."""
     return text.rstrip(".") + "."
@@ -398,10 +396,10 @@ def _methods(results: Results) -> Iterable[str]:
     )
     if results.warm_ups:
         yield (
-            f"A session begins with a warm-up, one run of each program that is in no number here: {fmt.plural(len(results.warm_ups), 'run')}, kept "
-            "in the result files."
+            f"A session begins with a warm-up, one run of each program that is in no number here: {fmt.plural(len(results.warm_ups), 'run')}, "
+            "listed with all runs."
         )
-    modules = dict.fromkeys(chart_module(tool) for tool in results.tools)
+    modules = dict.fromkeys(chart_module(tool) for tool in results.told)
     for module in sorted(modules, key=lambda m: m.RANK):
         if module.METHODS:
             yield module.METHODS
@@ -415,12 +413,12 @@ def _methods(results: Results) -> Iterable[str]:
 def _run_rows(results: Results) -> Iterable[RunRow]:
     """All runs, in order; of very many a row a cell and status, with the first run's command. Output excerpts only where the
     page stays small: of all runs if there are few, else of failures."""
-    few = len(results.runs) <= _MOST_RUNS_WITH_OUTPUT
-    folded = len(results.runs) > _MOST_RUN_ROWS
+    few = len(results.started) <= _MOST_RUNS_WITH_OUTPUT
+    folded = len(results.started) > _MOST_RUN_ROWS
     rows = group_by(
-        results.runs,
+        results.started,
         lambda r: (
-            (r.cell.sweep, r.record.point_id, r.record.status, r.unreadable)
+            (r.cell.sweep, r.record.point_id, r.record.warm_up, r.record.status, r.unreadable)
             if folded
             else (r.file, r.record.run_id)
         ),
@@ -440,10 +438,12 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         host=_first([r.host for r in every], "host"),
         sweep=run.cell.sweep,
         cell=run.cell.describe(),
-        repeat=f"{record.repeat}{attempt}"
+        repeat="warm-up"
+        if record.warm_up
+        else f"{record.repeat}{attempt}"
         if len(every) == 1
         else f"1 to {max(r.record.repeat for r in every)}",
-        status=record.status if record.status in STATUSES and not run.unreadable else "unreadable",
+        status=run.state,
         reason=record.reason or run.unreadable,
         duration=fmt.NOTHING
         if run.captured
@@ -469,12 +469,12 @@ def _first(names: Iterable[str], noun: str) -> str:
 
 
 def placement_text(placement: Placement | None) -> str:
-    """Return "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
+    """Return "CPU 3", "CPUs 0-3, memory of node 0" per process; "not placed" without a placement."""
     if not placement or not placement.groups:
         return "not placed"
     texts = []
     for group in placement.groups:
-        text = f"CPUs {format_cpulist(group.cpus)}"
+        text = named_cpus(group.cpus)
         if group.membind:
             text += f", memory of node {format_cpulist(group.membind)}"
         if group.interleave:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.charts import facets
+from reports.doubts import Guilty
 from reports.draw.figure import Figure, Table
 from reports.fleet import outliers, strip
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
 from reports.results.grouping import group_by
-from reports.results.model import Results
+from reports.results.model import Results, Run
 from reports.text import format as fmt
 
 
@@ -24,6 +25,7 @@ class Row:
     unit: str
     higher: bool  # is more better?
     values: Mapping[str, float]
+    runs: Mapping[str, tuple[Run, ...]]  # host → whose number it is
 
     @property
     def median(self) -> float:
@@ -35,14 +37,14 @@ class Row:
         return share if self.higher else 1 / share
 
 
-def figures(results: Results) -> tuple[Figure, ...]:
+def figures(results: Results, guilty: Guilty) -> tuple[Figure, ...]:
     """Draw a strip for each kind of hardware, the table with the first; () of few hosts.
 
     What is said of a host is what `pinsweep fleet` says of it.
     """
     if not facets.pooled([run for tool in results.tools for run in results.good(tool) if not run.captured]):
         return ()
-    report = outliers.build(results)
+    report = outliers.build(results, guilty=guilty)
     several = len(report.groups) > 1
     drawn = [
         figure
@@ -72,7 +74,8 @@ def rows(collected: Iterable[Series]) -> list[Row]:
         values = {host: statistics.median(v.value for v in same) for host, same in by_host.items()}
         if len(values) < 0.9 * len(hosts) or min(values.values()) <= 0:
             continue
-        row = Row(name=one.name, unit=one.unit, higher=one.better == "higher", values=values)
+        runs = {host: tuple(v.run for v in same) for host, same in by_host.items()}
+        row = Row(name=one.name, unit=one.said_unit, higher=one.better == "higher", values=values, runs=runs)
         key = (one.key.sweep, one.key.program, row.higher)
         best = found.get(key)
         if best is None or (row.median > best.median if row.higher else row.median < best.median):
@@ -85,13 +88,15 @@ def _table(found: Sequence[Row]) -> Table:
     hosts = {host for row in found for host in row.values}
     scales = [fmt.scale_for(row.values.values(), row.unit) for row in found]
     worst = {host: min(row.ratio(host) for row in found if host in row.values) for host in hosts}
+    ranked = sorted(hosts, key=lambda h: (worst[h], h))
     return Table(
         caption="Each host, the one that is furthest behind anywhere first; of each sweep the cell that gives most and the one "
         "that waits least",
         columns=("Host", *(f"{row.name}, {scale.unit}" for row, scale in zip(found, scales, strict=True))),
         rows=tuple(
             (host, *(scale.number(row.values.get(host), 4) for row, scale in zip(found, scales, strict=True)))
-            for host in sorted(hosts, key=lambda h: (worst[h], h))
+            for host in ranked
         ),
         numeric=frozenset(range(1, len(found) + 1)),
+        of=tuple({i: row.runs.get(host, ()) for i, row in enumerate(found, start=1)} for host in ranked),
     )

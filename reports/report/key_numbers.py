@@ -22,7 +22,8 @@ def chosen(
     """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
     with the checks (`guilty`: cell → their ids) that convict it."""
     alike = group_by(
-        (replace(n, doubt=doubts(guilty, n.runs)) for n in candidates), lambda n: (n.name, n.program)
+        (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside))) for n in candidates),
+        lambda n: (n.name, n.program),
     )
     best = sorted((_of_others(_best(same), same, results) for same in alike.values()), key=lambda n: n.rank)
     return tuple(map(_of_text, best[:_MOST]))
@@ -38,17 +39,20 @@ def _best(same: list[KeyNumber]) -> KeyNumber:
 def _of_others(best: KeyNumber, same: list[KeyNumber], results: Results) -> KeyNumber:
     """Say of how many texts, or of hosts and texts, that give this number it is the best one's; of very many hosts that it is that of
     their medians, and their range is no unsteadiness."""
+    cells = [runs for number in same for runs in (number.runs, *((run,) for run in number.below))]
     hosts = len({run.host for number in same for run in number.runs if not run.captured})
     if hosts > facets.MOST_HOSTS:
         return replace(best, context=f"{best.context}; median of {hosts} hosts", unsteady=False)
+    hosts = len({run.host for runs in cells for run in runs if not run.captured})
     named = texts_of(results.runs)
-    texts = {frozenset((run.file, named[run]) for run in number.runs if run in named) for number in same} - {
-        frozenset()
-    }
-    if hosts + len(texts) < 2:
+    texts = {frozenset((run.file, named[run]) for run in runs if run in named) for runs in cells}
+    texts -= {frozenset()}
+    parts = {run.source for runs in cells for run in runs if run.source}
+    if hosts + max(len(texts), len(parts)) < 2:
         return best
     noun = "text" if all(len(own) == 1 for own in texts) else "cell"  # repeats may be texts of their own
-    counted = [fmt.plural(n, word) for n, word in ((hosts, "host"), (len(texts), noun)) if n]
+    several = (len(parts), "part") if len(texts) == 1 < len(parts) else (len(texts), noun)
+    counted = [fmt.plural(n, word) for n, word in ((hosts, "host"), several) if n]
     word = "best" if hosts else "lowest" if best.merit < 0 else "highest"
     return replace(best, context=f"{best.context}; {word} of {fmt.words(counted)}")
 

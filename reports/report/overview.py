@@ -8,7 +8,7 @@ from dataclasses import replace
 from reports.charts import facets, titles, wording
 from reports.charts.chapter import AccessTime
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Figure, Table, panel
+from reports.draw.figure import Figure, Table, panel, row_of
 from reports.draw.vega import Frame, Rows, Spec
 from reports.results.machines import machine_key
 from reports.text import format as fmt
@@ -27,15 +27,19 @@ def figure(times: Sequence[AccessTime]) -> Figure | None:
     told = list(dict.fromkeys(t.statistic for t in shown))
     head = "Median" if told == ["median"] else "Time"
     described = "; ".join(f"{t.name}: {fmt.quantity(t.median, 'ns')}" for t in shown)
+    picture = panel(
+        "", f"Access times on a log axis. {described}.", lambda width: _picture(shown, head, width)
+    )
     return Figure(
         id="overview",
-        title=titles.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound]),
+        title=titles.overview([(t.name, t.median) for t in known if t.group != "timer" and not t.bound and t.run.sound]),
         sub="Time for one access, by the tool that the table names."
         + (" ≤: more than half of it is the timer." if any(t.bound for t in shown) else "")
         + (" ≈: the repeats are far apart." if any(_unsteady(t) for t in shown) else "")
         + f" Dot: {_dots(told)}."
-        + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else ""),
-        panels=(panel("", f"Access times on a log axis. {described}.", lambda width: _picture(shown, head, width)),),
+        + (" Line to the tick: 99.9 % are faster." if any(t.p999 for t in shown) else "")
+        + wording.hollow([picture], [t.run for t in shown]),
+        panels=(picture,),
         numbers=(_table(known),),
         half=True,
     )  # fmt: skip
@@ -73,13 +77,13 @@ def _marks(shown: Sequence[AccessTime], start: float, room: float) -> dict[str, 
     names = wording.cut_apart((t.name for t in shown), lambda name: _fitting(name, room))
     return {
         "rows": [
-            {"series": t.group, "x": t.median, "y": i + 0.5, "start": start, "name": names[t.name], "tip": _tip(t)}
+            {"series": t.group, "x": t.median, "y": i + 0.5, "start": start, "name": names[t.name], "tip": _tip(t), **({} if t.run.sound else {"hollow": True})}
             for i, t in enumerate(shown)
         ],
         "tails": [
             {"series": t.group, "x": t.p999, "y": i + 0.5, "start": t.median}
             for i, t in enumerate(shown)
-            if t.p999
+            if t.p999 and t.run.sound
         ],
     }  # fmt: skip
 
@@ -113,6 +117,7 @@ def _table(known: Sequence[AccessTime]) -> Table:
             for t in known
         ),
         numeric=frozenset((1, 3, 4)),
+        of=tuple(row_of([t.run]) for t in known),
     )
 
 
@@ -152,7 +157,7 @@ def _median(time: AccessTime) -> str:
 
 
 def _tip(time: AccessTime) -> str:
-    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4)}"
+    text = f"{time.name} · {time.statistic} {fmt.quantity(time.median, 'ns', 4)}{'' if time.run.sound else ' · ⚠'}"
     return text + (f" · p99.9 {fmt.quantity(time.p999, 'ns', 4)}" if time.p999 else "")
 
 

@@ -5,9 +5,11 @@ A square is a PU, a column of squares a core, a block a NUMA node, with a bar be
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from orchestrator.machine.topology import Topology
+from orchestrator.placement.place import where
 from reports.draw import vega
 from reports.page.model import HostPlaces, Node, Placed
 from reports.results.grouping import group_by
@@ -31,8 +33,9 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
         topology = runs[0].session.topology
         if topology is None or not topology.cores:
             continue
-        by_groups = group_by(runs, lambda r: r.placed)
-        places = tuple(_placed(members, topology) for members in by_groups.values())
+        by_groups = [tuple(own) for own in group_by(runs, lambda r: r.placed).values()]
+        named = Counter(name for own in by_groups for name in _names(own))
+        places = tuple(_placed(own, topology, named) for own in by_groups)
         machine = fmt.words(counted(topology))
         alike.setdefault((machine, places), []).append(host)
     return tuple(
@@ -46,9 +49,15 @@ def of_hosts(results: Results) -> tuple[HostPlaces, ...]:
     )
 
 
-def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
-    groups = runs[0].placed
-    names = dict.fromkeys(run.place or "all" for run in runs)
+def _names(runs: Sequence[Run]) -> dict[str, None]:
+    """Return what some runs in one placement call it."""
+    return dict.fromkeys(run.place or "all" for run in runs)
+
+
+def _placed(runs: Sequence[Run], topology: Topology, named: Mapping[str, int]) -> Placed:
+    """named: how many placements have a name; of several each says its PUs and memory, "local, CPUs 0-3, memory of node 0"."""
+    groups, names = runs[0].placed, _names(runs)
+    told = [*names, *([where(runs[0].record.placement)] if any(named[name] > 1 for name in names) else [])]
     programs = dict.fromkeys(run.tool for run in runs)
     colour_of = {
         cpu: vega.SERIES[min(i, len(vega.SERIES) - 1)]
@@ -57,7 +66,7 @@ def _placed(runs: Sequence[Run], topology: Topology) -> Placed:
     }
     bound = {node for group in groups for node in (*group.membind, *group.interleave)}
     return Placed(
-        name=", ".join(names), programs=", ".join(programs), packages=_packages(topology, colour_of, bound)
+        name=", ".join(told), programs=", ".join(programs), packages=_packages(topology, colour_of, bound)
     )
 
 

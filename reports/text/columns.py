@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from reports.text.plain import printable
+
 WIDTH: Final = 80
 GAP = "  "
-
-
-def printable(text: str) -> str:
-    """Replace control characters: host names, titles and tools' words may come from anywhere."""
-    if text.isprintable():
-        return text
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
 
 
 def wrapped(text: str, *, first: str = "", rest: str | None = None, width: int = WIDTH) -> list[str]:

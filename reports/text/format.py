@@ -197,21 +197,14 @@ def words(items: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else "".join(listed)
 
 
+def sentence(text: str) -> str:
+    """`sentence("the IOPS fall")` is "The IOPS fall": other letters stay, unlike `str.capitalize`'s."""
+    return text[:1].upper() + text[1:]
+
+
 _SMALL = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 
 
 def spelled(n: int) -> str:

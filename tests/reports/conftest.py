@@ -8,6 +8,7 @@ where they are at hand, and from plain formulas where they are not.
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 import math
@@ -15,13 +16,16 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
+from jinja2.bccache import Bucket
 
 from orchestrator.model import Cell, Group, Place, Placement, PlannedRun, RunRecord, Skipped
+from orchestrator.store import database
 from orchestrator.store.result_file import StoredCell, StoredExperiment, create_result
 from reports.page.model import Page
 from reports.report.build import build
@@ -36,6 +40,36 @@ FACTS = {
     "memory_bytes": 17179869184, "governor": "8 × performance", "turbo": "on", "smt": "on", "thp": "madvise",
     "numa_balancing": "off", "dimms": None, "bios_version": None,
 }  # fmt: skip
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """The templates that were compiled in this process, which many tests draw a page with."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if known := self._known.get(bucket.key):
+            bucket.bytecode_from_string(known)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._known[bucket.key] = bucket.bytecode_to_string()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_are_compiled_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            jinja2, "Environment", functools.partial(jinja2.Environment, bytecode_cache=_Compiled())
+        )
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_test_of_a_page_outlives_a_power_cut() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "SYNCHRONOUS", "OFF")
+        yield
 
 
 class Maker:
@@ -78,6 +112,7 @@ class Maker:
         wall_s: float = 1.5,
         started: str = "2026-11-21T09:15:03+00:00",
         counters: Mapping[str, Any] | None = None,
+        warm_up: bool = False,
     ) -> Maker:
         """Add a run; its repeat is counted from those of the same cell before. `status` "": planned, not started."""
         cell = Cell(
@@ -87,12 +122,12 @@ class Maker:
             place=self.places.get(place, Place(name=place)) if place else None,
             axes=tuple(axes),
         )
-        self._repeats[cell.point_id] += 1
+        self._repeats[cell.point_id] += not warm_up
         self._runs.append(
             {
                 "point": cell, "text": text, "status": status, "reason": reason, "program": program or tool, "stderr": stderr,
-                "title": sweep_title or sweep, "repeat": repeat or self._repeats[cell.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
-                "counters": counters or {},
+                "title": sweep_title or sweep, "repeat": 0 if warm_up else repeat or self._repeats[cell.point_id], "repeats": repeats, "attempt": attempt, "usage": usage or {}, "wall_s": wall_s, "started": started,
+                "counters": counters or {}, "warm_up": warm_up,
                 "placement": Placement(
                     name=place, relation=relation, groups=self.groups.get(place, (Group(cpus=(0, 1, 2, 3), membind=(0,)),))
                 )
@@ -110,7 +145,6 @@ class Maker:
         """Write all of it as one session; into a file that is there, as its next one."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         with create_result(self.path) as result:
-            result._db.execute("PRAGMA synchronous = OFF")  # no test of a page outlives a power cut
             session = result.begin_session(
                 started_utc=self.started, version="0.1.0", argv=["pinsweep", "run", "baseline.yaml"], seed=7,
                 host=self.host, facts=self.facts, topology=self.topology, programs=self.programs,
@@ -143,13 +177,13 @@ class Maker:
                     run_id=0, point_id=cell.point_id, repeat=run["repeat"], attempt=run["attempt"], status=run["status"], reason=run["reason"],
                     argv=argv, env={"OMP_NUM_THREADS": "4"}, placement=run["placement"], seen=None, program=run["program"],
                     order_index=index, started_utc=run["started"], wall_s=run["wall_s"], exit_code=0, signal=None, usage=run["usage"],
-                    session=session,
+                    session=session, counters=run["counters"], warm_up=run["warm_up"],
                 )  # fmt: skip
                 outputs = {
                     "stdout": run["text"].encode("utf-8", "surrogateescape"),
                     "stderr": run["stderr"].encode(),
                 }
-                result.add_run(planned, record, outputs, run["counters"])
+                result.add_run(planned, record, outputs)
             result.end_session(session, self.ended)
         return self.path
 

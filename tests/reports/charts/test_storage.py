@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -130,9 +131,8 @@ def test_a_loop_is_no_access(make: Any, tmp_path: Path) -> None:
     assert "access" not in " ".join([drawn["tail-loop"].title, drawn["tail-loop"].sub, *(p.description for p in drawn["tail-loop"].panels)])  # fmt: skip
     overview = drawn["overview"]
     assert column(overview.numbers[0], "Access") == ["Timer alone", "Memory, 1 MiB", "Memory, 1 GiB"]
-    assert (
-        overview.title == "One access: 41.9 ns (Memory, 1 MiB) to 270 ns (Memory, 1 GiB)"
-    )  # the timer's 20 ns are no access
+    # the timer's 20 ns are no access
+    assert overview.title == "One access: 41.9 ns (Memory, 1 MiB) to 270 ns (Memory, 1 GiB)"
     (key,) = built.key_numbers
     assert (key.name, key.context.split(";")[0]) == ("Access, p99.9", "memory, 1 GiB")
 
@@ -358,7 +358,7 @@ def test_two_jobs_and_their_unequal_blocks_are_said(tmp_path: Path) -> None:
     assert ", 2 jobs. " in figure.sub
     assert "Jobs of 4 KiB and 64 KiB blocks ran together" in figure.sub
     (key,) = built.key_numbers
-    assert key.name == "Storage, 4 KiB and 64 KiB reads"
+    assert key.name == "Storage, 4 KiB and 64 KiB random reads"
 
 
 def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_reads_of_a_verify_phase_are_called_that(make: Any, tmp_path: Path) -> N
     assert set(column(figure.numbers[0], "Access")) == {"randwrite", "randwrite, verify reads"}
     assert "verifies what it wrote" in figure.sub
     (key,) = built.key_numbers
-    assert (key.name, key.value) == ("Storage, 4 KiB writes", "1.00")
+    assert (key.name, key.value) == ("Storage, 4 KiB random writes", "1.00")
     shown = show.show_result(path)
     assert "write 1.00 kIOPS, mean lat 500 µs" in shown
     assert "9.00" not in shown
@@ -425,9 +425,63 @@ def test_key_numbers_name_their_cell(make: Any, tmp_path: Path) -> None:
     (key,) = build.build(load([fio(make, tmp_path / "f.db", cells)])).key_numbers
 
     assert (key.name, key.context) == (
-        "Storage, 4 KiB reads",
+        "Storage, 4 KiB random reads",
         "randread, iodepth 8, 4 jobs, mean latency 90.0 µs",
     )
+
+
+def test_an_engine_without_storage_is_no_storage(make: Any, tmp_path: Path) -> None:
+    """fio's null engine does nothing: "Storage, 2.23 MIOPS", "the storage gives hardly more reads", "4 KiB read: 30.5 ns" were said."""
+    cells = []
+    for depth in (1, 4, 8, 32):
+        iops = 1e4 * min(depth, 8)
+        text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth).replace('"ioengine": "libaio"', '"ioengine": "null"')  # fmt: skip
+        cells.append(({"rw": "randread", "bs": "4k", "iodepth": depth, "ioengine": "null"}, text))
+    path = fio(make, tmp_path / "f.db", cells)
+
+    page = build.build(load([path]))
+
+    assert page.key_numbers == ()
+    assert [f.id for f in figures(path, "fio")] == ["fio-s"]
+    (figure,) = figures(path, "fio")
+    assert figure.title == "IOPS and latency"
+    assert "randread: 10.0 kIOPS at depth 1, 80.0 kIOPS at 32." in figure.panels[0].description
+
+
+def test_what_is_said_of_a_single_depth_is_said_once(make: Any, tmp_path: Path) -> None:
+    text = make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=8)
+
+    (figure,) = figures(fio(make, tmp_path / "f.db", [({"rw": "randread", "iodepth": 8}, text)]), "fio")
+
+    assert figure.panels[0].description.endswith("randread: 10.0 kIOPS at depth 8.")
+
+
+def test_what_a_tail_takes_over_every_repeat_takes(make: Any, tmp_path: Path) -> None:
+    """Of 200 and 155 × the median "over 175 ×" was said."""
+    maker = make.Maker(tmp_path / "f.db")
+    for median, longest in ((50_000, 10_000_000), (60_000, 9_300_000)):
+        document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+        (job,) = document["jobs"]
+        job["read"]["lat_ns"]["bins"] = {str(median): 19_900, str(longest): 100}
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, json.dumps(document))
+
+    (title,) = [f.title for f in figures(maker.write(), "fio") if f.id.startswith("fio-tail")]
+
+    assert re.search("one I/O in a thousand takes over 15[3-6] × the median", title)
+
+
+def test_a_key_number_is_named_by_what_it_is_the_best_of(make: Any, tmp_path: Path) -> None:
+    """The highest of 3 texts of "4 KiB reads" was the highest of the two with random reads."""
+    for n, (rw, iops) in enumerate((("randread", 1e4), ("randread", 2e4), ("read", 9e4))):
+        text = make.fio_text({"read": (iops, 90.0)}, bs="4k", rw=rw, iodepth=1)
+        (tmp_path / f"{n}.json").write_text(text)
+    texts = [*map(str, tmp_path.glob("*.json"))]
+    CliRunner().invoke(cli, ["parse", *texts, "-o", str(tmp_path / "a.db")], catch_exceptions=False)
+
+    (key,) = build.build(load([tmp_path / "a.db"])).key_numbers
+
+    assert (key.name, key.value) == ("Storage, 4 KiB random reads", "20.0")
+    assert "highest of 2 texts" in key.context
 
 
 def test_a_key_number_names_the_text_that_gives_it(make: Any, tmp_path: Path) -> None:
@@ -586,7 +640,7 @@ def test_blocks_of_many_sizes_are_not_fios_own(make: Any, tmp_path: Path) -> Non
 
     built = build.build(load([fio(make, tmp_path / "f.db", cells)]))
 
-    assert [key.name for key in built.key_numbers] == ["Storage, reads"]
+    assert [key.name for key in built.key_numbers] == ["Storage, random reads"]
     assert "4 KiB" not in str([f for s in built.sections for b in s.blocks for f in b.figures])
 
 
@@ -723,9 +777,9 @@ def test_a_key_number_is_the_best_of_its_name_in_all_sweeps(make: Any, tmp_path:
 
     told = {n.name: (n.value, n.context) for n in build.build(load([path])).key_numbers}
 
-    assert told["Storage, 64 KiB reads"][0] == "80.0"
-    assert told["Storage, 4 KiB reads"][0] == "50.0"
-    assert told["Storage, 4 KiB reads"][1].startswith("randread, iodepth 4, direct, mean")
+    assert told["Storage, 64 KiB random reads"][0] == "80.0"
+    assert told["Storage, 4 KiB random reads"][0] == "50.0"
+    assert told["Storage, 4 KiB random reads"][1].startswith("randread, iodepth 4, direct, mean")
 
 
 def test_a_table_says_how_many_jobs_where_no_panel_does(make: Any, tmp_path: Path) -> None:
@@ -762,3 +816,17 @@ def test_a_legend_and_a_caption_are_of_what_is_drawn(make: Any, tmp_path: Path) 
     assert figure.key == ()
     assert "Where no share of reads stands, the text does not say it." in figure.sub
     assert "The share of reads in the mix is not said." not in figure.sub
+
+
+def test_a_timer_that_differs_between_runs_is_a_range(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "f.db")
+    for size, cost in ((2**20, "20.0"), (2**30, "30.0")):
+        text = make.poke_text(make.sample(20_000, 270.4)).replace(
+            '"overhead_ns": 20.0', f'"overhead_ns": {cost}'
+        )
+        maker.add("memory", "poke", {"target": "memory", "bytes": size}, text, axes=("bytes",))
+
+    built = build.build(load([maker.write()]))
+
+    (figure,) = [f for s in built.sections for b in s.blocks for f in b.figures if f.id == "tail-memory"]
+    assert "the timer’s own cost in it (20.0 to 30.0 ns, in steps of 0.500 ns)" in figure.sub

@@ -67,6 +67,12 @@ def test_loaded_latency() -> None:
     flat = loaded_latency([*idle, Load(100, 70, 15e9), Load(0, 90, 20e9)])
 
     assert titles.loaded_latency([doubling]) == "Memory latency doubles at 16.4 GB/s"
+    past = loaded_latency([*idle, Load(100, 90, 30e9), Load(0, 200, 20e9)])
+    assert titles.loaded_latency([past]) == "Memory moves 30.0 GB/s within twice its idle latency"
+    assert (
+        titles.loaded_latency([past, doubling])
+        == "Memory moves 16.4 to 30.0 GB/s within twice its idle latency"
+    )
     assert titles.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
     assert titles.loaded_latency([flat, doubling]) == "Latency under load"
     assert titles.loaded_latency([doubling], 0.4) == "Latency under load"
@@ -169,11 +175,11 @@ def test_matrix() -> None:
 
     assert (
         titles.matrix("Idle latency", {"": pairs((81.0, 139.0), (82.0, 140.8))})
-        == "Idle latency: other nodes’ memory is at 1.72 × the own"
+        == "Idle latency to other nodes’ memory is 1.72 × that within a node"
     )
     assert (
         titles.matrix("Idle latency", {"": pairs((78.5, 125.8), (78.5, 144.7))})
-        == "Idle latency: other nodes’ memory is at 1.60 to 1.84 × the own"
+        == "Idle latency to other nodes’ memory is 1.60 to 1.84 × that within a node"
     )
     assert titles.matrix("Idle latency", {"": pairs((80.0, 81.0))}) == "Idle latency between NUMA nodes"
     assert titles.matrix("Idle latency", {}) == "Idle latency"

@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from reports.compare import formats
 from reports.compare import text as texts
-from reports.compare.comparison import Comparison, Row, compare, side
+from reports.compare.comparison import compare
+from reports.compare.model import Comparison, Row
 from reports.compare.section import Delta, Line, delta
+from reports.compare.sides import side
 from reports.report.build import build
 from reports.results.load import load
 
@@ -284,6 +287,60 @@ def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp
 
     assert page.key_numbers
     assert all("F1" in number.doubt for number in page.key_numbers)
+
+
+def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -> None:
+    """Two files of one name. In B's the queue of depth 4 holds eight times what was asked for (F1); depth 8 is sound on both sides."""
+    paths = []
+    for folder, factor in (("old", 1), ("new", 8)):
+        (tmp_path / folder).mkdir()
+        maker = make.Maker(tmp_path / folder / "r.db")
+        for depth, times in ((4, factor), (8, 1)):
+            for _ in range(3):
+                text = make.fio_text(
+                    {"read": (4e4 * times, depth * 25.0)}, bs="4k", rw="randread", iodepth=depth
+                )
+                maker.add("disk", "fio", {"iodepth": depth, "rw": "randread", "bs": "4k", "ioengine": "libaio", "direct": True}, text, axes=("iodepth",))  # fmt: skip
+        paths.append(maker.write())
+    found = of_files(*paths)
+
+    bad = {row.cell: row.doubt for row in found.rows}
+    assert bad == {"iodepth=4": "F1", "iodepth=8": ""}
+    lines = texts.table(found, everything=True).splitlines()
+    listed = [line for line in lines if "iodepth=4" in line and "→" in line]
+    assert listed
+    assert all("⚠ F1" in line for line in listed)
+    assert not [line for line in lines if "iodepth=8" in line and "⚠" in line]
+    assert "⚠ doubtful by the checks that its row names." in texts.sentence(found)
+    told = {row["cell"]: row["doubtful"] for row in json.loads(formats.render(found, "json"))["cells"]}
+    assert told == {"iodepth=4": ["F1"], "iodepth=8": []}
+    markdown = formats.render(found, "markdown")
+    assert "⚠ doubtful: F1" in markdown
+    n = sum(row.doubt == "F1" for row in found.rows)
+    counted = (
+        f"{n} of {len(found.rows)} numbers, by the checks of their cells: F1 ({n}); pinsweep audit says why"
+    )
+    assert f"- Doubtful: {counted}\n" in markdown
+    worse = of_files(*paths[::-1])
+    assert worse.counts["regressed"]
+    cases = ElementTree.fromstring(formats.render(worse, "junit")).iter("testcase")
+    for case in cases:
+        doubted = "iodepth=4" in case.get("classname", "")
+        said = [
+            case.findtext("system-out", ""),
+            *(failure.get("message", "") for failure in case.findall("failure")),
+        ]
+        assert {"⚠ doubtful: F1" in text for text in said} == {doubted}
+    github = formats.render(worse, "github").splitlines()
+    assert all("⚠ doubtful: F1" in line for line in github if line.startswith("::error"))
+    assert [line for line in github if line.startswith("::warning title=doubtful::")] == [
+        f"::warning title=doubtful::{counted}"
+    ]
+    section = delta(found)
+    open_ = {(line.place, line.doubt) for line in section.lines}
+    closed = section.rest.doubted.rows if section.rest else ()
+    assert ("disk, iodepth=4", "F1") in open_ or any(row[-1] == "⚠ F1" for row in closed)
+    assert ("disk, iodepth=4", "") not in open_
 
 
 def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:

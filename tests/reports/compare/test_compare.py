@@ -18,8 +18,10 @@ from junitparser import Failure, JUnitXml, Skipped
 from parsers.errors import UserError
 from reports.compare import formats
 from reports.compare import text as texts
-from reports.compare.comparison import Ask, Comparison, Side, compare, levels, side
+from reports.compare.comparison import compare
+from reports.compare.model import Ask, Comparison
 from reports.compare.section import delta
+from reports.compare.sides import Side, levels, side
 from reports.results.load import load
 
 HOSTILE = "<script>alert(1)</script>|\x1b[31m\n::error::x,y:%0A`*_[a](b)\x07 ]]> &"
@@ -349,6 +351,12 @@ def test_a_level_that_is_not_there_has_a_hint(before: Path, axis: str, wanted: s
     with pytest.raises(UserError) as error:
         levels(results, axis, wanted)
     assert hint in error.value.hint
+
+
+def test_an_axis_of_two_levels_needs_no_more_words(before: Path) -> None:
+    a, b = levels(load([before]), "place", "")
+
+    assert (a.title, b.title) == ("place=local", "place=remote")
 
 
 def test_levels_with_commas_are_typed_as_labels_print_them(make: Any, tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from orchestrator.run.rerun import Rerun
 from reports.compare import text as comparison_text
-from reports.compare.comparison import Ask, Comparison, compare, levels, side
+from reports.compare.comparison import compare
 from reports.compare.confirm import Asked, announce, asked, confirmed
+from reports.compare.model import Ask, Comparison
+from reports.compare.sides import levels, side
 from reports.results.load import load
 
 
@@ -78,6 +80,15 @@ def test_fresh_runs_replace_values_and_verdicts(make: Any, first: Comparison, tm
         assert (row.b != before.b) == (row.decision.key in wanted.keys)
     assert {s.interleaved for s in settled.samples if s.key in wanted.keys} == {True}
     assert "Measured again, both sides in turns: of" in comparison_text.sentence(settled)
+
+
+def test_who_has_confirmed_is_not_told_to_confirm(make: Any, first: Comparison, tmp_path: Path) -> None:
+    wanted = asked(first)
+    fresh_b = load([stream(make, tmp_path / "fb.db", 0.9, seed=4)])
+    settled = confirmed(first, wanted, rerun(wanted, interleaved=False), None, fresh_b, Ask())
+
+    assert comparison_text.noise(first).endswith("Give more sessions, or --confirm.")
+    assert comparison_text.noise(settled).endswith("Give more sessions, of other days.")
 
 
 def test_b_alone_stands_against_the_stored_runs_of_a(make: Any, first: Comparison, tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ from pinsweep.cli import cli
 from reports import numbers
 from reports.compare import formats
 from reports.compare import text as texts
-from reports.compare.comparison import Comparison, Row, Side, compare, levels, side
+from reports.compare.comparison import compare
+from reports.compare.model import Comparison, Row
 from reports.compare.section import delta
+from reports.compare.sides import Side, levels, side
 from reports.numbers import Name, Number, last_digit
 from reports.results.load import load
 

@@ -189,6 +189,15 @@ def test_the_reason_names_what_the_other_side_has(make: Any, tmp_path: Path) -> 
     ]
 
 
+def test_a_cell_that_does_not_tell_an_option_is_not_called_none(make: Any, tmp_path: Path) -> None:
+    a = side(make, tmp_path / "a.db", SMALL, [({"ntimes": 3, "offset": 8}, "l", "local", [0])])
+    b = side(make, tmp_path / "b.db", SMALL, [({"ntimes": 3}, "l", "local", [0])])
+
+    (reason,) = [u.reason for u in match(cells_of(a), cells_of(b)).unmatched if u.side == "A"]
+
+    assert reason == "B has no offset=8; it has a cell that does not tell its offset"
+
+
 def test_a_skipped_and_a_disturbed_cell_say_so(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "b.db", host="b")
     axes = ("threads", "place")

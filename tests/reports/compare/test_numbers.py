@@ -45,7 +45,7 @@ def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ..
         ({"metric": "bandwidth", "part": {"kernel": "triad"}}, "triad bandwidth"),
         ({"metric": "latency", "statistic": "p99", "part": {"direction": "read"}}, "read latency p99"),
         ({"metric": "latency", "kind": "idle latency"}, "idle latency"),
-        ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix at from 0, to 1"),
+        ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix from 0 to 1"),
         ({"metric": "bandwidth", "kind": "loaded latency", "part": {"traffic": "2:1", "delay": 100}}, "loaded latency bandwidth at traffic 2:1, delay 100"),
         ({"metric": "time", "kind": "PingPong", "part": {"nprocs": 2, "message_size": 4096}, "unsaid": (("nprocs", 2),)}, "PingPong time at 4 KiB"),
         ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at nprocs 4, 8 B"),
@@ -56,6 +56,14 @@ def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ..
 def test_a_name_in_words(name: dict[str, Any], said: str) -> None:
     part = tuple(name.pop("part", {}).items())
     assert Name(unit="ns", better="lower", part=part, **name).words == said
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "said"),
+    [("IOPS", "1/s", "IOPS"), ("IOPS at p99 ≤ 1 ms", "1/s", "IOPS"), ("rate", "1/s", "1/s"), ("ratio", "1", ""), ("time", "ns", "ns")],
+)  # fmt: skip
+def test_a_unit_is_said_as_people_say_it(metric: str, unit: str, said: str) -> None:
+    assert Name(metric=metric, unit=unit, better="higher").said_unit == said
 
 
 @pytest.mark.parametrize("tool", ["fio", "imb", "likwid_bench", "mlc", "osu", "poke", "stream"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import re
 from collections import Counter
@@ -250,7 +251,8 @@ def test_whatever_a_user_calls_his_numbers(
     values = Counter(
         f"{value:.6g}"
         for name, found in samples.items()
-        if name.startswith("pinsweep_command") and name != "pinsweep_command_repeats"
+        if name.startswith("pinsweep_command")
+        and not name.endswith(("_command_repeats", "_command_doubtful"))
         for value in found.values()
     )
     base = {"s": 1, "ms": 1e-3}
@@ -291,3 +293,39 @@ def test_the_alert_of_the_document_compares_a_host_with_the_others_of_its_cell(t
     assert (same := re.fullmatch(form, alert)), "a ratio to each other host, or no PromQL"
     assert f"# TYPE {same[1]} gauge" in text
     assert same[3] == "(host, instance)"
+
+
+def test_what_a_check_doubts_is_a_metric_of_its_own(make: Any, tmp_path: Path) -> None:
+    """Repeats far apart (G11) at two threads; an axis of the user's own is called as the label that names the checks."""
+    maker = make.Maker(tmp_path / "a.db")
+    for repeat in range(3):
+        for threads, rate in ((1, 2e4), (2, (1e4, 2e4, 3e4)[repeat])):
+            options = {"threads": threads, "checks": "mine"}
+            maker.add("s", "stream", options, make.stream_text(rate, threads), axes=("threads", "checks"))
+    metrics = {"doubtful": {"regex": r"rate ([\d.]+)", "unit": "", "better": "higher"}}
+    maker.add("own", "command", {"command": "x", "metrics": metrics}, "rate 3\n")
+    text = openmetrics.text(load([maker.write()]))
+    got = read(text)
+
+    assert got == read(text, prometheus_families)
+    told = {(dict(own)["threads"], dict(own).get("checks"), dict(own)["tool_checks"]): value for own, value in got["pinsweep_stream_doubtful"].items()}  # fmt: skip
+    assert told == {("1", None, "mine"): 0, ("2", "G11", "mine"): 1}
+    assert found(got, "pinsweep_command_value_doubtful") == 3
+    assert found(got, "pinsweep_command_doubtful", sweep="own") == 0
+
+
+@pytest.mark.parametrize("shape", ["long", "wide"])
+def test_a_table_names_the_checks_that_doubt_a_cell(make: Any, tmp_path: Path, shape: str) -> None:
+    sound, doubtful = make.Maker(tmp_path / "a.db"), make.Maker(tmp_path / "b.db")
+    for rate in (1e4, 2e4, 3e4):
+        sound.add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1), axes=("threads",))
+        for maker, threads in ((doubtful, 1), (doubtful, 2)):
+            text = make.stream_text(rate if threads == 2 else 2e4, threads)
+            maker.add("s", "stream", {"threads": threads}, text, axes=("threads",))
+    plain, marked = (
+        list(csv.DictReader(str(export([maker.write()], form="csv", shape=shape)).splitlines()))
+        for maker in (sound, doubtful)
+    )
+
+    assert "doubted_by" not in plain[0]
+    assert {(row["threads"], row["doubted_by"]) for row in marked} == {("1", ""), ("2", "G11")}

@@ -774,3 +774,76 @@ def test_a_thousand_hosts_fit_a_page(some: Fleet) -> None:
     figure = strip.figure(group, report, 1, several=False)
     assert figure is not None
     assert len(figure.panels[0].wide["datasets"]["dots"]) < 250
+
+
+def test_what_a_check_doubts_is_marked_wherever_the_host_is_accused(
+    make: Any, some: Fleet, tmp_path: Path
+) -> None:
+    """One session of node013 has repeats far apart (G11) at one thread; at four it is as slow, and sound."""
+    some.hosts(range(1, 13), sessions=3).add("node013", 0.25, sessions=2)
+    maker = make.Maker(tmp_path / "scattered.db", host="node013")
+    for rates in ((8e3, 16e3), (4e3, 16e3), (8e3, 16e3)):
+        for threads, rate in zip((1, 4), rates, strict=True):
+            text = make.stream_text(rate, threads)
+            maker.add("scaling", "stream", {"threads": threads}, text, axes=("threads",))
+    some.files.append(maker.write())
+    report = some.report()
+
+    marked = {(o.host, o.series.cell): o.found.doubt for o in report.odd}
+    assert marked == {("node013", "scaling, threads=1"): "G11", ("node013", "scaling, threads=4"): ""}
+    text = fleet_text.as_text(report, everything=True)
+    rows = [line for line in text.splitlines() if "bandwidth" in line]
+    assert len(rows) == 8
+    assert all(("⚠ G11" in row) == ("threads=1:" in row) for row in rows)
+    assert "  ⚠ doubtful: node013 (G11)\n" in text
+    assert "⚠: doubtful, by the checks named; pinsweep audit says why." in text
+    document = json.loads(fleet_text.as_json(report))
+    assert {(o["cell"], *o["doubtful"]) for o in document["odd"]} == {("scaling, threads=1", "G11"), ("scaling, threads=4",)}  # fmt: skip
+    numbers = [n["doubtful"] for n in document["groups"][0]["numbers"] if n["cell"] == "scaling, threads=1"]
+    assert numbers == [{"node013": ["G11"]}] * 4
+    page = fleet_page.build(report, title="t", links={})
+    assert page.sentence.endswith("; ⚠ doubtful: node013 (G11).")
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.heading.startswith("⚠ ")
+    assert "repeats far apart (G11, 1 of " in figure.doubted
+    told = {row[0]: row[-1] for row in figure.numbers[0].doubted.rows}
+    assert all((said == "⚠ G11") == ("threads=1:" in number) for number, said in told.items())
+    assert html.html(page, static=True).count("⚠ G11") >= 8
+
+
+def test_of_sound_runs_nothing_is_marked(some: Fleet) -> None:
+    report = some.hosts(range(1, 13), sessions=3).add("node013", 0.25, sessions=3).report()
+
+    assert report.accused == ("node013",)
+    assert report.doubted == {}
+    assert "⚠" not in fleet_text.as_text(report)
+    assert "⚠" not in html.html(fleet_page.build(report, title="t", links={}), static=True)
+
+
+def test_disturbed_runs_are_left_out_with_a_word(make: Any, some: Fleet, tmp_path: Path) -> None:
+    some.hosts(range(1, 10))
+    maker = make.Maker(tmp_path / "disturbed.db", host="node010")
+    for threads in (1, 4):
+        maker.add("scaling", "stream", {"threads": threads}, make.stream_text(1e4, threads), axes=("threads",), status="disturbed")  # fmt: skip
+    some.files.append(maker.write())
+    report = some.report()
+
+    assert report.statuses["node010"] == "unknown"
+    assert report.warnings == (
+        "2 runs of node010 were disturbed at every attempt, and their numbers are not judged",
+    )
+
+
+def test_operations_are_said_as_compare_says_them(make: Any, tmp_path: Path) -> None:
+    files = []
+    for n in range(9):
+        maker = make.Maker(tmp_path / f"{n}.db", host=f"n{n}")
+        rate = 7e3 if n == 8 else 1e4
+        text = make.fio_text({"read": (rate, 1e6 / rate)}, bs="4k", rw="randread", iodepth=1)
+        files.append(maker.add("disk", "fio", {"iodepth": 1}, text).write())
+    report = outliers.build(load(files))
+
+    assert re.search(r"read IOPS +7\.00 kIOPS +10\.0 kIOPS +−30 %", fleet_text.as_text(report))
+    page = html.html(fleet_page.build(report, title="t", links={}), static=True)
+    assert "10.0 kIOPS" in page
+    assert "k/s" not in page

@@ -352,3 +352,63 @@ def taken(path: Path, texts: Mapping[str, str], folder: Path) -> Path:
     items = read([str(folder / name) for name in texts], asked)
     store([item for item in items if isinstance(item, Captured)], path, asked, version="test")
     return path
+
+
+def test_what_a_check_doubts_is_marked_with_its_sessions(make: Any, nightly: Nightly) -> None:
+    """In one night the four repeats lie far apart (G11); the step is elsewhere."""
+    nightly.add([20e3] * 7 + [18e3] * 7, [OLD] * 7 + [NEW] * 7)
+    scattered = make.Maker(nightly.folder / "scattered.db", host="node07")
+    scattered.facts = {**make.FACTS, **NEW}
+    for rate in (18e3, 9e3, 18e3, 27e3):
+        scattered.add("s", "stream", {"threads": 4}, make.stream_text(rate, 4))
+    nightly.files.append(scattered.write())
+    with sqlite3.connect(nightly.files[-1]) as db:
+        db.execute("UPDATE session SET started_utc = ?", (night(14),))
+    report = nightly.report()
+
+    assert {h.doubt for h in report.histories} == {"G11 in 1 of 15 sessions"}
+    text = history_text.as_text(report)
+    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11)\n" in text
+    assert text.count(" ⚠ G11 in 1 of 15 sessions ") == 4
+    assert "⚠: doubtful, by the checks named" in text
+    series = json.loads(history_text.as_json(report))["series"]
+    assert [[row["doubtful"] for row in one["sessions"]] for one in series] == [[[]] * 14 + [["G11"]]] * 4
+    page = history_page.build(report, title="t")
+    assert "4 regressed (⚠ 4 of 4 numbers doubted by G11): " in page.sentence
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.heading.startswith("⚠ ")
+    assert "repeats far apart (G11, 1 of 15 cells)" in figure.doubted
+    assert {row[-1] for table in (*figure.tables, *figure.numbers) for row in table.doubted.rows} == {"⚠ G11"}
+
+
+def test_of_sound_runs_no_history_is_marked(nightly: Nightly) -> None:
+    report = nightly.add([20e3] * 7 + [18.6e3] * 7, [OLD] * 7 + [NEW] * 7).report()
+
+    assert {h.doubt for h in report.histories} == {""}
+    assert "⚠" not in history_text.as_text(report)
+    assert "⚠" not in html.html(history_page.build(report, title="t"), static=True)
+
+
+def test_hosts_with_too_few_sessions_are_told_together(nightly: Nightly) -> None:
+    for host, nights in (("n1", 3), ("n2", 3), ("n3", 4)):
+        nightly.add([20e3] * nights, [OLD] * nights, host=host)
+    report = nightly.report()
+
+    assert history_text.as_text(report) == (
+        "n[1-2]: 3 sessions each; it takes 10 to tell a change from day-to-day noise\n"
+        "n3: 4 sessions; it takes 10 to tell a change from day-to-day noise"
+    )
+    told = [check.subject for check in history_page.build(report, title="t").checks]
+    assert told == ["n[1-2]: 3 sessions each.", "n3: 4 sessions."]
+
+
+def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Nightly) -> None:
+    for host in ("n1", "n2"):
+        nightly.add([20e3] * 7 + [18e3] * 7, [OLD] * 7 + [NEW] * 7, host=host)
+    nightly.add([20e3] * 14, [OLD] * 14, host="n3")
+    report = nightly.report()
+
+    (line, *_) = history_text.as_text(report).splitlines()
+    assert line == "2026-01-08 on n[1-2]: 8 regressed; microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    (check,) = [c for c in history_page.build(report, title="t").checks if c.subject == "On several hosts."]
+    assert check.items == (line,)

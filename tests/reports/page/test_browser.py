@@ -18,11 +18,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from reports.report.render import render_report
+from tests.waits import PATIENCE_S
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self'"
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
 
+expect.set_options(timeout=1000 * PATIENCE_S)
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
 
 
@@ -31,6 +33,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(
             executable_path=CHROMIUM,
+            timeout=1000 * PATIENCE_S,
             args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],  # root, chroot, no display
         )
         yield started
@@ -41,7 +44,7 @@ def browser() -> Iterator[Browser]:
 def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Page]:
     """Open a page from its file. When it is left, it must have said nothing in the console and asked for nothing."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(1000 * PATIENCE_S)
     page = context.new_page()
     said: list[str] = []
     asked: list[str] = []
@@ -417,6 +420,7 @@ def test_the_page_reads_where_a_viewer_forbids_scripts_and_styles(
     ) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(1000 * PATIENCE_S)
         page = context.new_page()
         page.goto(f"http://127.0.0.1:{server.server_port}/r.html")
         sizes = page.locator("svg.ch").evaluate_all(

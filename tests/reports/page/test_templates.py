@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from parsers.errors import UserError
 from pinsweep.cli import cli
+from reports.lab.texts import languages
 from reports.page.html import html
 from reports.page.model import Page
 from reports.page.templates import LAB, PAGE, Templates
@@ -46,6 +47,25 @@ def test_the_example_of_the_docs(built: Page) -> None:
     assert "Made by pinsweep" in text  # super()
     assert "the operators’ desk" in text
     assert 'class="brand"' not in text
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    said = "repeat it (`repeats: auto`), <b>`a_b <i>`</b>, a ` alone"
+
+    shown = {
+        suffix: str(language.templates.environment.filters["spans"](said))
+        for suffix, language in languages().items()
+    }
+    shown["html"] = str(Templates().environment.filters["spans"](said))
+
+    assert (
+        shown["html"]
+        == "repeat it (<code>repeats: auto</code>), &lt;b&gt;<code>a_b &lt;i&gt;</code>&lt;/b&gt;, a ` alone"
+    )
+    assert "(`repeats: auto`)" in shown["md"]
+    assert "a \\` alone" in shown["md"]
+    assert "\\texttt{repeats:" in shown["tex"]
+    assert '(#raw("repeats: auto");)' in shown["typ"]
 
 
 def test_the_policy_covers_the_users_style_and_still_allows_nothing_else(built: Page) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.model import Group, Placement
 from parsers.errors import UserError
 from reports.checks.audit import audit
 from reports.draw import vega
@@ -210,7 +211,9 @@ def test_a_key_number_says_how_far_its_repeats_are_apart(make: Any, tmp_path: Pa
 
     numbers = {n.name: n for n in build.build(load([path])).key_numbers}
 
-    triad, mpi, storage = (numbers[n] for n in ("STREAM Triad", "MPI, one way", "Storage, 4 KiB reads"))
+    triad, mpi, storage = (
+        numbers[n] for n in ("STREAM Triad", "MPI, one way", "Storage, 4 KiB random reads")
+    )
     assert (triad.value, triad.repeats, triad.unsteady) == ("12.0", "10.0 to 14.0 GB/s", True)
     assert (mpi.repeats, mpi.unsteady) == ("", False)
     assert (storage.value, storage.repeats, storage.unsteady) == ("105", "100 to 110 kIOPS", False)
@@ -465,6 +468,14 @@ def test_many_hosts_share_a_panel_and_are_set_against_one_another(make: Any, tmp
     assert skipped.items == ("place=other package",)
 
 
+def test_one_cpu_is_named_as_one() -> None:
+    groups = (Group(cpus=(0,)), Group(cpus=(1, 2), membind=(1,)))
+
+    assert (
+        build.placement_text(Placement(name="local", groups=groups)) == "CPU 0 | CPUs 1-2, memory of node 1"
+    )
+
+
 def test_very_many_runs_are_listed_by_cell(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -527,12 +538,13 @@ def test_a_page_that_cannot_be_written_is_the_users_mistake(make: Any, tmp_path:
 
 
 def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
-    """A claim far down in a captured text, beyond what the page shows of it, is held against the table all the same."""
+    """A command far down in a captured text, beyond what the page shows of it, is held against the table below it all the same."""
     from orchestrator.capture.intake import Captured, intake_options, read, store
 
     table = make.imb_text({0: 0.5, 8: 0.51} | {2**p: 0.5 + 2**p / 6e3 for p in range(4, 23)})
-    text = table + "On the nodes and what they are made of.\n" * 200 + "The maximum bandwidth is 9.31 GB/s.\n"
-    (tmp_path / "report.txt").write_text(text + "More of it.\n" * 500, encoding="utf-8")
+    text = table + "On the nodes and what they are made of.\n" * 200
+    text += "mpirun -np 2 hwloc-bind core:0 core:7 IMB-MPI1 PingPong\n" + "More of it.\n" * 500 + table
+    (tmp_path / "report.txt").write_text(text, encoding="utf-8")
     asked = intake_options("imb", (), (), "", "")
     items = [item for item in read([str(tmp_path / "report.txt")], asked) if isinstance(item, Captured)]
     store(items, tmp_path / "r.db", asked, version="test")
@@ -541,11 +553,25 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     found = audit(load([tmp_path / "r.db"]))
     built = build.build(results)
 
-    assert "G4" in {f.id for f in found}
+    assert "P1" in {f.id for f in found}
     said = built.checks[: len(found)]
     assert [(c.id, c.level) for c in said] == [(f.id, f.level) for f in found]
     assert all(c.subject.startswith(f.title) for c, f in zip(said, found, strict=True))
     assert all(len(row.stdout) < 3100 for row in built.runs.rows)
+
+
+def test_a_check_of_some_repeats_says_so_and_says_it_once(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for latency in (90.0, 90.0, 9.0):  # of 10 000 IOPS at depth 1: 0.09 in flight
+        text = make.fio_text({"read": (1e4, latency)}, bs="4k", rw="randread", iodepth=1).replace('"direct": "1"', '"direct": "0"')  # fmt: skip
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "iodepth": 1}, text)
+
+    said = [
+        c.subject for c in build.build(load([maker.write()])).checks if c.id == "F7" and c.level == "error"
+    ]
+
+    assert len(said) == 1
+    assert said[0].endswith("takes 9.00 µs (1 of 3 repeats).")
 
 
 def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) -> None:
@@ -562,7 +588,10 @@ def test_a_check_says_what_it_found_and_says_it_once(make: Any, tmp_path: Path) 
 
     timer = [c for c in built.checks if "timer" in (c.subject + c.text)]
     assert [(c.id, c.level) for c in timer] == [("G6", "warn")]
-    assert timer[0].subject == "Memory, 1000 B: the timer takes 28.0 ns of 52.0 ns; and 3 more, in 2 files."
+    assert (
+        timer[0].subject
+        == "Memory, 1000 B: the timer takes 28 ns of a median of 52 ns: the operation is not resolved; and 3 more, in 2 files."
+    )
     assert timer[0].counted == "4 cells"
     assert not any("2 hosts" in c.subject + c.text for c in built.checks)  # two files of one host
 

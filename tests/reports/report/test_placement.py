@@ -104,3 +104,25 @@ def test_places_that_exchanged_their_names_are_left_as_they_are(make: Any, tmp_p
 
     assert len({run.record.point_id for run in results.good("stream")}) == 4
     assert not results.aliases
+
+
+def test_two_placements_of_one_name_are_told_apart(make: Any, tmp_path: Path) -> None:
+    """One thread and two at the place "local": two rows were called that."""
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = "pack:1 [numa] core:2 pu:1"
+    for threads in (1, 2):
+        maker.groups["local"] = (Group(cpus=tuple(range(threads)), membind=(0,)),)
+        options = {"threads": threads}
+        maker.add("s", "stream", options, make.stream_text(9e3, 1), place="local", axes=("place", "threads"))
+    for name in ("all", "here"):  # the latter is where one thread at "local" was, too
+        maker.groups["here"] = (Group(cpus=(0,), membind=(0,)),)
+        maker.groups["all"] = (Group(cpus=(0, 1)),)
+        maker.add(
+            "s", "stream", {"threads": 2}, make.stream_text(9e3, 1), place=name, axes=("place", "threads")
+        )
+
+    (host,) = placement.of_hosts(load([maker.write()]))
+
+    assert sorted(place.name for place in host.places) == [
+        "all", "local, CPUs 0,1, memory of node 0", "local, here, CPU 0, memory of node 0",
+    ]  # fmt: skip

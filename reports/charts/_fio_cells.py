@@ -1,0 +1,215 @@
+"""The cells of fio as a frame, and what their columns are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parsers.measurement import whole
+from parsers.units import size_bytes
+from reports.charts import curve_rows, facets
+from reports.numbers.fio import (
+    WORDS,
+    asked,
+    cpu_per_io,
+    depth_of_all,
+    given,
+    in_flight,
+    is_verify,
+    job_count,
+    joined,
+    read_share,
+    summaries,
+    tells_options,
+    utilisation,
+)
+from reports.results.grouping import group_by
+from reports.results.model import Run, texts_of
+from reports.results.naming import block
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_KINDS = ("randread", "randwrite", "read", "write", "randrw", "rw", "readwrite", "trim", "randtrim")
+
+
+MIXES = ("randrw", "rw", "readwrite")
+
+
+SHORT = {"randread": "read", "randwrite": "write", "randrw": "mix", "readwrite": "mix", "rw": "mix"}
+
+
+def cells(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the summaries (`numbers.fio`) of what did I/O, a row per run and direction, panel by panel, then by kind of access.
+
+    Beside the columns of the summaries: iodepth and processes (Int64, NA where the text does not say); kind, series and label (str:
+    "randread", "randrw 70:30, reads", "mix r"); size (str: "4 KiB", "4 KiB and 64 KiB", "" if not known); cpu (ns per I/O), asked and
+    in_flight (I/Os of the run), busy (share of the time, of the busiest disk), float; verify (bool: reads that nobody asked for);
+    panel (a Facet), and order (int), the rank of the kind.
+    """
+    import pandas as pd
+
+    found = summaries.frame(runs).dropna(subset="iops")
+    both = found.dropna(subset="mean")["which"].nunique() > 1
+    run, direction = found["run"], found["direction"]
+
+    found = found.assign(
+        iodepth=pd.array(list(map(depth_of, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
+        kind=list(map(_kind, run, direction)), verify=list(map(is_verify, run, direction)),
+        cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
+        busy=run.map(_utilisations(runs)).astype(float),
+    )  # fmt: skip
+    which = found["which"] if both else [""] * len(found)
+    names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
+    alike = Counter(short for _, short in set(names))
+    found["series"] = [name for name, _ in names]
+    found["label"] = [short if alike[short] == 1 else name for name, short in names]
+    found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
+    apart = facet_names(runs, found)
+    found["panel"] = run.map(lambda r: facets.facet(r, apart))
+    panels = list(dict.fromkeys(found["panel"]))
+    found["at"] = [panels.index(of) for of in found["panel"]]
+    return found.sort_values(["at", *RANKED], kind="stable")
+
+
+RANKED = ["order", "kind", "verify", "direction", "which"]
+
+
+def _utilisations(runs: Sequence[Run]) -> dict[Run, float | None]:
+    """Return run → share of the time in which its busiest disk had an I/O; None of groups of jobs whose text tells only that of all."""
+    texts = texts_of(runs)
+
+    def whole_text(run: Run) -> tuple[object, ...]:
+        reading = run.record.capture.reading if run.record.capture else {}
+        return (run.file, texts[run], reading.get("document")) if "group" in reading else (run,)
+
+    together = group_by(runs, whole_text).values()
+    return {run: utilisation(run) if len(same) == 1 else None for same in together for run in same}
+
+
+def depth_of(run: Run, direction: str = "") -> int | None:
+    """Return the iodepth of the jobs of a direction; None where they differ, or the text does not say."""
+    if joined(run):
+        return depth_of_all(run)
+    depths = given(run, "iodepth", 1, direction) or {run.options.get("iodepth", 1)}
+    return whole(depths.pop()) if len(depths) == 1 else None
+
+
+def no_depth(run: Run, direction: str) -> str:
+    """Say why a run has no iodepth."""
+    if joined(run):
+        return "fio put several jobs together and tells the options of one of them"
+    differ = len(given(run, "iodepth", 1, direction)) > 1
+    return "its jobs differ in it" if differ else "the text does not say it"
+
+
+def _size(run: Run, direction: str) -> str:
+    """Return "4 KiB", "4 KiB and 64 KiB" of jobs that differ; "" where the text does not say, or a job has blocks of many sizes."""
+    told = {_of(direction, str(size)) for size in given(run, "bs", "4k", direction) - {None}}
+    many = any(given(run, name, direction=direction) - {None} for name in _MANY_SIZES)
+    sizes = [] if many or joined(run) or not all(map(_bytes, told)) else sorted(told, key=_bytes)
+    return fmt.words(dict.fromkeys(map(block, sizes)))
+
+
+def _of(direction: str, sizes: str) -> str:
+    """Return which of fio's `4k,64k` is that of a direction: those of reads, writes and trims, the last for the rest."""
+    each = sizes.split(",")
+    return (
+        each[min(("read", "write", "trim").index(direction), len(each) - 1)]
+        if direction != "mixed"
+        else sizes
+    )
+
+
+_MANY_SIZES = ("bssplit", "bsrange", "blocksize_range")
+
+
+def _bytes(size: str) -> int:
+    try:
+        return size_bytes(size)
+    except ValueError:  # "4k,64k": of reads and writes; "4k-64k"
+        return 0
+
+
+def _kind(run: Run, direction: str) -> str:
+    """Return what was asked for: "randread"; "reads" of a text that does not say."""
+    if joined(run):
+        return ios(direction)
+    told = (given(run, "rw", direction=direction) | given(run, "readwrite", direction=direction)) - {None}
+    if not told:
+        return "read" if tells_options(run) else ios(direction)
+    return fmt.words(sorted(map(str, told)))
+
+
+def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
+    """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
+    name, short = f"{kind}{share_of(run) if kind in MIXES else ''}", SHORT.get(kind, kind)
+    if is_verify(run, direction):
+        name, short = f"{kind}, verify reads", "verify"
+    elif direction != "mixed" and kind not in (direction, f"rand{direction}", ios(direction)):
+        name, short = f"{name}, {ios(direction)}", f"{short} {direction[0]}"
+    return (f"{name} (clat)", f"{short} clat") if which == "clat" else (name, short)
+
+
+def ios(direction: str) -> str:
+    return "I/Os" if direction == "mixed" else f"{direction}s"
+
+
+def share_of(run: Run) -> str:
+    """Return " 70:30", the reads and writes of a mix; "" where the text does not say or the jobs differ."""
+    share = read_share(run)
+    return "" if share is None else f" {share}:{100 - share}"
+
+
+WITHIN = ("iodepth", "rw", "readwrite", "rwmixread", "rwmixwrite")
+
+
+def facet_names(runs: Sequence[Run], found: pd.DataFrame) -> list[str]:
+    """Return the options that panels differ in: not depth and kinds of access, which are drawn within; of more than six kinds, each
+    has a panel of its own."""
+    within = WITHIN if found["series"].nunique() <= curve_rows.MOST_SERIES else ("iodepth",)
+    drawn = zip(found["run"], zip(found["series"], found["iodepth"].astype(str), strict=True), strict=True)
+    return facets.panel_names(runs, within=facets.told(drawn, within))
+
+
+def latency_words(found: pd.DataFrame) -> tuple[str, str]:
+    """Return what the latencies of a figure are called, in words and in tables: "completion latency", "clat". Where there are both
+    kinds, the series tell which."""
+    return (WORDS["clat"], "clat") if (found["which"] == "clat").all() else (WORDS["lat"], "latency")
+
+
+def is_mix(series: str) -> bool:
+    return "," in series
+
+
+_NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
+"""Engines without a file behind them."""
+
+
+def engines_of(runs: Iterable[Run]) -> set[str]:
+    return {str(value) for run in runs for value in given(run, "ioengine") - {None}}
+
+
+CACHED = "through the page cache"
+
+
+def cache_words(runs: Sequence[Run]) -> str:
+    """Return "direct" or "through the page cache"; "" where the runs differ, nothing tells, or no file is behind their engine."""
+    direct = {str(value) for run in runs for value in given(run, "direct", 0)}
+    ways = {"direct": {"1", "True"}, CACHED: {"0", "False"}}
+    known = direct and all(map(is_stored, runs))
+    return next((way for way, values in ways.items() if known and direct <= values), "")
+
+
+def is_stored(run: Run) -> bool:
+    """Is there a file or a device behind its engine, as far as is known?"""
+    return not engines_of([run]) & _NO_STORAGE
+
+
+def known_count(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)
+    """Return a whole number; None of one that is missing."""
+    import pandas as pd
+
+    return None if pd.isna(value) else int(value)

@@ -1,0 +1,359 @@
+"""IOPS, latency and the one over the other, by what a sweep of fio varies: the panels of its figure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reports.charts import curve_rows, facets, wording
+from reports.charts import titles as findings
+from reports.charts._fio_cells import (
+    MIXES,
+    RANKED,
+    cache_words,
+    depth_of,
+    engines_of,
+    facet_names,
+    is_mix,
+    no_depth,
+    share_of,
+)
+from reports.charts.curve_rows import Curve
+from reports.charts.soundness import sound_rows
+from reports.draw import axes, label_placement, vega
+from reports.draw.figure import Key, Panel, panel
+from reports.draw.plot import Plot, left_margin
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import formulas
+from reports.numbers.fio import WORDS
+from reports.readings import groups
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.results.naming import program_name
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_THOUSANDS = {"IOPS": "IOPS", "kIOPS": "Thousand IOPS", "MIOPS": "Million IOPS"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picture:
+    """The panels of a figure, what its title may say of all of them, what is drawn in them, and what its marks mean."""
+
+    title: str
+    drawn: pd.DataFrame
+    panels: tuple[Panel, ...]
+    key: tuple[Key, ...]
+    marks: tuple[str, ...]
+
+
+def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run], latency: str) -> _Picture:
+    names = facet_names(runs, found)
+    ranked = found.sort_values(RANKED, kind="stable")
+    known = list(dict.fromkeys(zip(ranked["series"], ranked["label"], strict=True)))
+    colours = dict(zip((name for name, _ in known), vega.palette(len(known)), strict=True))
+    missing = group_by(lost, lambda r: facets.facet(r, names))
+    crosses = {of: [float(depth) for run in own if (depth := depth_of(run))] for of, own in missing.items()}
+    depths = sorted({*map(int, found["iodepth"]), *(int(d) for own in crosses.values() for d in own)})
+    panels = {of: own for (of,), own in groups(found, ["panel"])}
+    shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
+    middle = "p50" if found["p50"].notna().all() else "mean"
+    once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
+    drawn = {
+        of: {what: _lines(own, known, what, samples=once) for what in ("iops", middle, "p99")} for of, own in shown.items()
+    }  # fmt: skip
+    shared = _shared([*drawn.values()], latency, middle, colours, depths)
+    rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
+    titles = {_finding(sound, known, middle) for own in panels.values() if len(sound := sound_rows(own))}
+    marks = _marks(runs, [*drawn.values()], rows, shared)
+    if missing:
+        marks.append("Cross on the axis: a cell that failed.")
+    if len({row["iops"].wide["encoding"]["y"]["title"] for row in rows}) > 1:
+        marks.append("The IOPS axes differ.")
+    seen = found[found["panel"].isin([*shown])]
+    marks.append(wording.hollow((panel for row in rows for panel in row.values()), seen["run"]).strip())
+    marks.append(wording.not_drawn(len(panels), len(shown)).strip())
+    key = [name for name, _ in known if name in set(seen["series"])]
+    return _Picture(
+        title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
+        drawn=seen,
+        panels=tuple(row[what] for what in ("iops", "latency", "p99", "tradeoff") for row in rows if what in row),
+        key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),
+        marks=tuple(marks),
+    )  # fmt: skip
+
+
+_Lines = Mapping[str, list[Curve]]
+"""The curves of a panel's runs: IOPS, the middle latency, p99."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What all panels of a figure have in common."""
+
+    latency: str  # which, in words
+    middle: str  # "p50", or "mean" where a run has no median
+    word: str  # "median" or "mean"
+    colours: dict[str, str]
+    depths: list[int]
+    scale: fmt.Scale  # of times
+    times: axes.Axis  # one for all panels: what waits longer is seen to
+    waits: axes.Axis  # of the middle latency alone
+    apart: bool  # one panel each for the middle and p99; else thin lines in one
+
+
+def _shared(
+    drawn: Sequence[_Lines], latency: str, middle: str, colours: dict[str, str], depths: list[int]
+) -> _Shared:
+    ends = [y for by in drawn for what in (middle, "p99") for line in by[what] for _, y in line.points]
+    times = [v for y in ends for v in (y.low, y.high)]
+    scale = fmt.scale_for(times, "ns")
+    word = "median" if middle == "p50" else "mean"
+    axis = axes.decades(
+        [v / scale.factor for v in times],
+        f"{fmt.sentence(word)} {latency}, {scale.unit} (log scale)",
+        margin=1.3,
+    )
+    medians = [y.median for by in drawn for line in by[middle] for _, y in line.points]
+    waits = axes.decades([v / scale.factor for v in medians], axis.title, margin=1.5)
+    return _Shared(
+        latency=latency, middle=middle, word=word, colours=colours, depths=depths, scale=scale, times=axis, waits=waits,
+        apart=len(drawn) == 1,
+    )  # fmt: skip
+
+
+def _row(lines: _Lines, of: facets.Facet, crosses: Sequence[float], shared: _Shared) -> dict[str, Panel]:
+    """Draw some runs: "iops" and, where there are such numbers, "latency", "p99" and "tradeoff"."""
+    where, latency, scale = facets.facet_title(of, "fio"), shared.latency, shared.scale
+    iops, delays, tails = lines["iops"], lines[shared.middle], lines["p99"]
+    values = [v for line in iops for _, y in line.points for v in (y.low, y.high)]
+    values += [v for line in iops for _, low, high in line.ranges or () for v in (low, high)]
+    rate = fmt.scale_to_largest(values, "IOPS")
+    axis = axes.from_zero([v / rate.factor for v in values], _THOUSANDS[rate.unit])
+
+    def titled(text: str) -> str:
+        return f"{where}, {text}" if where else fmt.sentence(text)
+
+    def draw(
+        title: str, drawn: list[Curve], y: axes.Axis, factor: float, unit: str, thin: Sequence[Curve] = ()
+    ) -> Panel:
+        return _panel(title, drawn, shared.colours, shared.depths, y, factor, unit, crosses, thin)
+
+    row = {"iops": draw(titled("IOPS"), iops, axis, rate.factor, "IOPS")}
+    if delays:
+        thin = () if shared.apart else tails
+        row["latency"] = draw(titled(latency), delays, shared.times, scale.factor, "ns", thin)
+        if any(len(line.points) > 1 for line in delays):
+            over = titled(f"{latency} over IOPS")
+            row["tradeoff"] = _tradeoff(
+                over, iops, delays, shared.colours, axis, rate.factor, shared.waits, scale.factor
+            )
+    if shared.apart and tails:
+        y99 = shared.times.titled(f"p99 {latency}, {scale.unit} (log scale)")
+        row["p99"] = draw(titled(f"{latency}, p99"), tails, y99, scale.factor, "ns")
+    return row
+
+
+def _marks(
+    runs: Sequence[Run], drawn: Sequence[_Lines], rows: Sequence[Mapping[str, Panel]], shared: _Shared
+) -> list[str]:
+    """Say what bars, rings, thin and dashed lines are, of those that are drawn."""
+    every = [line for by in drawn for of_kind in by.values() for line in of_kind]
+    marks = list(_bars(runs, every))
+    if any(curve_rows.saturates(line) for by in drawn for line in by["iops"]):
+        marks.append("Ring: 95 % of that curve’s maximum.")
+    latency = fmt.sentence(shared.latency)
+    if any("latency" in row for row in rows):
+        thin = "; thin line: p99" if not shared.apart and any(by["p99"] for by in drawn) else ""
+        kind = "clat" if shared.latency == WORDS["clat"] else "lat"
+        marks.append(f"{latency} ({kind}): the {shared.word} of a run{thin}.")
+    if any("tradeoff" in row for row in rows):
+        marks.append(f"{latency} over IOPS: one point per iodepth; a curve that goes straight up only waits.")
+    if mixed := [line.name.removesuffix(" (clat)").rpartition(", ")[2] for line in every if line.dashed]:
+        marks.append(f"Dashed: a mix, split into its {fmt.words(dict.fromkeys(mixed))}.")
+    return marks
+
+
+def _finding(own: pd.DataFrame, known: Sequence[tuple[str, str]], middle: str) -> str:
+    """Return what is true of a panel; a figure's title says it if it is of all of them."""
+    drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
+    iops, waits = (
+        {line.name: {int(d): s for d, s in line.points} for line in lines} for lines in drawn.values()
+    )
+    full = {line.name: formulas.saturations(line.turns) for line in drawn["iops"]}
+    return findings.iodepth(iops, waits, ("randread", "read"), full)
+
+
+def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
+    """Say what ran of what is drawn: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size; and what
+    is to be known of the tables, which have all that was found."""
+    runs = list(dict.fromkeys(drawn["run"]))
+    engines, cache = engines_of(runs), cache_words(runs)
+    jobs = drawn["processes"]
+    low, high = jobs.min(), jobs.max()
+    many = (
+        "number of jobs not said" if jobs.isna().any()
+        else fmt.plural(int(high), "job") if low == high else f"{low} to {fmt.plural(int(high), 'job')}"
+    )  # fmt: skip
+    said = [f"{wording.ran(runs, program_name)}; {', '.join(filter(None, [*sorted(engines), cache, many]))}."]
+    if mixed := sorted(size for size in set(found["size"]) if " and " in size):
+        said.append(f"Jobs of {mixed[0]} blocks ran together: a row has the I/Os of all sizes.")
+    elif (found.groupby("panel")["size"].nunique() > 1).any():
+        sizes = dict.fromkeys(zip(found["series"], found["size"], strict=True))
+        told = (f"{name} {size or 'not said'}" for name, size in sizes)
+        said.append(f"Blocks differ: {fmt.words(told)}.")
+    if found["iodepth"].isna().any():
+        without = zip(*(found.loc[found["iodepth"].isna(), of] for of in ("run", "direction")), strict=True)
+        why = dict.fromkeys(itertools.starmap(no_depth, without))
+        said.append(f"Where no iodepth stands, {', or '.join(why)}.")
+    if any(map(_lacks_share, found["run"], found["kind"])):
+        of_all = all(map(_lacks_share, drawn["run"], drawn["kind"]))
+        said.append(
+            "The share of reads in the mix is not said."
+            if of_all
+            else "Where no share of reads stands, the text does not say it."
+        )
+    if found["verify"].any():
+        said.append("Reads with which a write verifies what it wrote are in the numbers only.")
+    return said
+
+
+def _lacks_share(run: Run, kind: str) -> bool:
+    return kind in MIXES and not share_of(run)
+
+
+def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
+    """Say what the bars are, if there are any."""
+    if any(high > low for line in lines for _, low, high in line.ranges or ()):
+        yield "Bars: lowest and highest IOPS sample of the run."
+    if any(y.high > y.low for line in lines for _, y in line.points):
+        yield f"Bars: lowest to highest {wording.over(runs)}."
+
+
+def _lines(
+    own: pd.DataFrame, known: Sequence[tuple[str, str]], what: str, *, samples: bool = False
+) -> list[Curve]:
+    """Return one curve per series of the panel over iodepth: "iops", or in ns "mean", "p50", "p99". samples: the IOPS of single
+    processes have the range of fio's samples."""
+    lines = []
+    for name, short in known:
+        of = own[own["series"] == name]
+        incomplete = of.loc[of[what].isna(), "iodepth"]  # what only some repeats tell is not of the cell
+        of = of[~of["iodepth"].isin(incomplete)]
+        pairs = zip(of["iodepth"].astype(float), of[what], strict=True)
+        line = curve_rows.curve(name, pairs, runs=of["run"], label=short, dashed=is_mix(name))
+        if what == "iops" and samples:
+            one = of[of["processes"] == 1].dropna(subset=["iops_min", "iops_max"])
+            ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)
+            line = replace(line, ranges=tuple(ranges))
+        lines.append(line)
+    return [line for line in lines if line.points]
+
+
+def _panel(
+    title: str, lines: list[Curve], colours: dict[str, str], depths: list[int], y: axes.Axis, factor: float, unit: str,
+    crosses: Sequence[float], thin: Sequence[Curve] = (),
+) -> Panel:  # fmt: skip
+    x = axes.at_tested(depths, "iodepth per job (log)")
+
+    def tip(depth: float, value: formulas.Spread) -> str:
+        return f"iodepth {depth:g} · {wording.exact(value, unit)}"
+
+    def build(width: int) -> Spec:
+        frame = Frame(
+            width=width, height=268, left=left_margin(y), right=curve_rows.name_margin(lines, width)
+        )
+        plot = Plot(frame=frame, x=x, y=y)
+        data = {
+            "points": curve_rows.point_rows(lines, depths, factor, tip),
+            "tails": curve_rows.point_rows(thin, depths, factor, lambda d, v: f"{tip(d, v)}, p99"),
+            "ranges": curve_rows.range_rows(lines, depths, factor),
+            "crosses": curve_rows.cross_rows(crosses),
+            **curve_rows.end_names(lines, plot, factor),
+            **(curve_rows.saturation_rings(lines, plot, factor) if unit == "IOPS" else {}),
+        }
+        series = [vega.Series(name=c.name, colour=colours[c.name], dashed=c.dashed) for c in lines]
+        return vega.fill("depth", frame=frame, x=x, y=y, series=series, data=data)
+
+    def end(line: Curve, at: int, word: str = "") -> str:
+        depth, value = line.points[at]
+        return f"{fmt.quantity(value.median, unit)} at {word}{depth:g}"
+
+    described = " ".join(
+        f"{line.name}: {end(line, 0, 'depth ')}{f', {end(line, -1)}' if len(line.points) > 1 else ''}."
+        for line in lines
+    )
+    return panel(title, f"{title} by iodepth. {described}", build)
+
+
+def _tradeoff(
+    title: str, iops: list[Curve], delays: list[Curve], colours: dict[str, str],
+    x: axes.Axis, x_factor: float, y: axes.Axis, y_factor: float,
+) -> Panel:  # fmt: skip
+    """Latency over IOPS, joined in the order of iodepth; the depths stand at the points of the first curve."""
+    lines: list[tuple[Curve, list[tuple[float, formulas.Spread, formulas.Spread]]]] = []
+    for rate in iops:
+        waits = dict(next((line.points for line in delays if line.name == rate.name), ()))
+        lines.append((rate, [(depth, v, waits[depth]) for depth, v in rate.points if depth in waits]))
+    lines = [(rate, points) for rate, points in lines if points]
+
+    def build(width: int) -> Spec:
+        frame = Frame(width=width, height=268, left=left_margin(y), right=20)
+        plot = Plot(frame=frame, x=x, y=y)
+        data: dict[str, Rows] = {"points": [], "notes": [], "names": [], "leads": []}
+        named: list[tuple[list[label_placement.Point], str]] = []
+        for rate, points in lines:
+            places = [plot.at(v.median / x_factor, w.median / y_factor) for _, v, w in points]
+            named.append((places, rate.label or rate.name))
+            data["points"] += [
+                {
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "order": order,
+                    "segment": sum(at < depth for at in rate.hollow), "dashed": rate.dashed,
+                    "tip": f"iodepth {depth:g} · {wording.exact(v, 'IOPS')} · {wording.exact(w, 'ns')}{' · ⚠' * (depth in rate.hollow)}",
+                    **({"hollow": True} if depth in rate.hollow else {}),
+                }
+                for order, (depth, v, w) in enumerate(points)
+            ]  # fmt: skip
+        bounds = (2.0, -10.0, frame.plot_width + 18, frame.plot_height - 2)
+        strokes = [stroke for places, _ in named for stroke in itertools.pairwise(places)]
+        depths = [(at, f"{depth:g}") for at, (depth, _, _) in zip(named[0][0], lines[0][1], strict=True)]
+        boxes: list[label_placement.Box] = []
+        for place in label_placement.near(depths, strokes, (), bounds, 11.5, (1.0,)):
+            ((px, py), text), row = depths[place.index], data["points"][place.index]
+            box = label_placement.box_of(px + place.dx, py + place.dy, text, 11.5)
+            if place.cost < 6 and not any(label_placement.touch(box, other) for other in boxes):
+                boxes.append(box)
+                data["notes"].append(
+                    {"x": row["x"], "y": row["y"], "text": text, "dx": place.dx, "dy": place.dy, "align": "left"}
+                )  # fmt: skip
+        for name, (places, text), (rate, points) in zip(
+            label_placement.along(named, boxes, bounds, prefer=frame.plot_height * 0.3),
+            named,
+            lines,
+            strict=True,
+        ):
+            _, v, w = points[0]
+            (x0, y0) = places[0]
+            data["names"].append(
+                {
+                    "series": rate.name, "x": v.median / x_factor, "y": w.median / y_factor, "text": text,
+                    "dx": round(name.x - x0, 1), "dy": round(name.y - y0, 1), "align": "left",
+                }
+            )  # fmt: skip
+            if name.lead:
+                (x1, y1), (x2, y2) = name.lead
+                data["leads"].append({"series": rate.name, "x_px": x1, "y_px": y1, "x2_px": x2, "y2_px": y2})
+        series = [vega.Series(name=r.name, colour=colours[r.name], dashed=r.dashed) for r, _ in lines]
+        return vega.fill("tradeoff", frame=frame, x=x, y=y, series=series, data=data)
+
+    described = " ".join(
+        f"{rate.name}: {fmt.quantity(points[0][2].median, 'ns')} at {fmt.quantity(points[0][1].median, 'IOPS')}, "
+        f"{fmt.quantity(points[-1][2].median, 'ns')} at {fmt.quantity(points[-1][1].median, 'IOPS')}."
+        for rate, points in lines
+    )
+    return panel(title, f"{title}, in the order of iodepth. {described}", build)

@@ -1,0 +1,176 @@
+"""The tables beside fio's figure: what each series offers within a latency, and all numbers."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reports.charts import facets, wording
+from reports.charts._fio_cells import RANKED, known_count
+from reports.charts.soundness import counted_rows
+from reports.draw.figure import Table, row_of
+from reports.numbers import formulas
+from reports.readings import groups
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+LIMITS = (100e3, 1e6, 10e6)
+"""Limits on p99 (ns) at which the most IOPS are given: of a flash array, of a service on disks, of what people still wait for."""
+
+
+def offers_table(found: pd.DataFrame, term: str) -> Table | None:
+    """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths. Of a series with
+    quiet cells these count."""
+    series = [(of, counted_rows(own)) for of, own in groups(found, ["panel", "series", "processes"])]
+    if all(own["iodepth"].nunique() < 2 for _, own in series):
+        return None
+    named = any(found["panel"])
+    rows, within, whose = [], [], []
+    for (of, name, _), own in series:
+        iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
+        repeats = _repeats(own)
+        full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
+        within.append([_within(repeats, limit) for limit in LIMITS])
+        whose.append(row_of(own["run"]))
+        rows.append(
+            (
+                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
+                fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
+            )
+        )  # fmt: skip
+    # a limit that nobody keeps says nothing; of those that everybody keeps everywhere, the tightest says it all
+    told = [i for i, _ in enumerate(LIMITS) if any(row[i] is not None for row in within)]
+    first = 2 if named else 1
+    p99 = "p99" if term == "latency" else f"p99 {term}"
+    differ = "; 95 %: from one depth to another as the repeats differ" * any(
+        " to " in row[-1] for row in rows
+    )
+    limits = f"; within a limit on {p99}, between two depths interpolated" * bool(told)
+    return Table(
+        caption=f"What each series offers{limits}{differ}",
+        columns=(
+            "Access", *(["Panel"] if named else []), "Most IOPS", "at depth", "95 % from depth",
+            *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
+        ),
+        rows=tuple(
+            (*row, *(kept[i] or fmt.NOTHING for i in told)) for row, kept in zip(rows, within, strict=True)
+        ),
+        numeric=frozenset(range(first, first + 3 + len(told))),
+        of=tuple(whose),
+    )  # fmt: skip
+
+
+_Repeat = Mapping[int, tuple[float, float]]
+"""iodepth → (IOPS, p99 in ns or NaN) of one repeat."""
+
+
+def _repeats(own: pd.DataFrame) -> list[_Repeat]:
+    """Return the curve of each repeat of a series, of those that have the most depths."""
+    rows = zip(own["run"], own["iodepth"], own["iops"], own["p99"].astype(float), strict=True)
+    turns = group_by(rows, lambda row: row[0].turn).values()
+    curves = [{int(depth): (float(iops), p99) for _, depth, iops, p99 in turn} for turn in turns]
+    most = max(map(len, curves))
+    return [curve for curve in curves if len(curve) == most]
+
+
+def _within(repeats: Sequence[_Repeat], limit: float) -> str | None:
+    """Return the most IOPS within a limit (ns) on p99: the median over the repeats of what each of them gives, a bound where one kept
+    it at every depth. None where one of them gives nothing."""
+    points = [[(rate, p99) for rate, p99 in one.values() if p99 == p99] for one in repeats]
+    most = [formulas.within_slo(of, limit) for of in points]
+    known = [one for one in most if one is not None]
+    if len(known) < len(most):
+        return None
+    bound = any(all(p99 <= limit for _, p99 in of) for of in points)
+    middle = statistics.median(known)
+    return f"≥ {fmt.quantity(middle, 'IOPS', rounding=fmt.DOWN)}" if bound else fmt.quantity(middle, "IOPS")
+
+
+MOST_OFFERS = 12
+"""A table of what the series offer is open up to so many rows; a longer one is with the numbers."""
+
+
+_SAMPLES = (
+    "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few"
+)
+
+
+_TOLD = "IOPS min and max: as the text’s table has them"
+_BUSY = (
+    "utilisation: the share of the time in which the busiest disk had an I/O; 100 % at depth 1 does not say that an NVMe device can do "
+    "no more"
+)
+
+
+def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
+    """Every series at every depth, in two tables that fit on paper: latency, then rates. Medians over the repeats, of IOPS and the
+    mean latency with their range; of IOPS samples the lowest and the highest, which fio gives of single processes only, and a text's
+    table of all. Beside the depth stands the number of jobs, where it differs and no panel is named by it."""
+    scale = fmt.scale_for(found["mean"].dropna(), "ns")
+    moved = fmt.scale_for(found["bandwidth"].dropna(), "B/s")
+    read_off = found["run"].map(lambda run: run.parsed.has("from_table")).astype(bool)
+    alone = (found["processes"] == 1) | (
+        read_off & found["iops"].between(found["iops_min"], found["iops_max"])
+    )
+    found = found.assign(
+        filled=(found["in_flight"] / found["asked"]).where(~found["verify"].astype(bool)),
+        iops_min=found["iops_min"].where(alone).astype(float), iops_max=found["iops_max"].where(alone).astype(float),
+    )  # fmt: skip
+    sampled, moves, timed, costed = (
+        found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")
+    )
+    named = any(found["panel"])
+    many = found["processes"].nunique(dropna=False) > 1 and "numjobs" not in {
+        name for of in found["panel"] for name, _ in of
+    }
+    latencies, rates, whose = [], [], []
+    for (of, name, depth, jobs, _), own in groups(
+        found.sort_values(["at", *RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
+    ):  # fmt: skip
+        own = counted_rows(own)
+        middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
+        means = own["mean"].dropna()
+        iops = wording.spread_text(formulas.spread(list(own["iops"])), fmt.Scale(factor=1, unit="IOPS"), 4)
+        first = (
+            name,
+            *([facets.facet_title(of, "fio")] if named else []),
+            fmt.whole(known_count(depth)),
+            *([fmt.whole(known_count(jobs))] if many else []),
+            iops,
+        )
+        latencies.append(
+            (
+                *first, wording.spread_text(formulas.spread(list(means)), scale) if len(means) else fmt.NOTHING,
+                scale.number(middle["p50"]), scale.number(middle["p99"]), fmt.number(middle["filled"]),
+                *([fmt.quantity(middle["cpu"], "ns")] if costed else []),
+            )
+        )  # fmt: skip
+        whose.append(row_of(own["run"]))
+        low, high = own["iops_min"].min(skipna=False), own["iops_max"].max(skipna=False)
+        rates.append(
+            (
+                *first, *([fmt.number(low, 4), fmt.number(high, 4)] if sampled else []), *([moved.number(middle["bandwidth"])] if moves else []),
+                *([fmt.percent(middle["busy"], 3) if middle["busy"] == middle["busy"] else fmt.NOTHING] if timed else []),
+            )
+        )  # fmt: skip
+    said = fmt.sentence(
+        "; ".join(
+            [*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]
+        )
+    )
+    columns = ("Access", *(["Panel"] if named else []), "iodepth", *(["Jobs"] if many else []), "IOPS")
+    of_latency = (*(f"{s} {term}, {scale.unit}" for s in ("Mean", "p50", "p99")), "in flight ÷ asked", *(["CPU per I/O"] if costed else []))  # fmt: skip
+    of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), *([f"Bandwidth, {moved.unit}"] if moves else []), *(["Utilisation"] if timed else []))  # fmt: skip
+    return [
+        Table(
+            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))), caption=caption,
+            of=tuple(whose),
+        )
+        for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
+        if more
+    ]  # fmt: skip

@@ -1,0 +1,294 @@
+"""What MLC measures between NUMA nodes, and its other tables: matrices, peaks by mix, further latencies and bandwidths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from parsers.measurement import whole
+from reports.charts import facets, titles, wording
+from reports.charts._mlc_load import SPREAD, told_by_traffic, traffic_name
+from reports.charts.soundness import counted_rows, is_hollow
+from reports.draw.figure import Figure, Table, heat, row_of
+from reports.numbers import formulas
+from reports.numbers.formulas import Spread
+from reports.readings import groups
+from reports.readings.mlc import chosen_cores, entries, load_rows
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.results.naming import program_kind, program_name, stands_in
+from reports.text import format as fmt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_MATRICES = 4
+"""Of more tables than this the rest is in the numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """A matrix between NUMA nodes: the section of its entries, and how it is spoken of."""
+
+    section: str
+    title: str
+    unit: str
+    row: str
+    column: str
+    others: str = "other nodes’ memory"  # what is off the diagonal
+    diagonal: str = "a node and its own memory"
+
+    @property
+    def metric(self) -> str:
+        return "latency" if self.unit == "ns" else "bandwidth"
+
+
+MATRICES = (
+    Matrix(section="latency_matrix", title="Idle latency", unit="ns", row="from node", column="to memory of node"),
+    Matrix(section="bandwidth_matrix", title="Bandwidth", unit="B/s", row="from node", column="to memory of node"),
+    Matrix(
+        section="c2c_latency", title="Cache-to-cache latency", unit="ns", row="writer", column="reader",
+        others="another node’s cache", diagonal="two caches of one node",
+    ),
+)  # fmt: skip
+
+
+Pair = tuple[Any, Any]
+"""Two NUMA nodes: whose CPUs, whose memory."""
+
+
+def distances(run: Run, pairs: Iterable[Pair]) -> dict[Pair, str]:
+    """Return how far the nodes of each pair are apart, where the machine's nodes are not all equally far: "same package", "another
+    package", else by their SLIT number; "" where nothing tells."""
+    apart = [pair for pair in pairs if pair[0] != pair[1]]
+    machine = run.session.topology
+    package = {core.numa_node: core.package for core in machine.cores} if machine else {}
+    nodes = {whole(node) for pair in apart for node in pair}
+    if nodes <= package.keys() and 1 < len({package[node] for node in nodes}) < len(nodes):
+        return {
+            (a, b): "same package" if package[whole(a)] == package[whole(b)] else "another package"
+            for a, b in apart
+        }
+    known = (
+        machine.distances
+        if machine
+        else {(a, b): d for a, b, d in run.session.facts.get("numa_distances") or ()}
+    )
+    slit = {pair: known.get((whole(pair[0]) or 0, whole(pair[1]) or 0)) for pair in apart}
+    if None in slit.values() or len(set(slit.values())) < 2:
+        return dict.fromkeys(apart, "")
+    return {pair: f"distance {fmt.number(d)}" for pair, d in slit.items()}
+
+
+def matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
+    """Draw one figure per matrix and program: a tool and its stand-in are never in one title."""
+    figures = []
+    for same in group_by(runs, program_kind).values():
+        found = entries.frame(same)
+        found = found[found["source"].notna() & found["target"].notna()]
+        for matrix in MATRICES:
+            own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
+            if len(own):
+                figures.append(_matrix_figure(sweep, matrix, by_cell(own)))
+    return figures
+
+
+def by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:
+    """Return entries with their panels, so that none pools two cells: a text is told where there are several, of own runs the mode
+    where one section is of several, and -W where no traffic tells it."""
+    modes = {(section, str(run.options.get("mode"))) for section, run in zip(found["section"], found["run"], strict=True)}  # fmt: skip
+    if len(modes) == found["section"].nunique() or all(run.text for run in found["run"]):
+        within = (*within, "mode")
+    if found["section"].isin(["bandwidth_matrix", "loaded_latency"]).all():
+        within = (*within, *told_by_traffic(found))
+    return facets.in_panels(found, *within, texts=True)
+
+
+def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
+    """found: the entries of this kind of matrix. One table per panel and transfer or traffic; of many the first are shown."""
+    found = found.assign(
+        kind=found["transfer"].fillna(found["traffic"].map(traffic_name, na_action="ignore")).fillna("")
+    )
+    runs = list(dict.fromkeys(found["run"]))
+    tables: list[Table] = []
+    drawn: list[Run] = []
+    paired = hollow = 0  # tables of which a title can speak, and of which it says nothing
+    pairs: dict[str, list[tuple[Spread, Spread]]] = {}
+    for (kind, of), every in groups(found, ["kind", "panel"]):
+        own = counted_rows(every)
+        cells = own.groupby(["source", "target"], sort=False)["value"].agg(SPREAD)
+        if len(tables) < _MOST_MATRICES:
+            drawn += dict.fromkeys(own["run"])
+        table = _matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index())
+        tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows)))
+        known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
+        if is_hollow(own["run"]):
+            hollow += 1
+            continue
+        far = distances(own["run"].iloc[0], known)
+        paired += any(a != b and (a, a) in known for a, b in known)
+        for (source, target), value in known.items():
+            if source != target and (source, source) in known:
+                pairs.setdefault(far[source, target], []).append((known[source, source], value))
+    shown = tables[:_MOST_MATRICES]
+    outlined = f" Outlined: {matrix.diagonal}." if any(table.marked for table in shown) else ""
+    return Figure(
+        id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
+        of=sweep,
+        sweep=runs[0].sweep_title,
+        title=titles.matrix(matrix.title, pairs if paired == len(tables) - hollow else {}, matrix.others),
+        sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
+        f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
+        marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",
+        tables=tuple(shown),
+        numbers=() if len(tables) == len(shown) else tuple(tables),
+        half=len(tables) == 1 and len(tables[0].columns) <= 9,
+    )
+
+
+def _cell(value: Spread, scale: fmt.Scale) -> str:
+    return (
+        scale.number(value.median) if value.relative <= wording.STEADY else wording.spread_text(value, scale)
+    )
+
+
+def _matrix_table(matrix: Matrix, kind: str, of: str, cells: pd.DataFrame) -> Table:
+    """cells: a row per pair of nodes, with `source`, `target` and the columns of a Spread."""
+    scale = fmt.scale_for(list(cells["median"]), matrix.unit)
+    texts = (_cell(Spread(*row), scale) for row in cells[SPREAD].itertuples(index=False))
+    shown = dict(zip(zip(cells["source"], cells["target"], strict=True), texts, strict=True))
+    medians = cells.pivot(index="source", columns="target", values="median")
+    values = [[v if v == v else None for v in row] for row in medians.to_numpy().tolist()]
+    sources, targets = list(medians.index), list(medians.columns)
+    return Table(
+        caption=", ".join(filter(None, [f"{matrix.title} in {scale.unit}", kind, of])),
+        columns=(f"{matrix.row} ↓ {matrix.column} →", *map(str, targets)),
+        rows=tuple((str(s), *(shown.get((s, t), fmt.NOTHING) for t in targets)) for s in sources),
+        numeric=frozenset(range(1, len(targets) + 1)),
+        heat=heat(values, inverse=matrix.unit == "B/s"),  # where it hurts
+        marked=frozenset((sources.index(n), targets.index(n)) for n in sources if (n, n) in shown),
+    )
+
+
+SEARCHES: Final = {"peak_injection_bandwidth": "peak injection", "max_bandwidth": "maximum"}
+"""Sections that look for the most bandwidth, and what their tables call them."""
+
+
+def searched_peaks(runs: Sequence[Run]) -> dict[tuple[str, str, str], tuple[Spread, list[Run]]]:
+    """Return (panel's title, section, traffic) → the bandwidth found (B/s), and the runs of its cell."""
+    found = entries.frame(runs)
+    found = found[found["section"].isin([*SEARCHES]) & (found["metric"] == "bandwidth")]
+    if found.empty:
+        return {}
+    return {
+        (facets.facet_title(of, "mlc"), section, traffic): (
+            formulas.spread(list(counted_rows(own)["value"])), list(dict.fromkeys(counted_rows(own)["run"]))
+        )
+        for (of, section, traffic), own in groups(by_cell(found).fillna({"traffic": ""}), ["panel", "section", "traffic"])
+    }  # fmt: skip
+
+
+def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    searched = searched_peaks(runs)
+    if not searched:
+        return None
+    cells = {key: value for key, (value, _) in searched.items()}
+    runs = list(dict.fromkeys(run for _, cell in searched.values() for run in cell))
+    scale = fmt.scale_to_largest([s.high for s in cells.values()], "B/s")
+    several = len({of for of, _, _ in cells}) > 1
+    told = [value.median for value, cell in searched.values() if not is_hollow(cell)]
+    everywhere = not any(chosen_cores(run) for run in runs)
+    title = f"Bandwidth reaches {scale.number(max(told))} {scale.unit}" if told else "Bandwidth"
+    rows = tuple(
+        (
+            traffic_name(traffic),
+            SEARCHES[section],
+            *([of] if several else []),
+            wording.spread_text(value, scale),
+        )
+        for (of, section, traffic), value in cells.items()
+    )
+    return Figure(
+        id=f"peaks-{sweep}",
+        of=sweep,
+        sweep=runs[0].sweep_title,
+        title=f"{'Bandwidth' if several else title}{' over all cores' if everywhere else ' over the chosen cores'}",
+        sub=f"{wording.ran(runs, program_name)}{', all cores at once' if everywhere else ''}.{wording.of_texts(runs)}",
+        tables=(
+            Table(
+                columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
+                rows=rows,
+                numeric=frozenset((3 if several else 2,)),
+                of=tuple(row_of(own) for _, own in searched.values()),
+            ),
+        ),
+        half=True,
+    )
+
+
+MOST_ROWS = 32
+"""A longer table is closed."""
+
+
+def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
+    """Return tables of what no other figure shows: caches of one socket, matrices by CPU, loads of which only one figure is told."""
+    found = entries.frame(runs)
+    shown = found["section"].isin(["idle_latency", "peak_injection_bandwidth", "max_bandwidth"])
+    pairs = found["source"].notna() & found["target"].notna()
+    shown |= pairs & found["section"].isin([matrix.section for matrix in MATRICES])
+    shown |= (found["section"] == "loaded_latency") & found["run"].map(lambda run: bool(load_rows(run)))
+    found = found[~shown]
+    if found.empty:
+        return None
+    sections = {_section_words(section) for section in found["section"]}
+    said = sections.pop() if len(sections) == 1 else ""
+    if said and found["transfer"].map(lambda transfer: str(transfer).startswith("local ")).all():
+        said = f"{said} within a socket"
+    tables = []
+    for (metric, unit), own in groups(
+        found.assign(unit=found["metric"].map({"latency": "ns", "bandwidth": "B/s"})), ["metric", "unit"]
+    ):
+        scale = fmt.scale_for(list(own["value"]), unit)
+        cells = groups(by_cell(own), ["panel", "section", "traffic", "transfer", "delay", "source", "target"])
+        of_cells = [
+            (
+                _entry_words(of, *which, named=not said),
+                formulas.spread(list(counted_rows(same)["value"])),
+                row_of(same["run"]),
+            )
+            for (of, *which), same in cells
+        ]
+        tables.append(
+            Table(
+                columns=("Of", f"{metric.capitalize()}, {scale.unit}"),
+                rows=tuple((name, wording.spread_text(value, scale)) for name, value, _ in of_cells),
+                numeric=frozenset((1,)),
+                of=tuple(whose for *_, whose in of_cells),
+            )
+        )
+    return Figure(
+        id=f"others-{sweep}",
+        of=sweep,
+        sweep=runs[0].sweep_title,
+        title=fmt.sentence(said) or "Further latencies and bandwidths",
+        sub=f"{wording.ran(list(dict.fromkeys(found['run'])), program_name)}.{wording.of_texts(found['run'])}",
+        tables=tuple(table for table in tables if len(table.rows) <= MOST_ROWS),
+        numbers=tuple(table for table in tables if len(table.rows) > MOST_ROWS),
+        half=True,
+    )
+
+
+def _section_words(section: str) -> str:
+    return section.replace("c2c", "cache-to-cache").replace("cpu", "CPU").replace("_", " ")
+
+
+def _entry_words(of: facets.Facet, section: str, *labels: Any, named: bool) -> str:  # noqa: ANN401
+    """Return "cache-to-cache latency, local L2->L2 HIT": what tells an entry from the others; missing labels are left out. named: the
+    section, too, or where nothing else is told."""
+    traffic, transfer, *rest = labels
+    places = (f"{name} {value}" for name, value in zip(("delay", "from", "to"), rest, strict=True) if value == value and value is not None)  # fmt: skip
+    mix = traffic_name(traffic) if isinstance(traffic, str) else ""
+    told = transfer if isinstance(transfer, str) else ""
+    words = [*filter(None, [mix, told, *places, facets.facet_title(of, "mlc")])]
+    return ", ".join([_section_words(section), *words] if named or not words else words)

@@ -1,0 +1,254 @@
+"""The numbers of both sides in pairs, before anything is decided: of cells, and of whole curves."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import statistics
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+
+from parsers.units import to_base
+from reports import numbers
+from reports.compare.matching import CellOfSide, Matching, Pair, Unmatched
+from reports.compare.model import Ask
+from reports.compare.sides import SideName
+from reports.numbers import QUANTILES, Name, Number
+from reports.results.grouping import group_by
+from reports.results.model import Run
+from reports.text import format as fmt
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A number of a pair before its verdict."""
+
+    pair: Pair
+    a: Sequence[_Value]
+    b: Sequence[_Value]
+    family: str = ""
+    step: float = 0.0  # the last digit, where the numbers do not know it
+    curve: tuple[Pair, ...] = ()  # of a number of a curve over cells: all of them
+
+    @property
+    def name(self) -> Name:
+        return self.a[0][0].name
+
+    @property
+    def numbers(self) -> list[Number]:
+        return [number for number, _ in (*self.a, *self.b)]
+
+    @property
+    def resolution(self) -> float:
+        every = [n.printed_to(self.step) if self.step else n for n in self.numbers]
+        return statistics.median(number.resolution for number in every)
+
+
+_Value = tuple[Number, Run]
+"""A number, and its run; of a curve over cells one of its runs."""
+
+
+_Found = dict[Name, list[_Value]]
+
+
+_Read = Callable[[Run], Sequence[Number]]
+
+
+def drafts_of(matching: Matching, ask: Ask) -> tuple[list[Draft], list[Unmatched]]:
+    """Return every number that all repeats of both cells of a pair have, and say which only one side, or some repeats, have."""
+    read = functools.cache(numbers.numbers)  # a curve over cells needs them again
+    drafts: list[Draft] = []
+    missing: list[Unmatched] = []
+    for pair in matching.pairs:
+        left, right = (_found(cell, read) for cell in (pair.a, pair.b))
+        for metric, (unit, other) in _units_that_changed(pair.a, pair.b).items():
+            for found in (left, right):
+                for name in [name for name in found if name.metric == metric]:
+                    del found[name]
+            reason = f"not the same unit (A: {unit or 'none'}; B: {other or 'none'}): {metric}"
+            missing.append(Unmatched(side="both", sweep=pair.b.sweep, cell=pair.b.name, reason=reason))
+        missing += _missing("A", "B", pair.a, left, right)
+        missing += _missing("B", "A", pair.b, right, left)
+        whole, partly = _of_all_repeats(pair, (left, len(pair.a.runs)), (right, len(pair.b.runs)))
+        drafts, missing = [*drafts, *whole], [*missing, *partly]
+    curves, partly = _curves(matching.pairs, read, ask.slo_ns)
+    return _with_steps(_with_families([*drafts, *curves])), [*missing, *partly]
+
+
+def _of_all_repeats(
+    pair: Pair, a: tuple[_Found, int], b: tuple[_Found, int], curve: tuple[Pair, ...] = ()
+) -> tuple[list[Draft], list[Unmatched]]:
+    """Return the numbers that all repeats of both cells have, and say which only some have: those stand for no cell.
+
+    a, b: what was found on a side, and in how many repeats.
+    """
+
+    def few(name: Name) -> tuple[str, ...]:
+        sides = zip("AB", (a, b), strict=True)
+        return tuple(f"{len(found[name])} of {n} repeats of {side}" for side, (found, n) in sides if len(found[name]) < n)  # fmt: skip
+
+    told = group_by((name for name in a[0] if name in b[0]), few)
+    whole = [Draft(pair=pair, a=a[0][name], b=b[0][name], curve=curve) for name in told.pop((), ())]
+    return whole, [
+        Unmatched(
+            side="both", sweep=pair.a.sweep, cell=pair.a.name, reason=f"only {fmt.words(which)} have {_few(names)}"
+        )
+        for which, names in told.items()
+    ]  # fmt: skip
+
+
+def _units_that_changed(a: CellOfSide, b: CellOfSide) -> dict[str, tuple[str, str]]:
+    """Return the metrics that an experiment reads in another unit on each side: the reading was mended, not the machine."""
+    of_a, of_b = (cell.runs[0].cell.options.get("metrics") or {} for cell in (a, b))
+    units = {
+        name: (str(of_a[name].get("unit", "")), str(of_b[name].get("unit", "")))
+        for name in of_a
+        if name in of_b
+    }
+    return {
+        name: (one, other)
+        for name, (one, other) in units.items()
+        if to_base(one)[0] != to_base(other)[0] and to_base(one)[1] == to_base(other)[1]
+    }
+
+
+def _found(cell: CellOfSide, read: _Read) -> _Found:
+    return group_by(((number, run) for run in cell.runs for number in read(run)), _name_of)
+
+
+def _name_of(one: _Value) -> Name:
+    return one[0].name
+
+
+def _missing(
+    own: SideName, other: SideName, cell: CellOfSide, has: Collection[Name], lacks: Collection[Name]
+) -> list[Unmatched]:
+    """Say of the rows that only one side of a pair has which they are, in one line a cell and reason."""
+    measured = {_unmeasured(name): name for name in lacks}
+    told = {(name.metric, name.part) for name in lacks}
+
+    def reason(name: Name) -> str:
+        if there := measured.get(_unmeasured(name)):
+            return f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
+        if name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
+            return f"{other} has too few operations or bins for a "
+        return f"{other} has no "
+
+    return [
+        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + _few(names))
+        for why, names in group_by((name for name in has if name not in lacks), reason).items()
+    ]
+
+
+def _few(names: Sequence[Name]) -> str:
+    words = [name.words for name in names]
+    return fmt.words(words) if len(words) <= 3 else f"{', '.join(words[:3])} and {len(words) - 3} more"
+
+
+def _unmeasured(name: Name) -> Name:
+    return dataclasses.replace(name, unit="", better="neither")
+
+
+def _measure(name: Name) -> str:
+    """Return "ns, lower is better"."""
+    return f"{name.unit if name.unit not in ('', '1') else 'no unit'}, {name.better} is better"
+
+
+def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[list[Draft], list[Unmatched]]:
+    """Return the derived numbers of curves over cells: one value per repeat, from the runs of that repeat in all its cells; and those
+    that only some of these repeats have."""
+
+    def curve_of(pair: Pair) -> tuple[str, str, Hashable]:
+        axis = numbers.curve_axis(pair.a.tool)
+        return pair.a.tool, pair.a.sweep, tuple(sorted((k, v) for k, v in pair.a.labels.items() if k != axis))
+
+    drafts: list[Draft] = []
+    missing: list[Unmatched] = []
+    along = (pair for pair in pairs if numbers.curve_axis(pair.a.tool) in pair.a.axes)
+    for (tool, *_), members in group_by(along, curve_of).items():
+        left, right = (
+            _of_curves(cells, read, slo_ns) for cells in ([p.a for p in members], [p.b for p in members])
+        )
+        head = _over(members[0], numbers.curve_axis(tool))
+        peaks = [_peaks(cells, read) for cells in ([p.a for p in members], [p.b for p in members])]
+        of_both = [name for name in peaks[0] if name in peaks[1]]
+        drafts += [Draft(pair=head, a=peaks[0][n], b=peaks[1][n], curve=tuple(members)) for n in of_both]
+        whole, partly = _of_all_repeats(head, left, right, tuple(members))
+        drafts, missing = [*drafts, *whole], [*missing, *partly]
+    return drafts, missing
+
+
+def _of_curves(cells: Sequence[CellOfSide], read: _Read, slo_ns: float | None) -> tuple[_Found, int]:
+    """Return what the curves of the repeats offer, and how many there are."""
+    runs = (run for cell in cells for run in cell.runs if numbers.axis_value(run) is not None)
+    repeats = group_by(runs, lambda run: run.turn).values()
+    curves = [
+        ({at: read(run) for run in own if (at := numbers.axis_value(run)) is not None}, own[0])
+        for own in repeats
+    ]
+    most = max((len(curve) for curve, _ in curves), default=0)
+    whole = [one for one in curves if len(one[0]) == most]  # a repeat that lacks a cell has another curve
+    offered = ((n, run) for curve, run in whole for n in numbers.curve_numbers(cells[0].tool, curve, slo_ns))
+    return group_by(offered, _name_of), len(whole)
+
+
+def _peaks(cells: Sequence[CellOfSide], read: _Read) -> _Found:
+    """Return the peaks over cells: each all repeats of one of them."""
+    by_value: dict[int, _Found] = {}
+    for cell in cells:
+        at = numbers.axis_value(cell.runs[0])
+        found = {name: own for name, own in _found(cell, read).items() if len(own) == len(cell.runs)}
+        if at is not None:
+            by_value[at] = found
+    values = {
+        at: {name: [number.value for number, _ in own] for name, own in found.items()}
+        for at, found in by_value.items()
+    }
+    return {
+        peak: [(dataclasses.replace(number, name=peak), run) for number, run in by_value[at][name]]
+        for peak, (at, name) in numbers.peaks(cells[0].tool, values).items()
+    }
+
+
+def _over(pair: Pair, axis: str | None) -> Pair:
+    """Return a pair that stands for all cells of a curve: without the axis that the curve goes over."""
+
+    def without(cell: CellOfSide) -> CellOfSide:
+        return dataclasses.replace(cell, axes=tuple(name for name in cell.axes if name != axis))
+
+    return dataclasses.replace(pair, a=without(pair.a), b=without(pair.b))
+
+
+def _with_steps(drafts: list[Draft]) -> list[Draft]:
+    """Give numbers of programs whose format nobody knows the last digit that their values show."""
+
+    def is_unknown(draft: Draft) -> bool:
+        return numbers.digits_unknown(draft.pair.a.tool, draft.a[0][0])
+
+    unknown = group_by(filter(is_unknown, drafts), lambda draft: draft.family)
+    steps = {
+        family: numbers.last_digit(number for draft in own for number in draft.numbers)
+        for family, own in unknown.items()
+    }
+    return [dataclasses.replace(d, step=steps[d.family]) if is_unknown(d) else d for d in drafts]
+
+
+def _with_families(drafts: Sequence[Draft]) -> list[Draft]:
+    """Name the families: tool, kind and metric, and the unit where there are several.
+
+    Derived numbers of a tool have a family of their own, as they repeat what its cells say.
+    """
+
+    def title(draft: Draft) -> str:
+        tool, name = draft.pair.a.tool, draft.name
+        return (
+            f"{tool}, derived" if name.derived else " ".join(filter(None, (tool, name.kind, name.quantity)))
+        )
+
+    units = {
+        of: {d.name.unit for d in own if not d.name.derived} for of, own in group_by(drafts, title).items()
+    }
+    return [
+        dataclasses.replace(d, family=title(d) + (f", {d.name.unit}" if len(units[title(d)]) > 1 else ""))
+        for d in drafts
+    ]

@@ -1,0 +1,210 @@
+"""What a comparison says: rows, levels that regressed together, shifts of modes."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+
+from parsers.measurement import Direction
+from reports.compare.matching import Pair, Unmatched
+from reports.compare.sides import Side
+from reports.numbers import Name
+from reports.results.differences import Fingerprint
+from reports.results.sessions import clock_warnings
+from reports.text import format as fmt
+from reports.verdicts.model import VERDICTS, Decision, Family, Rules, Sample, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the user asks for beside the two sides."""
+
+    threshold: float = 0.03  # relative
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # word of a metric → its own ("p99": 0.1)
+    across_programs: bool = False  # compare a tool with its stand-in
+    ignore: tuple[str, ...] = ()  # options that do not tell cells apart
+    slo_ns: float | None = None  # also compare fio's IOPS whose p99 keeps this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One number of one cell, on both sides."""
+
+    pair: Pair  # of a number of a curve, without the axis that the curve goes over
+    number: Name
+    labels: Mapping[str, str]  # axis → level, those of the inner rows and the metric's name among them
+    a: tuple[float, ...]  # per run, base units
+    b: tuple[float, ...]
+    decision: Decision
+    doubt: str = ""  # the checks that convict its cell on either side: "F1, F7"
+
+    @property
+    def sweep(self) -> str:
+        return self.pair.a.sweep
+
+    @property
+    def cell(self) -> str:
+        """`threads=4 place=remote`; "" of a sweep with one cell."""
+        return self.pair.a.name
+
+    @property
+    def unit(self) -> str:
+        return self.number.unit
+
+    @property
+    def better(self) -> Direction:
+        return self.number.better
+
+    @property
+    def derived(self) -> bool:
+        return self.number.derived
+
+    @property
+    def name(self) -> str:
+        """`scaling, threads=4 place=remote: triad bandwidth`."""
+        return f"{self.place}: {self.number.words}"
+
+    @property
+    def place(self) -> str:
+        """`scaling, threads=4 place=remote`."""
+        return f"{self.sweep}, {self.cell}" if self.cell else self.sweep
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.decision.verdict
+
+    @property
+    def once(self) -> bool:
+        """Is there one run on a side, and so no verdict?"""
+        return min(len(self.a), len(self.b)) < 2
+
+    @property
+    def provisional(self) -> bool:
+        """Does the verdict rest on one session a side, whose noise it cannot know?"""
+        d = self.decision
+        return not self.once and d.k_a == d.k_b == 1 and d.tau > 0
+
+    @property
+    def median_a(self) -> float:
+        return statistics.median(self.a)
+
+    @property
+    def median_b(self) -> float:
+        return statistics.median(self.b)
+
+    @property
+    def change(self) -> float | None:
+        """B / A - 1: the change in the metric's own sign. None where there is no ratio."""
+        return None if self.decision.ratio is None else self.decision.ratio - 1
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of `change`."""
+        low, high = self.decision.low, self.decision.high
+        return None if low is None or high is None else (low - 1, high - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeShift:
+    """A mode of a latency distribution whose share of the operations moved, even if the median stands still."""
+
+    name: str
+    at: float  # ns: where the mode lies
+    share_a: float  # median over the runs
+    share_b: float
+    by_chance: bool  # so few runs a side that chance may do as much
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """The cells of one level of an axis, each once, however many numbers a process gives.
+
+    A cell has regressed if one of its numbers has; else it is inconclusive if one is, improved if one is, and the same if all are.
+    """
+
+    name: str  # "": the cells that the axis is not of
+    counts: Mapping[Verdict, int]
+
+    @property
+    def cells(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def rest(self) -> str:
+        """Return what became of those that did not regress: " (3 same, 1 inconclusive)"."""
+        said = ", ".join(
+            f"{n} {verdict}" for verdict, n in self.counts.items() if n and verdict != "regressed"
+        )
+        return f" ({said})" if said else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """A level of an axis that the regressed cells share."""
+
+    axis: str
+    levels: tuple[Level, ...]  # the shared one first
+
+    @property
+    def text(self) -> str:
+        """Return "place remote: 4 of 4 cells regressed; local: 0 of 4 (3 same, 1 inconclusive)"."""
+        first, *rest = self.levels
+        others = (
+            f"{level.name or f'no {self.axis}'}: {level.counts['regressed']} of {level.cells}{level.rest}"
+            for level in rest[:3]
+        )
+        more = f" and {len(rest) - 3} more levels" if len(rest) > 3 else ""
+        cells = f"{first.counts['regressed']} of {fmt.plural(first.cells, 'cell')}"
+        return f"{self.axis} {first.name}: {cells} regressed{first.rest}; {', '.join(others)}{more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    a: Side
+    b: Side
+    rows: tuple[Row, ...]  # worst first
+    families: tuple[Family, ...]
+    unmatched: tuple[Unmatched, ...]
+    fingerprint: Fingerprint
+    across: tuple[str, ...]  # tools whose program is another on the other side, in words
+    modes: tuple[ModeShift, ...]
+    shared: tuple[Shared, ...]
+    matched: tuple[str, ...]  # how cells were matched that are not as written, once each
+    samples: tuple[Sample, ...]  # what was judged, and by which rules: for who wants to judge again
+    rules: Rules
+    behind: Mapping[Hashable, tuple[Pair, ...]]  # key of a sample → its cells; of a curve all of them
+    undirected: tuple[str, ...] = ()  # metrics of both sides whose better direction nobody told: no rows
+    by: str = ""  # the axis whose levels are compared, "" of files
+    confirmed: str = ""  # what became of the numbers that were measured again; "" if none were
+
+    def of(self, *verdicts: Verdict) -> tuple[Row, ...]:
+        """Return the rows with a verdict, worst first."""
+        return tuple(row for row in self.rows if row.verdict in verdicts and not row.once)
+
+    @property
+    def once(self) -> tuple[Row, ...]:
+        """The rows with one run on a side: values, no verdict."""
+        return tuple(row for row in self.rows if row.once)
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many rows have each verdict; rows with a single run on a side have none and are in none."""
+        counted = Counter(row.verdict for row in self.rows if not row.once)
+        return {verdict: counted[verdict] for verdict in VERDICTS}
+
+    @property
+    def provisional(self) -> int:
+        """How many verdicts rest on one session a side."""
+        return sum(row.provisional for row in self.rows)
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """What is said of sessions whose clock was set."""
+        told = (text for of in (self.a, self.b) for text in clock_warnings(of.machines, of.when))
+        return tuple(dict.fromkeys(told))
+
+    def fails(self, verdicts: Collection[str]) -> bool:
+        """Is there a row with one of these verdicts? A number without a verdict is an inconclusive one."""
+        return any(("inconclusive" if row.once else row.verdict) in verdicts for row in self.rows)

@@ -1,0 +1,27 @@
+"""Text without what a terminal, a page or a reader's eye would obey: control characters, marks that turn the order of letters. Pure.
+
+Host names, titles, file names and tools' words may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Bidi_Control of Unicode: a name that holds one is not read in the order in which it stands."""
+
+_CONTROL = f"[\x00-\x1f\x7f-\x9f\u2028\u2029{_BIDI}\ud800-\udfff]"
+"""C0, C1, line and paragraph separators, lone surrogates (a file name that is not UTF-8), and the above.
+Compiled when the first text holds one: most commands never see any."""
+
+_CONTROL_BUT_LINES = _CONTROL.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
+
+
+def printable(text: str) -> str:
+    """Return a text of one line: everything that is obeyed rather than shown is replaced."""
+    return text if text.isprintable() else re.sub(_CONTROL, "\ufffd", text)
+
+
+def plain(text: str) -> str:
+    """Return a text of several lines: as `printable`, but line ends and tabs stay."""
+    return text if text.isprintable() else re.sub(_CONTROL_BUT_LINES, "\ufffd", text.replace("\r\n", "\n"))

@@ -1,0 +1,58 @@
+"""Panels of any tool: what is swept over one axis, and what a run has many numbers of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.capture.intake import Captured, intake_options, read, store
+from reports.charts.command import chapter
+from reports.results.load import load
+
+METRICS = {"v": {"regex": r"v ([0-9.]+)", "unit": "ms", "better": "lower"}, "w": {"regex": r"w (\d+)"}}
+IBCAST = Path(__file__).parents[2] / "fixtures/osu/ibcast.out"
+
+
+def test_an_overlap_of_nothing_has_a_place_on_its_axis(tmp_path: Path) -> None:
+    """Two files make two lines, whose names stand at their ends: at 0 %, of which there is no logarithm."""
+    asked = intake_options(None, (), (), (), "")
+    files = [tmp_path / "a.db", tmp_path / "b.db"]
+    for file in files:
+        store(
+            (item for item in read([str(IBCAST)], asked) if isinstance(item, Captured)),
+            file,
+            asked,
+            version="0",
+        )
+
+    panels = [panel for figure in chapter(load(files), "osu").figures for panel in figure.panels]
+
+    overlap = next(panel for panel in panels if "overlap" in panel.title)
+    assert "(log scale)" not in str(overlap)
+
+
+@pytest.mark.parametrize(("count", "rows"), [(1000, 1000), (1001, 5)])
+def test_more_numbers_than_anybody_reads_are_told_by_their_quantiles(
+    make: Any, tmp_path: Path, count: int, rows: int
+) -> None:
+    text = "".join(f"v {n}.5\n" for n in range(count)) + "w 7\n"
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "command", {"command": "x", "metrics": METRICS}, text)
+
+    figure = chapter(load([maker.write()])).figures[0]
+
+    [*of_v, of_w] = figure.numbers[0].rows
+    assert len(of_v) == rows
+    assert of_w[1:3] == ("w", "7.000")
+    assert ("quantiles" in figure.sub) == (rows == 5)
+    if rows == 5:
+        assert [row[0] for row in of_v] == ["lowest", "5 %", "median", "95 %", "highest"]
+        assert [row[2:4] for row in of_v] == [
+            ("500.0", "µs"),
+            ("50.50", "ms"),
+            ("500.5", "ms"),
+            ("950.5", "ms"),
+            ("1.000", "s"),
+        ]
