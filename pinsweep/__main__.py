@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 130 Ctrl-C."""
+    # a plan or a result is many values without a cycle: looking for one takes a fifth of the time
+    gc.set_threshold(100_000)
     try:
+        _have_standard_streams()
         status = _run()
     except KeyboardInterrupt:  # while our own modules or the message of an error were on their way
         status = 130
+    for name in ("stdout", "stderr"):
+        _let_go(name)
+    gc.freeze()  # else Python's end looks for cycles in all that goes with the process anyway: a tenth of a plan
     sys.exit(status)
+
+
+def _have_standard_streams() -> None:
+    """Lead what the caller has closed nowhere, or the next file that is opened gets its number, and what is printed.
+
+    stdout is opened for reading: an answer that nobody gets is an error there, as on a full disk.
+    """
+    for number, name, flags in (
+        (0, "stdin", os.O_RDONLY),
+        (1, "stdout", os.O_RDONLY),
+        (2, "stderr", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, flags)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115 (until the end)
+
+
+def _let_go(name: str) -> None:
+    """Write what is left in a standard stream; where that cannot be, Python's own end finds nothing to complain of."""
+    stream = getattr(sys, name)
+    try:
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def _run() -> int:
@@ -23,23 +60,45 @@ def _run() -> int:
     try:
         return cli.main(standalone_mode=False) or 0
     except PinsweepError as error:
-        for line in error.lines():
-            print(line, file=sys.stderr)
+        from reports.text.plain import printable
+
+        _say(*map(printable, error.lines()))
         return error.exit_status
     except click.ClickException as error:
-        error.show()
+        import io
+
+        words = io.StringIO()
+        error.show(words)
+        _say(words.getvalue().rstrip("\n"))
         return 2
     except click.Abort:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; nothing is left to say
-        return 1
+        return 1  # the reader of our output has gone; nothing is left to say
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-        print(f"error: {what}", file=sys.stderr)
+        if not error.filename and _folder_is_gone():
+            _say("error: the working folder: has been removed", "hint: cd to a folder that is there")
+            return 2
+        place = f"{error.filename}: " if error.filename else ""
+        _say(f"error: {place}{error.strerror or error}")
         return 1
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
         return _bug()
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 (this module starts with what Python has loaded)
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _say(*lines: str) -> None:
+    from pinsweep.terminal import say
+
+    for line in lines:
+        say(line, err=True)
 
 
 def _bug() -> int:
@@ -49,8 +108,10 @@ def _bug() -> int:
     with tempfile.NamedTemporaryFile("w", prefix="pinsweep-bug-", suffix=".txt", delete=False) as file:
         file.write(f"{sys.argv!r}\n{traceback.format_exc()}")
     kind, value, _ = sys.exc_info()
-    print(f"error: a bug in pinsweep: {kind.__name__ if kind else '?'}: {value}", file=sys.stderr)
-    print(f"hint: please report it with {file.name}", file=sys.stderr)
+    _say(
+        f"error: a bug in pinsweep: {kind.__name__ if kind else '?'}: {value}",
+        f"hint: please report it with {file.name}",
+    )
     return 1
 
 

@@ -5,12 +5,14 @@ A bar is drawn when a run begins and when it ends, never between: drawing takes 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-import click
+from pinsweep.terminal import redraw, say
+from reports.text.plain import printable
 
 if TYPE_CHECKING:
     from orchestrator.run.execute import Ended, Event, Started
@@ -34,7 +36,7 @@ class SweepProgress:
         from reports.text.format import plural
 
         if isinstance(event, Unsettled):
-            click.echo(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
+            say(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
             return
         if isinstance(event, Started):
             if self._bar:
@@ -52,14 +54,15 @@ class SweepProgress:
         record = event.record
         head = _head(event)
         if event.repeated:
-            click.secho(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
+            say(f"{head}  disturbed, and repeated at the end: {record.reason}", fg="yellow", err=True)
         elif record.status == "ok" or (record.warm_up and record.status == "disturbed"):
-            click.echo(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s", err=True)
+            by_whom = f", disturbed: {record.reason}" if record.status == "disturbed" else ""
+            say(f"{head}  {headline(event.run.tool, event.parsed)}  {record.wall_s:.1f} s{by_whom}", err=True)
             for flag in event.parsed.flags if event.parsed else ():
                 if flag.id.startswith("missing:"):
-                    click.secho(f"  {flag.text}", fg="yellow", err=True)
+                    say(f"  {flag.text}", fg="yellow", err=True)
         else:
-            click.secho(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
+            say(f"{head}  {record.status}: {record.reason}", fg="red", err=True)
 
 
 def _head(event: Ended) -> str:
@@ -91,13 +94,14 @@ class _Bar:
         self._task = self._progress.add_task("")  # never started: no thread, no refresh of its own
 
     def draw(self, done: int, total: int, text: str) -> None:
-        self._progress.update(self._task, completed=done, total=total, description=text)
-        with self._console.capture() as captured:
-            self._console.print(self._progress.get_renderable(), end="")
-        click.echo(f"\r\x1b[K{captured.get().rstrip()}", err=True, nl=False)
+        self._progress.update(self._task, completed=done, total=total, description=printable(text))
+        with contextlib.suppress(OSError):  # `rich` flushes what a terminal that has gone did not take
+            with self._console.capture() as captured:
+                self._console.print(self._progress.get_renderable(), end="")
+            redraw(captured.get().rstrip())
 
     def clear(self) -> None:
-        click.echo("\r\x1b[K", err=True, nl=False)
+        redraw("")
 
 
 def files(listed: Sequence[T]) -> Iterator[T]:

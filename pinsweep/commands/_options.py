@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from pinsweep.terminal import say
+
 if TYPE_CHECKING:
     from orchestrator.model import Plan
     from parsers.measurement import Parsed
@@ -28,11 +30,9 @@ class _Output(_Name):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
         path = super().convert(value, param, ctx)
         if not (ctx and ctx.resilient_parsing) and not Path(path).parent.exists():
-            from reports.text.columns import printable
+            from reports.text.plain import printable
 
-            click.echo(
-                f"note     {printable(str(Path(path).parent))} is not there: it will be made", err=True
-            )
+            say(f"note     {printable(str(Path(path).parent))} is not there: it will be made", err=True)
         return path
 
 
@@ -72,6 +72,13 @@ only: Decorator = click.option(
     "--only", multiple=True, metavar="SWEEP", help="Only this sweep of the files; repeat for several."
 )
 
+tune: Decorator = click.option(
+    "--tune",
+    is_flag=True,
+    help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
+    " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
+)
+
 no_warm_up: Decorator = click.option(
     "--no-warm-up", is_flag=True, envvar="PINSWEEP_NO_WARM_UP",
     help="Begin with the runs that count. Else one run of each program (its shortest cell, if under 10 s) comes first and is left out.",
@@ -105,6 +112,25 @@ repeats: Decorator = click.option(
 )  # fmt: skip
 
 
+def typed(call: click.Context, **now: Any) -> list[str]:  # noqa: ANN401 (of any option)
+    """Return the words of a command line that asks for the same: the command, its arguments, every option that has a value, from the
+    environment, too. `now`: options that have another value by now."""
+    words = [str(call.info_name)]
+    for param in call.command.params:
+        value = now.get(str(param.name), call.params.get(str(param.name)))
+        if value is None or value is False:
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            text = f"./{one}" if isinstance(one, Path) and str(one).startswith("-") else str(one)
+            if not isinstance(param, click.Option):
+                words.append(text)
+            elif param.is_flag:
+                words.append(param.opts[0])
+            else:
+                words += [f"{param.opts[0]}={text}"] if text.startswith("-") else [param.opts[0], text]
+    return words
+
+
 def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
     """Return the number that stands for each repeat of a cell: by it a cell with `repeats: auto` settles."""
     from reports import numbers
@@ -117,7 +143,7 @@ def left_out(plan: Plan) -> None:
     for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
         for item in items:
             labels = " ".join(f"{key}={value}" for key, value in item.cell.items())
-            click.secho(f"{word}  {item.sweep}  {labels}: {item.reason}", fg="yellow", err=True)
+            say(f"{word}  {item.sweep}  {labels}: {item.reason}", fg="yellow", err=True)
 
 
 def percent(text: str) -> float:

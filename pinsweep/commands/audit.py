@@ -8,6 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 
 @click.command(epilog="Example: pinsweep audit node07.db --format json")
@@ -25,20 +26,15 @@ def command(results: tuple[Path, ...], form: str, level: str) -> int:
     Exit status 1 if a finding is an error. docs/audit.md explains each check.
     """
     from reports.checks import audit
-    from reports.results.load import load
+    from reports.checks.audited import audited
 
-    loaded = load(results, watched=progress.files)
-    findings = audit.audit(loaded)
+    findings, of = audited(results, watched=progress.files)
     if form == "json":
-        click.echo(audit.as_json(audit.down_to(findings, level)), nl=False)
+        data(audit.as_json(audit.down_to(findings, level)))
     else:
         text = audit.as_text(audit.down_to(findings, level))
         if text:
-            click.echo(text)
-            click.echo()
-        runs = sum(len(loaded.good(tool)) for tool in loaded.tools)
-        click.echo(
-            f"{audit.summary_line(findings)} in {runs} {'run' if runs == 1 else 'runs'} with numbers",
-            err=True,
-        )
+            say(text)
+            say()
+        say(f"{audit.summary_line(findings)} in {of}", err=True)
     return 1 if audit.worst(findings) == "error" else 0

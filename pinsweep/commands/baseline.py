@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 _NAME = click.argument("name")
 
@@ -28,7 +29,7 @@ def add(name: str, results: tuple[Path, ...]) -> None:
     from reports.results import baselines
     from reports.results.paths import result_files
 
-    click.echo(f"{name}: {baselines.add(name, result_files(results)).said}", err=True)
+    say(f"{name}: {baselines.add(name, result_files(results)).said}", err=True)
 
 
 @command.command("list", epilog="Example: pinsweep baseline list --format json")
@@ -42,15 +43,15 @@ def list_(form: str) -> None:
     if form == "json":
         import json
 
-        click.echo(json.dumps({"baselines": kept}, indent=1, ensure_ascii=False))
+        data(json.dumps({"baselines": kept}, indent=1, ensure_ascii=False), nl=True)
     elif not kept:
-        click.echo("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
+        say("no baselines; `pinsweep baseline add NAME RESULT` makes one", err=True)
     else:
         rows = [("baseline", "sessions", "first", "last", "hosts")]
         rows += [
             (b["name"], str(len(b["sessions"])), b["first"][:10], b["last"][:10], b["nodes"]) for b in kept
         ]
-        click.echo("\n".join(columns(rows, right=frozenset({1}))))
+        say("\n".join(columns(rows, right=frozenset({1}))))
 
 
 @command.command(epilog="Example: pinsweep baseline show node07-good")
@@ -65,14 +66,14 @@ def show(name: str, form: str) -> None:
     if form == "json":
         import json
 
-        click.echo(json.dumps(kept.as_json(), indent=1, ensure_ascii=False))
+        data(json.dumps(kept.as_json(), indent=1, ensure_ascii=False), nl=True)
         return
     rows = [("started", "host", "kernel", "pinsweep")]
     rows += [
         (s.started_utc[:19], s.host, str(s.facts.get("kernel") or "not recorded"), s.pinsweep_version)
         for s in kept.sessions
     ]
-    click.echo("\n".join([kept.said, *columns(rows, indent=2), *map(str, kept.files)]))
+    say("\n".join([kept.said, *columns(rows, indent=2), *map(str, kept.files)]))
 
 
 @command.command(epilog="Example: pinsweep baseline remove node07-good")
@@ -82,4 +83,4 @@ def remove(name: str) -> None:
     from reports.results import baselines
     from reports.text.format import plural
 
-    click.echo(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)
+    say(f"removed {name}: {plural(baselines.remove(name), 'file')}", err=True)

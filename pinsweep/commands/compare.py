@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,11 @@ from parsers.errors import UserError
 from pinsweep import __version__, progress
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
-    from reports.compare.comparison import Comparison, Side
+    from reports.compare.model import Comparison
+    from reports.compare.sides import Side
 
 _FORMATS = ("table", "json", "markdown", "junit", "github")
 _FAILS = ("regressed", "inconclusive", "unmatched")
@@ -44,7 +46,7 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 )
 @click.option(
     "--by",
-    metavar="AXIS=LEVEL,LEVEL",
+    metavar="AXIS[=LEVEL,LEVEL]",
     help="Compare two levels of an axis within the files instead: place=local,remote. Also program, host, relation.",
 )
 @_options.only
@@ -100,12 +102,15 @@ _FAILS = ("regressed", "inconclusive", "unmatched")
 @_options.scratch
 @_options.allow_write
 @_options.allow_disturbed
+@_options.tune
+@_options.no_warm_up
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
 def command(
     sides: tuple[str, ...], more_a: tuple[str, ...], more_b: tuple[str, ...], by: str | None, only: tuple[str, ...],
     form: str, output: Path | None, fail_on: str | None, thresholds: tuple[str, ...], ignore: tuple[str, ...],
     across_programs: bool, slo: str | None, only_changed: bool, everything: bool, top: int | None, self_check: bool,
-    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool, static: bool,
+    again: bool, into: Path | None, scratch: Path | None, allow_write: tuple[str, ...], allow_disturbed: bool,
+    tune: bool, no_warm_up: bool, static: bool,
 ) -> int:  # fmt: skip
     """Compare B with A: which numbers regressed, improved, are the same, or cannot be told yet.
 
@@ -115,7 +120,8 @@ def command(
     """
     from reports.compare import formats
     from reports.compare import text as comparison_text
-    from reports.compare.comparison import Ask, compare
+    from reports.compare.comparison import compare
+    from reports.compare.model import Ask
     from reports.results.write import refuse_output
 
     default, named = _thresholds(thresholds)
@@ -123,7 +129,7 @@ def command(
         threshold=default, thresholds=named, across_programs=across_programs, ignore=ignore, slo_ns=_slo(slo)
     )
     verdicts = _fails(fail_on)
-    _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write})
+    _refuse_idle(again, {"--into": into, "--scratch": scratch, "--allow-write": allow_write, "--tune": tune})
     if output is not None:
         refuse_output(output)
     a, b, axis, files = _sides(sides, more_a, more_b, by, only)
@@ -137,25 +143,28 @@ def command(
         found = confirm(
             found, ask, folder=into or Path(), scratch=scratch, allow_write=allow_write,
             rules=Rules(allow_disturbed=allow_disturbed), version=__version__, argv=sys.argv[1:],
-            say=functools.partial(click.echo, err=True), on_event=SweepProgress(),
+            warm_up=not no_warm_up, tune=tune,
+            say=functools.partial(say, err=True), on_event=SweepProgress(),
         )  # fmt: skip
     if form == "table":
         text = comparison_text.table(found, top=top, everything=everything, only_changed=only_changed) + "\n"
     else:
         text = formats.render(found, form)
-    _write(found, text, output, files, static)
+    _write(
+        found, text, output, files, static, show=functools.partial(say, nl=False) if form == "table" else data
+    )
     if form == "github" and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
         _append(Path(summary), formats.as_markdown(found))
     if form != "table":
-        click.echo(comparison_text.sentence(found), err=True)
+        say(comparison_text.sentence(found), err=True)
     if self_check:
         from reports.verdicts.aa import self_check as check
 
-        click.echo(check(first.samples, first.rules).text, err=True)
+        say(check(first.samples, first.rules).text, err=True)
     if slo is not None and not any(row.number.metric.startswith("IOPS at p99") for row in found.rows):
-        click.echo(f"--slo {slo}: no curve over iodepth keeps it and goes beyond it on both sides", err=True)
+        say(f"--slo {slo}: no curve over iodepth keeps it and goes beyond it on both sides", err=True)
     if verdicts and not found.rows:
-        click.echo("nothing was compared: that is a failure with --fail-on", err=True)
+        say("nothing was compared: that is a failure with --fail-on", err=True)
         return 1
     failed = found.fails(verdicts) or ("unmatched" in verdicts and bool(found.unmatched))
     return 1 if failed else 0
@@ -174,32 +183,40 @@ def _append(path: Path, text: str) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        click.echo(f"{path}: no summary written: {(error.strerror or str(error)).lower()}", err=True)
+        say(f"{path}: no summary written: {(error.strerror or str(error)).lower()}", err=True)
 
 
-def _write(found: Comparison, text: str, output: Path | None, files: Sequence[Path], static: bool) -> None:
+def _write(
+    found: Comparison,
+    text: str,
+    output: Path | None,
+    files: Sequence[Path],
+    static: bool,
+    *,
+    show: Callable[[str], None],
+) -> None:
     """Print the text, or write it where the user says; write the page where that is a page."""
     from reports.results.write import write_whole
 
     if output is None:
-        click.echo(text, nl=False)
+        show(text)
     elif output.suffix.lower() in (".html", ".htm"):
         from reports.compare.section import delta
         from reports.report.render import render_report
 
-        click.echo(text, nl=False)
+        show(text)
         render_report(files, output, static=static, comparison=delta(found), watched=progress.files)
-        click.echo(f"report  {output}", err=True)
+        say(f"report  {output}", err=True)
     else:
         write_whole(output, text)
-        click.echo(f"wrote  {output}", err=True)
+        say(f"wrote  {output}", err=True)
 
 
 def _sides(
     sides: Sequence[str], more_a: Sequence[str], more_b: Sequence[str], by: str | None, only: Sequence[str]
 ) -> tuple[Side, Side, str, list[Path]]:
     """Return both sides, the axis of --by ("" without), and the files that were read."""
-    from reports.compare import comparison
+    from reports.compare.sides import levels, refuse_sweeps, refuse_twice, side
     from reports.results.baselines import resolve_any
     from reports.results.load import load
 
@@ -212,11 +229,11 @@ def _sides(
             raise UserError(
                 "--by", "compares levels within the files: there is no side to name", "leave -a and -b out"
             )
-        axis, wanted = _axis(by)
+        axis, _, wanted = (part.strip() for part in by.partition("="))
         listed = files(sides)
         results = load(listed, watched=progress.files)
-        comparison.refuse_sweeps(only, results)
-        return *comparison.levels(results, axis, wanted, only), axis, listed
+        refuse_sweeps(only, results)
+        return *levels(results, axis, wanted, only), axis, listed
     words_a, words_b = _two(sides, more_a, more_b)
     paths_a, paths_b = files(words_a), files(words_b)
     both = {path.resolve() for path in paths_a} & {path.resolve() for path in paths_b}
@@ -227,10 +244,10 @@ def _sides(
             "a file compared with itself is always the same; --aa asks how often runs that did not change are accused",
         )
     results_a, results_b = (load(paths, watched=progress.files) for paths in (paths_a, paths_b))
-    comparison.refuse_twice(results_a, results_b)
-    comparison.refuse_sweeps(only, results_a, results_b)
-    a_side = comparison.side("A", _title(words_a), results_a, only)
-    b_side = comparison.side("B", _title(words_b), results_b, only)
+    refuse_twice(results_a, results_b)
+    refuse_sweeps(only, results_a, results_b)
+    a_side = side("A", _title(words_a), results_a, only)
+    b_side = side("B", _title(words_b), results_b, only)
     return a_side, b_side, "", [*paths_a, *paths_b]
 
 
@@ -255,16 +272,6 @@ def _two(
     given = f"{len(sides)} given" if sides else "none given"
     hint = "name two, or several a side: -a mon.db -a tue.db -b wed.db; put a glob in quotes, or a shell opens it"
     raise UserError("compare", f"needs two sides, {given}", hint)
-
-
-def _axis(text: str) -> tuple[str, str]:
-    axis, _, levels = text.partition("=")
-    named = [level.strip() for level in levels.split(",")]
-    if not axis.strip() or len(named) < 2 or not all(named) or len(set(named)) < 2:
-        raise UserError(
-            f"--by {text}", "does not name an axis with two levels", "as in --by place=local,remote"
-        )
-    return axis.strip(), levels
 
 
 def _thresholds(texts: Sequence[str]) -> tuple[float, dict[str, float]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 
 @click.command(epilog="Example: pinsweep export node07.db --format parquet -o node07.parquet")
@@ -56,7 +57,7 @@ def command(
     copy: Path | None,
 ) -> None:
     """Write the numbers of RESULT... (files, folders, globs) as a table: base units (ns, B, B/s, 1/s), one column per axis."""
-    from reports.export.tables import export
+    from reports.export.tables import pieces
     from reports.results.paths import result_files
     from reports.results.write import refuse_output, write_whole
 
@@ -66,14 +67,21 @@ def command(
         return
     if output is not None:
         refuse_output(output, paths)
-    data = export(paths, form=form, shape=shape, tool=tool)
+    table = pieces(
+        paths,
+        form=form,
+        shape=shape,
+        tool=tool,
+        on_left_out=lambda why: say(why, fg="yellow", err=True),
+    )
     if output is None:
-        if form == "parquet":
+        if isinstance(table, bytes):
             raise click.UsageError("parquet is not text: name a file with -o")
-        click.echo(data, nl=False)
+        for piece in table:
+            data(piece)
     else:
-        write_whole(output, data)
-        click.echo(f"wrote  {output}", err=True)
+        write_whole(output, table)
+        say(f"wrote  {output}", err=True)
 
 
 def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
@@ -94,4 +102,4 @@ def _copy(context: click.Context, paths: list[Path], target: Path) -> None:
         raise click.UsageError(f"--copy copies one RESULT, {len(paths)} given")
     refuse_output(target, paths, hint=ANOTHER_COPY)
     copy_result(paths[0], target)
-    click.echo(f"wrote  {target}", err=True)
+    say(f"wrote  {target}", err=True)

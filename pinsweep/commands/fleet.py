@@ -9,6 +9,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
     from reports.fleet.text import Via
@@ -73,7 +74,7 @@ def command(
     from reports.results.load import load
     from reports.results.paths import result_files
     from reports.results.write import refuse_output
-    from reports.text.columns import printable
+    from reports.text.plain import printable
 
     paths = result_files(results)
     good = [] if baseline is None else baselines.resolve_any(baseline)
@@ -84,15 +85,15 @@ def command(
     loaded = load(sorted(paths), watched=progress.files)
     report = outliers.build(loaded, baseline=past, rules=asked, threshold=threshold)
     if form == "json":
-        click.echo(fleet_text.as_json(report), nl=False)
+        data(fleet_text.as_json(report))
     else:
-        click.echo(fleet_text.as_text(report, everything=everything))
+        say(fleet_text.as_text(report, everything=everything))
     if output is not None:
         from reports.fleet.page import render_fleet
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
         render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
-        click.echo(f"page  {output}", err=True)
+        say(f"page  {output}", err=True)
     own = {
         "--baseline": baseline,
         "--rules": rules,
@@ -102,9 +103,9 @@ def command(
     again = ["pinsweep", "fleet", *map(str, results), *options]
     if confirm:
         text = fleet_text.confirm(report, again, via=via, folder=str(Path.cwd()))
-        click.echo(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
+        say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
         import shlex
 
-        click.echo(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
+        say(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
     return 1 if report.accused else 0

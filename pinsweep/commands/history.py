@@ -8,6 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 
 @click.command(epilog="Example: pinsweep history nightly/ -o history.html")
@@ -60,14 +61,14 @@ def command(
         refuse_output(output, paths)
     loaded = load(sorted(paths), watched=progress.files)
     report = changes.build(loaded, threshold=threshold)
-    click.echo(
-        text.as_json(report) if form == "json" else text.as_text(report, everything=everything),
-        nl=form != "json",
-    )
+    if form == "json":
+        data(text.as_json(report))
+    else:
+        say(text.as_text(report, everything=everything))
     if output is not None:
         from reports.history.page import render_history
 
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "History"
         render_history(report, output, title=f"{title}: the history", static=static)
-        click.echo(f"page  {output}", err=True)
+        say(f"page  {output}", err=True)
     return 1 if fail_on and report.regressed else 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 
 @click.command(epilog="Example: pinsweep init fio > my-disk.yaml")
@@ -26,7 +27,7 @@ def command(tool: str, output: Path | None) -> None:
 
     text = starter(tool)
     if output is None:
-        click.echo(text, nl=False)
+        data(text)
         return
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -38,4 +39,4 @@ def command(tool: str, output: Path | None) -> None:
         if error.errno == errno.ENOSPC:
             output.unlink(missing_ok=True)
         raise UserError(str(output), f"cannot be written: {error.strerror}") from error
-    click.echo(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)
+    say(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from pinsweep import __version__, progress
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
     from orchestrator.capture.intake import Captured, IntakeOptions, Left
@@ -101,9 +102,9 @@ def _print(files: tuple[str, ...], asked: IntakeOptions, form: str) -> int:
             continue
         texts.append(item)
         for flag in item.parsed.flags:
-            click.secho(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
+            say(f"{item.name}: {flag.id}: {flag.text}", fg="yellow", err=True)
     if texts:
-        click.echo(parsed_text([part for text in texts for part in shown(text, asked)], form), nl=False)
+        data(parsed_text([part for text in texts for part in shown(text, asked)], form))
     return _say(left, len(texts))
 
 
@@ -130,17 +131,29 @@ def _keep(files: tuple[str, ...], asked: IntakeOptions, output: Path) -> int:
     kept = store(readable(), output, asked, version=__version__)
     status = _say([*left, *kept.left], count - len(kept.left))
     for note in kept.notes:
-        click.secho(f"note     {note}", fg="yellow", err=True)
+        say(f"note     {note}", fg="yellow", err=True)
     if not kept.added and not kept.known:
-        click.echo("nothing was taken", err=True)
-        return status
+        if kept.described:
+            say(f"{_of_a_machine(kept.machine)}: kept beside the runs of {output}", err=True)
+            return status
+        if kept.machine:
+            say(
+                f"{_of_a_machine(kept.machine)} and no run: kept in a file that holds runs; without -o it is printed",
+                err=True,
+            )
+        say("nothing was taken", err=True)
+        return status or 1
     before = f", {kept.known} were there already" if kept.known else ""
     taken = f"{fmt.plural(kept.added, 'run')} of {fmt.plural(count - len(kept.left) - kept.machine, 'text')}"
-    click.echo(f"{taken} taken into {output}{before}", err=True)
+    say(f"{taken} taken into {output}{before}", err=True)
     if kept.added:
         path = shlex.quote(str(output))
-        click.echo(f"next: pinsweep audit {path}, or pinsweep report {path} -o report.html", err=True)
+        say(f"next: pinsweep audit {path}, or pinsweep report {path} -o report.html", err=True)
     return status
+
+
+def _of_a_machine(texts: int) -> str:
+    return "1 text describes a machine" if texts == 1 else f"{texts} texts describe a machine"
 
 
 def _say(left: list[Left], taken: int) -> int:
@@ -148,7 +161,7 @@ def _say(left: list[Left], taken: int) -> int:
     or nothing at all was read."""
     for item in left:
         word, colour = ("error:", "red") if item.failed else ("skipped", "yellow")
-        click.secho(f"{word} {item.name}: {item.reason}", fg=colour, err=True)
+        say(f"{word} {item.name}: {item.reason}", fg=colour, err=True)
     if any(item.missing for item in left):
         return 2
     return 1 if any(item.failed for item in left) or not taken else 0

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import data, say, say_lines
 
 if TYPE_CHECKING:
     from orchestrator.machine.topology import Topology
-    from orchestrator.model import Plan, PlannedRun
+    from orchestrator.model import Placement, Plan, PlannedRun
 
 
 @click.command(
@@ -79,9 +80,9 @@ def command(
     if form == "json":
         import json
 
-        click.echo(json.dumps(planning.as_json(prepared.plan), ensure_ascii=False, indent=1))
+        data(json.dumps(planning.as_json(prepared.plan), ensure_ascii=False, indent=1), nl=True)
     elif form == "shell":
-        click.echo(planning.as_shell(prepared.plan, str(prepared.scratch)), nl=False)
+        data(planning.as_shell(prepared.plan, str(prepared.scratch)))
     else:
         _table(prepared.plan, prepared.machine.site.topology)
     if form != "json":
@@ -93,21 +94,25 @@ def _table(plan: Plan, topology: Topology) -> None:
 
     from orchestrator.placement.diagram import draw
 
+    drawn: dict[Placement, str] = {}
     repeats: dict[str, list[PlannedRun]] = {}
     for run in plan.runs:
         repeats.setdefault(run.cell.point_id, []).append(run)
+    lines = []
     for cell in plan.cells:
         runs = repeats[cell.point_id]
         run = runs[0]
         env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
         most = len(runs) + plan.more.get(cell.point_id, 0)
         times = f"{len(runs)} to {most}" if most > len(runs) else f"{most}"
-        click.secho(f"{run.sweep}  {run.cell.describe()}  × {times}", bold=True)
+        lines.append((f"{run.sweep}  {run.cell.describe()}  × {times}", True))
         if run.placement is not None:
-            click.echo(f"  {draw(run.placement, topology)}")
-        click.echo(f"  {env}{shlex.join(run.argv)}")
-        for note in run.notes:
-            click.echo(f"  # {note}")
+            if run.placement not in drawn:
+                drawn[run.placement] = draw(run.placement, topology)
+            lines.append((f"  {drawn[run.placement]}", False))
+        lines.append((f"  {env}{shlex.join(run.argv)}", False))
+        lines += [(f"  # {note}", False) for note in run.notes]
+    say_lines(lines)
 
 
 def _summary(plan: Plan, done: int) -> None:
@@ -119,9 +124,9 @@ def _summary(plan: Plan, done: int) -> None:
     writes = {write.path: write for run in plan.runs for write in run.writes}
     for write in writes.values():
         if write.kind == "device":
-            click.secho(f"OVERWRITES DEVICE  {write.path}", fg="red", bold=True, err=True)
+            say(f"OVERWRITES DEVICE  {write.path}", fg="red", bold=True, err=True)
         else:
-            click.echo(
+            say(
                 f"writes  {write.path}  ({size_text(write.size_bytes)}, made and removed by pinsweep)",
                 err=True,
             )
@@ -140,12 +145,12 @@ def _summary(plan: Plan, done: int) -> None:
     and_warm_ups = f" after {plural(len(plan.warm_ups), 'warm-up')}" if plan.warm_ups else ""
     runs, further = len(plan.runs), sum(plan.more.values())
     counted = f"{runs} to {plural(runs + further, 'run')}" if further else plural(runs, "run")
-    click.echo(
+    say(
         f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:
-        click.echo(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)
+        say(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)
 
 
 def _between(least: float, most: float) -> str:

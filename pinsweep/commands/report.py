@@ -8,6 +8,7 @@ import click
 
 from pinsweep import progress
 from pinsweep.commands import _options
+from pinsweep.terminal import say
 
 
 @click.command(epilog="Example: pinsweep report node07.db -o node07.html")
@@ -47,9 +48,9 @@ def command(
         page = output or paths[0].with_suffix(".html")
         refuse_output(page, paths)
         path = render_report(paths, page, static=static, template=template, watched=progress.files)
-        click.echo(f"report  {path}", err=True)
+        say(f"report  {path}", err=True)
     if lab:
         from reports.lab.report import render_lab, summary
 
         for line in summary(render_lab(paths, lab, template=template)):
-            click.echo(line, err=True)
+            say(line, err=True)

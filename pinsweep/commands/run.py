@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ import click
 from pinsweep import __version__
 from pinsweep.commands import _options
 from pinsweep.progress import SweepProgress
+from pinsweep.terminal import say
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
@@ -39,12 +42,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Do not wait for another sweep on the same cores; each then disturbs the other.",
 )
-@click.option(
-    "--tune",
-    is_flag=True,
-    help="While the sweep lasts, set the frequency governor to performance and automatic NUMA balancing off (root); no other sweep"
-    " runs meanwhile. Put back at the end; after a kill -9 too, or by `pinsweep doctor --restore`.",
-)
+@_options.tune
 @click.option(
     "--drop-caches",
     is_flag=True,
@@ -84,56 +82,77 @@ def command(
     Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
     """
-    from orchestrator.plan.prepare import PlanOptions
-    from orchestrator.run.outcome import Rules
-    from orchestrator.run.session import run_experiments
+    with _told_if_stopped_early() as begin:
+        from orchestrator.plan.prepare import PlanOptions
+        from orchestrator.run.outcome import Rules
+        from orchestrator.run.session import run_experiments
 
-    finished = run_experiments(
-        experiments,
-        PlanOptions(
-            output=output,
-            scratch=scratch,
-            allow_write=allow_write,
-            strict=strict,
-            only=only,
-            as_new=as_new,
-            cells=cells,
-            repeats=repeats,
-            warm_up=not no_warm_up,
-        ),
-        version=__version__,
-        argv=sys.argv[1:],
-        seed=seed,
-        rules=Rules(
-            retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed
-        ),
-        share_machine=share_machine,
-        tune=tune,
-        drop_caches=drop_caches,
-        on_wait=_waiting,
-        leading=_options.standing,
-        on_tune=_tuned,
-        on_begin=_begin,
-        on_event=SweepProgress(),
-    )
-    return _end(finished, experiments, _asked(cells, repeats))
-
-
-def _waiting(holder: Holder | None) -> None:
-    from orchestrator.run.exclusive import told
-    from reports.text.columns import printable
-
-    click.secho(printable(told(holder)), fg="yellow", err=True)
-    if holder:
-        click.echo(
-            "         Ctrl-C stops; --share-machine does not wait, and each disturbs the other", err=True
+        finished = run_experiments(
+            experiments,
+            PlanOptions(
+                output=output,
+                scratch=scratch,
+                allow_write=allow_write,
+                strict=strict,
+                only=only,
+                as_new=as_new,
+                cells=cells,
+                repeats=repeats,
+                warm_up=not no_warm_up,
+            ),
+            version=__version__,
+            argv=sys.argv[1:],
+            seed=seed,
+            rules=Rules(
+                retry_failed=retry_failed, allow_misplaced=allow_misplaced, allow_disturbed=allow_disturbed
+            ),
+            share_machine=share_machine,
+            tune=tune,
+            drop_caches=drop_caches,
+            on_wait=_waiting,
+            leading=_options.standing,
+            on_tune=_tuned,
+            on_begin=begin,
+            on_event=SweepProgress(),
         )
+    return _end(finished, click.get_current_context())
+
+
+@contextlib.contextmanager
+def _told_if_stopped_early() -> Iterator[Callable[[Path, Prepared], None]]:
+    """Say that nothing was started where Ctrl-C came before the first run: gives what is to be called then. From there on, the sweep
+    itself ends the run that is in progress."""
+    begun = False
+
+    def begin(path: Path, prepared: Prepared) -> None:
+        nonlocal begun
+        begun = True
+        _begin(path, prepared)
+
+    try:
+        yield begin
+    except KeyboardInterrupt:
+        if begun:
+            raise
+        say("stopped; nothing was started", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _waiting(holder: Holder | Path | None) -> None:
+    from orchestrator.run.exclusive import told
+    from reports.text.plain import printable
+
+    say(printable(told(holder)), fg="yellow", err=True)
+    if isinstance(holder, Path):
+        say("         Ctrl-C stops; --scratch names another folder", err=True)
+    elif holder:
+        say("         Ctrl-C stops; --share-machine does not wait, and each disturbs the other", err=True)
 
 
 def _tuned(text: str) -> None:
-    from reports.text.columns import printable
+    from reports.text.plain import printable
 
-    click.echo(printable(f"tune     {text}"), err=True)
+    say(printable(f"tune     {text}"), err=True)
 
 
 def _begin(path: Path, prepared: Prepared) -> None:
@@ -142,36 +161,27 @@ def _begin(path: Path, prepared: Prepared) -> None:
         {write.path for run in prepared.plan.runs for write in run.writes if write.kind == "device"}
     )
     for device in devices:
-        click.secho(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
+        say(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
     _warn_of_noise(prepared)
-    click.echo(f"result file  {path}", err=True)
+    say(f"result file  {path}", err=True)
 
 
 def _warn_of_noise(prepared: Prepared) -> None:
     """Say what will disturb the sweep, a line each; nothing of a quiet machine."""
     from orchestrator.run import preflight
-    from reports.text.columns import printable
+    from reports.text.plain import printable
 
     for found in preflight.glance(prepared.plan.runs, prepared.machine.site.topology, prepared.scratch):
-        fix = f"; fix: {found.fix}" if found.fix else ""
-        click.secho(printable(f"warn  {found.what}: {found.why}{fix}"), fg="yellow", err=True)
+        say(printable(preflight.told(found)), fg="yellow", err=True)
 
 
-def _asked(cells: tuple[str, ...], repeats: int | str | None) -> str:
-    """Return the options that say which runs are wanted, as they are typed again."""
-    import shlex
-
-    words = [word for text in cells for word in ("--cells", text)]
-    return shlex.join([*words, *(["--repeats", str(repeats)] if repeats is not None else [])])
-
-
-def _end(finished: Finished, experiments: tuple[Path, ...], asked: str) -> int:
-    """Say what was done and what to do next; return the exit status. `asked`: the options to type again to go on."""
+def _end(finished: Finished, call: click.Context) -> int:
+    """Say what was done and what to do next; return the exit status."""
     import shlex
 
     summary = finished.summary
     if not finished.prepared.plan.runs:
-        click.secho("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
+        say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
         return 1
     path = shlex.quote(str(finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
@@ -181,14 +191,20 @@ def _end(finished: Finished, experiments: tuple[Path, ...], asked: str) -> int:
         repeated = "disturbed, repeated or still to be" if summary.stopped else "disturbed and repeated"
         counts += f"; {repeated}: {summary.repeated}"
     before = f"; {summary.done_before} were done before" if summary.done_before else ""
-    click.echo(f"{counts}{before}", err=True)
+    say(f"{counts}{before}", err=True)
+    if summary.disturbed_before:
+        say(
+            f"{summary.disturbed_before} of them {'was' if summary.disturbed_before == 1 else 'were'} disturbed at every attempt, and no"
+            " more is made in this file; on a quiet machine, measure them into a new one (-o)",
+            fg="yellow",
+            err=True,
+        )
     if summary.stopped:
-        again = " ".join(shlex.quote(str(experiment)) for experiment in experiments)
-        options = f" {asked}" if asked else ""
-        click.echo(f"stopped; to go on: pinsweep run {again} -o {path}{options}", err=True)
+        again = shlex.join(_options.typed(call, output=finished.path))
+        say(f"stopped; to go on: pinsweep {again}", err=True)
         return 130
     if summary.failed_before:
-        click.echo(
+        say(
             f"{summary.failed_before} failed before and were left alone; --retry-failed starts them again",
             err=True,
         )
@@ -199,10 +215,10 @@ def _end(finished: Finished, experiments: tuple[Path, ...], asked: str) -> int:
     results = load([finished.path])
     findings = audit.audit(results)
     for line in show.summary(results, findings, bars=_options.draws(sys.stderr)):
-        click.echo(line, err=True)
-    if found := audit.brief(findings):
+        say(line, err=True)
+    if found := audit.brief(findings, {run.cell.sweep for run in results.runs}):
         for line in found:
-            click.secho(line, fg="yellow", err=True)
-        click.echo(f"what they mean: pinsweep audit {path}", err=True)
-    click.echo(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
+            say(line, fg="yellow", err=True)
+        say(f"what they mean: pinsweep audit {path}", err=True)
+    say(f"next: pinsweep show {path}, or pinsweep report {path} -o report.html", err=True)
     return 1 if summary.failed else 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pinsweep.terminal import data
+
 
 @click.command(epilog="Example: pinsweep schema > experiment.schema.json")
 def command() -> None:
@@ -12,4 +14,4 @@ def command() -> None:
 
     from orchestrator.experiment.schema import json_schema
 
-    click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=1))
+    data(json.dumps(json_schema(), ensure_ascii=False, indent=1), nl=True)

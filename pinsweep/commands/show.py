@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from pinsweep.commands import _options
+from pinsweep.terminal import raw as raw_bytes
+from pinsweep.terminal import say
 
 
 @click.command(epilog="Example: pinsweep show node07.db; pinsweep show node07.db 12 --raw")
@@ -25,11 +27,12 @@ def command(result: Path, run: int | None, raw: bool, stderr: bool, runs: bool) 
         if run is None:
             raise click.UsageError("--raw needs the number of a run (pinsweep show RESULT --runs lists them)")
         with open_result(result) as file:
-            sys.stdout.buffer.write(file.output(run, "stderr" if stderr else "stdout"))
+            for piece in file.output_pieces(run, "stderr" if stderr else "stdout"):
+                raw_bytes(piece)
         return
     if run is not None:
-        click.echo(show.show_run(result, run))
+        say(show.show_run(result, run))
     elif runs:
-        click.echo(show.show_runs(result))
+        say(show.show_runs(result))
     else:
-        click.echo(show.show_result(result, bars=_options.draws(sys.stdout)))
+        say(show.show_result(result, bars=_options.draws(sys.stdout)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,24 @@ import pytest
 from pinsweep.__main__ import main
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path, home: Mapping[str, str]) -> Iterator[Start]:
+    """start(*words): pinsweep in a process of its own, to be waited for by the test; what still runs at its end is killed."""
+    with ExitStack() as stack:
+
+        def begin(*words: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pinsweep", *words], cwd=tmp_path, env={**os.environ, **home}, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield begin
 
 
 @pytest.fixture

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.programs import ROOT, program
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = "iodepth, bs, numjobs, iops, lat[us]"
 IMPOSSIBLE = "32 4k 8 366716 933.9\n"
 SOUND = "32 4k 8 366716 697.0\n"
@@ -61,11 +61,7 @@ def test_a_report_begins_with_it(pinsweep: Cli, tmp_path: Path) -> None:
 
 
 def test_the_page_says_what_the_checks_do() -> None:
-    spec = importlib.util.spec_from_file_location("audit_doc", ROOT / "scripts" / "audit_doc.py")
-    assert spec
-    assert spec.loader
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = program("scripts/audit_doc.py")
 
     assert (ROOT / "docs" / "audit.md").read_text() == script.page(), (
         "python scripts/audit_doc.py writes it anew"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -21,6 +22,8 @@ import pytest
 
 from orchestrator.machine.counters import Counters
 from orchestrator.run.disturbance import Reason
+from tests.stopping import BEATS, began, end, stop_for_a_moment
+from tests.waits import until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -88,15 +91,32 @@ def measured(pinsweep: Cli, folder: Path, text: str, *words: str, **kwargs: Any)
     return runs(folder / "e.db")
 
 
+def told_everywhere(pinsweep: Cli, folder: Path, words: str) -> None:
+    """The reason stands in the audit, in what `show` says of a run, and on the page."""
+    audit, show = pinsweep("audit", "e.db"), pinsweep("show", "e.db", "1")
+    page = pinsweep("report", "e.db", "-o", "e.html", "--static")
+    assert page.returncode == 0, page.stderr
+    said = {"audit": audit.stdout, "show": show.stdout, "page": (folder / "e.html").read_text()}
+    assert [name for name, text in said.items() if words not in " ".join(text.split())] == []
+
+
 def test_a_process_on_the_pinned_cpu(pinsweep: Cli, tmp_path: Path) -> None:
     with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
         found = measured(pinsweep, tmp_path, COMPUTES % (1000, CPUS[0]))
         again = measured(pinsweep, tmp_path, COMPUTES % (1000, CPUS[0]))
     assert [(run["attempt"], run["status"]) for run in found] == [(n, "disturbed") for n in (1, 2, 3)]
     assert all("foreign" in run["ids"] for run in found)
-    assert f" % of CPU {CPUS[0]} (" in found[0]["reason"]
+    told_everywhere(pinsweep, tmp_path, f" % of CPU {CPUS[0]} (")
     assert found[0]["counters"]["foreign_s"] > 0.2 * found[0]["wall_s"]
     assert again == found  # a resume repeats no more than the sweep itself
+
+
+def test_a_warm_up_that_was_disturbed_says_so_beside_its_number(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(COMPUTES % (1000, CPUS[0]))
+    with beside(sys.executable, "-c", SPIN, cpu=CPUS[0]):
+        done = pinsweep("run", "e.yaml", "-o", "e.db", env={"PINSWEEP_NO_WARM_UP": ""})
+    (line,) = [said for said in done.stderr.splitlines() if said.startswith("[warm-up]")]
+    assert re.search(r" s, disturbed: other processes took .+ of CPU ", line)
 
 
 @pytest.mark.slow
@@ -105,37 +125,35 @@ def test_a_memory_hog_on_the_neighbour_of_a_run_that_measures_memory(pinsweep: C
     with beside(sys.executable, "-c", MEMORY_HOG, cpu=CPUS[1]):
         found = measured(pinsweep, tmp_path, MOVES_MEMORY % CPUS[0])
     assert all("neighbour" in run["ids"] for run in found)
-    assert "beside it on the same memory, on CPU" in found[0]["reason"]
+    told_everywhere(pinsweep, tmp_path, "beside it on the same memory, on CPU")
+
+
+IS_STOPPED = f"""\
+schema: 1
+title: Is stopped
+tool: command
+fixed: {{command: "sh -c '{BEATS}'", metrics: {{n: {{regex: "(7)"}}}}}}
+repeats: 1
+"""
 
 
 def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> None:
-    def stop_it() -> None:
-        while not (pids := _named("poke", tmp_path)):
-            time.sleep(0.005)
-        time.sleep(0.1)
-        os.kill(pids[0], signal.SIGSTOP)
-        time.sleep(1.0)
-        os.kill(pids[0], signal.SIGCONT)
+    def stop_three() -> None:
+        for attempt in range(3):
+            until(lambda: len(began(tmp_path)) > attempt)  # noqa: B023 (called at once)
+            (pid,) = began(tmp_path) - ended
+            ended.add(pid)
+            stop_for_a_moment(tmp_path, pid)
+            end(tmp_path, pid)
 
-    thread = threading.Thread(target=stop_it, daemon=True)
+    ended = set[int]()
+    thread = threading.Thread(target=stop_three, daemon=True)
     thread.start()
-    found = measured(pinsweep, tmp_path, COMPUTES % (4000, CPUS[0]))
-    thread.join(10)
-    assert "starved" in found[0]["ids"]
-    assert found[0]["status"] == "disturbed"
-    assert found[1]["attempt"] == 2
-
-
-def _named(name: str, folder: Path) -> list[int]:
-    """Return the processes of a name that were started in a folder."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if (entry / "comm").read_text().strip() == name and (entry / "cwd").resolve() == folder.resolve():
-                found.append(int(entry.name))
-        except (OSError, ValueError):
-            continue
-    return found
+    found = measured(pinsweep, tmp_path, IS_STOPPED)
+    thread.join()
+    assert [run["status"] for run in found] == ["disturbed"] * 3
+    assert all("stopped" in run["ids"] for run in found)
+    told_everywhere(pinsweep, tmp_path, "something stopped it (SIGSTOP) once, for ")
 
 
 @pytest.mark.slow
@@ -151,7 +169,7 @@ def test_io_of_others_on_the_same_disk(pinsweep: Cli, tmp_path: Path) -> None:
     with beside("sh", "-c", reads):
         found = measured(pinsweep, tmp_path, READS_A_DISK)
     assert all("disk" in run["ids"] for run in found)
-    assert " over the same disk (" in found[0]["reason"]
+    told_everywhere(pinsweep, tmp_path, " over the same disk (")
 
 
 @pytest.fixture
@@ -182,7 +200,7 @@ def quota() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_the_quota_of_a_cgroup(quota: Path, tmp_path: Path, home: dict[str, str]) -> None:
+def test_the_quota_of_a_cgroup(pinsweep: Cli, quota: Path, tmp_path: Path, home: dict[str, str]) -> None:
     text = COMPUTES % (1000, CPUS[0])
     (tmp_path / "e.yaml").write_text(text)
     limited = 'echo $$ > "$0/cgroup.procs" && exec "$@"'
@@ -192,7 +210,8 @@ def test_the_quota_of_a_cgroup(quota: Path, tmp_path: Path, home: dict[str, str]
     )  # fmt: skip
     found = runs(tmp_path / "e.db")
     assert all("quota" in run["ids"] for run in found)
-    assert "the CPU quota of its cgroup stopped it for" in found[0]["reason"]
+    assert all("starved" in run["ids"] for run in found)
+    told_everywhere(pinsweep, tmp_path, "the CPU quota of its cgroup stopped it for")
 
 
 QUICK = """\
@@ -258,3 +277,35 @@ def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, 
     assert (run["status"], run["reason"]) == ("ok", "")
     assert "foreign" in run["ids"]
     assert same == run  # and nothing was left to do
+
+
+def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.run.watch.reasons", lambda *_: (Reason("foreign", "others"),))
+    (tmp_path / "e.yaml").write_text(QUICK.replace("repeats: 4", "repeats: 2") % CPUS[0])
+
+    called("run", "e.yaml", "-o", "e.db")
+    again = called("run", "e.yaml", "-o", "e.db")
+    audit, empty = called("audit", "e.db"), called("export", "e.db")
+    of_tool, metrics = (
+        called("export", "e.db", "--tool", "command"),
+        called("export", "e.db", "--openmetrics"),
+    )
+
+    assert (again.returncode, audit.returncode, empty.returncode, metrics.returncode) == (0, 0, 0, 0)
+    assert "nothing to do; 2 were done before\n2 of them were disturbed at every attempt" in again.stderr
+    assert "into a new one (-o)" in again.stderr
+    assert audit.stderr.endswith("in 2 disturbed runs\n")
+    assert empty.stdout == "tool,metric,unit,value\n"
+    for said in (empty.stderr, of_tool.stderr, metrics.stderr):
+        assert re.search(
+            r"2 runs of \S+ were disturbed at every attempt, and their numbers are not exported: ", said
+        )
+        assert "--allow-disturbed" in said
+    assert of_tool.returncode == 2
+    for command in ("fleet", "history"):
+        told = called(command, "e.db")
+        assert told.returncode == 2
+        assert " were disturbed at every attempt, and their numbers are not judged\n" in told.stderr
+        assert "--allow-disturbed" in told.stderr

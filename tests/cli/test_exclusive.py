@@ -6,14 +6,16 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from orchestrator.run.scratch import Claim
+from tests.waits import PATIENCE_S, until
+
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 SLEEPS = """\
 schema: 1
@@ -26,43 +28,34 @@ fixed:
 matrix: {place: [pu %d]}
 repeats: 1
 """
+LISTS = """\
+schema: 1
+title: Lists
+tool: command
+fixed: {command: "sh -c 'ls pinsweep-scratch; echo 7'", metrics: {n: {regex: "(7)"}}}
+repeats: 1
+"""
 FIRST, LAST = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
 
 
 @pytest.fixture
-def first(tmp_path: Path, home: Mapping[str, str], runtime: Path) -> Iterator[subprocess.Popen[str]]:
+def first(start: Start, tmp_path: Path, runtime: Path) -> subprocess.Popen[str]:
     """A sweep that measures on the first PU until it is stopped."""
-    (tmp_path / "long.yaml").write_text(SLEEPS % (60, FIRST))
+    (tmp_path / "long.yaml").write_text(SLEEPS % (10 * PATIENCE_S, FIRST))
     (tmp_path / "short.yaml").write_text(SLEEPS % (0.02, FIRST))
-    process = start("run", "long.yaml", "-o", "long.db", cwd=tmp_path, home=home)
-    wait_for(lambda: runtime.is_dir() and any(runtime.iterdir()))
-    yield process
-    process.terminate()
-    process.communicate(timeout=20)
-
-
-def start(*words: str, cwd: Path, home: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "pinsweep", *words], cwd=cwd, env={**os.environ, **home}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)
+    process = start("run", "long.yaml", "-o", "long.db")
+    until(lambda: runtime.is_dir() and any(runtime.iterdir()))
+    return process
 
 
 def test_the_second_sweep_waits_says_for_whom_and_goes_on(
-    first: subprocess.Popen[str], tmp_path: Path, home: Mapping[str, str]
+    first: subprocess.Popen[str], start: Start, tmp_path: Path
 ) -> None:
-    second = start("run", "short.yaml", "-o", "short.db", cwd=tmp_path, home=home)
+    second = start("run", "short.yaml", "-o", "short.db")
     assert second.stderr is not None
     said, how = second.stderr.readline(), second.stderr.readline()
     first.terminate()
-    _, rest = second.communicate(timeout=30)
+    _, rest = second.communicate(timeout=PATIENCE_S)
 
     assert said.startswith(f"waiting  for another sweep on CPU {FIRST}: pid {first.pid} of ")
     assert f"result file {tmp_path}/long.db" in said
@@ -71,14 +64,41 @@ def test_the_second_sweep_waits_says_for_whom_and_goes_on(
     assert "1 ok" in rest
 
 
-def test_ctrl_c_ends_the_wait_and_nothing_was_written(
-    first: subprocess.Popen[str], tmp_path: Path, home: Mapping[str, str]
+def test_a_second_sweep_of_the_same_experiment_in_the_same_folder_has_scratch_files_of_its_own(
+    first: subprocess.Popen[str], pinsweep: Cli, tmp_path: Path
 ) -> None:
-    second = start("run", "short.yaml", "-o", "short.db", cwd=tmp_path, home=home)
+    folder = tmp_path / "pinsweep-scratch"
+    until(lambda: (folder / "long" / ".pinsweep-scratch").exists())
+    (tmp_path / "long.yaml").write_text(SLEEPS % (0.02, FIRST))
+
+    shared = pinsweep("run", "long.yaml", "-o", "second.db", "--share-machine")
+
+    assert shared.returncode == 0, shared.stderr
+    assert "waiting" not in shared.stderr
+    assert [path.name for path in folder.iterdir()] == ["long"]
+
+
+def test_a_sweep_that_starts_while_another_plans_does_not_wait_for_its_scratch_folder(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "e.yaml").write_text(LISTS)
+    with Claim() as other:
+        assert other.take(tmp_path / "pinsweep-scratch" / "e")
+        done = pinsweep("run", "e.yaml", "-o", "e.db")
+
+    assert done.returncode == 0, done.stderr
+    assert "waiting" not in done.stderr
+    assert pinsweep("show", "e.db", "1", "--raw").stdout.split() == ["e-2", "7"]
+
+
+def test_ctrl_c_ends_the_wait_and_nothing_was_written(
+    first: subprocess.Popen[str], start: Start, tmp_path: Path
+) -> None:
+    second = start("run", "short.yaml", "-o", "short.db")
     assert second.stderr is not None
     assert "waiting" in second.stderr.readline()
     second.send_signal(signal.SIGINT)
-    _, rest = second.communicate(timeout=30)
+    _, rest = second.communicate(timeout=PATIENCE_S)
 
     assert second.returncode == 130, rest
     assert "nothing was started\nstopped; to go on: pinsweep run short.yaml -o short.db" in rest

@@ -17,7 +17,7 @@ class Ctrl:  # C, when this module is about to be imported
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Ctrl())
-sys.argv = ["pinsweep", "doctor"]
+sys.argv = ["pinsweep", *{words!r}]
 from pinsweep.__main__ import main
 main()
 """
@@ -28,10 +28,31 @@ main()
 )  # fmt: skip
 def test_ctrl_c_at_the_start_prints_no_traceback(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", START.format(module=module)],
+        [sys.executable, "-c", START.format(module=module, words=["doctor"])],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
     )  # fmt: skip
 
     assert done.returncode == 130
     assert done.stderr.strip() == ""
     assert done.stdout == ""
+
+
+EXPERIMENT = """
+schema: 1
+tool: command
+fixed: {command: "sleep {n}", metrics: {m: {regex: "(.)"}}}
+matrix: {n: [0]}
+"""
+
+
+@pytest.mark.parametrize("module", ["orchestrator.plan.prepare", "orchestrator.tools.command", "orchestrator.store.result_file"])  # fmt: skip
+def test_ctrl_c_before_the_first_run_says_that_nothing_was_started(tmp_path: Path, module: str) -> None:
+    (tmp_path / "a.yaml").write_text(EXPERIMENT)
+    words = ["run", str(tmp_path / "a.yaml"), "-o", str(tmp_path / "a.db")]
+    done = subprocess.run(
+        [sys.executable, "-c", START.format(module=module, words=words)],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; nothing was started\n")
+    assert not (tmp_path / "a.db").exists()

@@ -14,7 +14,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import pytest
 
 from orchestrator.tools import _mpi
+from tests.waits import PATIENCE_S, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -77,18 +77,17 @@ def imb(request: pytest.FixtureRequest, built: Callable[[str], str]) -> str:
 def nothing_is_left(imb: str) -> Iterator[None]:
     """Whatever a test does, none of its processes lives afterwards."""
     yield
-    deadline = time.monotonic() + 5
-    while (left := _alive(imb)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left == []
+    until(lambda: not _alive(imb))
 
 
-def _alive(program: str) -> list[int]:
-    """Return the processes that are this program, not those that only name it."""
+def _alive(program: str, word: str = "") -> list[int]:
+    """Return the processes that are this program, with this word among theirs, not those that only name it."""
     found = []
     for entry in os.scandir("/proc"):
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and os.readlink(f"{entry.path}/exe") == program:  # noqa: PTH115
+            if not entry.name.isdigit() or os.readlink(f"{entry.path}/exe") != program:  # noqa: PTH115
+                continue
+            if word.encode() in Path(entry.path, "cmdline").read_bytes():
                 found.append(int(entry.name))
     return found
 
@@ -147,12 +146,10 @@ class TestEveryFlavour:
             [sys.executable, "-m", "pinsweep", "run", "p.yaml", "-o", "p.db"], cwd=tmp_path, start_new_session=True,
             env={**os.environ, **home, **environment(imb)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        deadline = time.monotonic() + 20
-        while not _alive(imb) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: _alive(imb, "PingPong"))
 
         os.killpg(running.pid, signal.SIGINT)
-        said = running.communicate(timeout=20)[0].decode()
+        said = running.communicate(timeout=PATIENCE_S)[0].decode()
 
         assert running.returncode == 130, said
         assert rows(tmp_path / "p.db", "SELECT status FROM run") == [("interrupted",)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -154,6 +155,48 @@ def test_the_bytes_are_kept(pinsweep: Cli, tmp_path: Path) -> None:
         assert result.parsed(record, result.cells()[0].cell).facts["threads"] == 2
 
 
+@pytest.mark.parametrize(("iodepth", "words"), [(10**20, []), (4, ["--set", f"asked={10**20}"])])
+def test_an_option_of_more_than_64_bits_is_kept_as_it_is_written(
+    pinsweep: Cli, tmp_path: Path, iodepth: int, words: list[str]
+) -> None:
+    text = (FIXTURES / "fio" / "normal_randrw.out").read_text()
+    (tmp_path / "f.txt").write_text(re.sub(r"iodepth=\d+", f"iodepth={iodepth}", text))
+
+    pinsweep("parse", "f.txt", *words, "-o", "f.db")
+
+    with open_result(tmp_path / "f.db") as result:
+        (stored,) = result.cells()
+    assert str(10**20) in stored.cell.options.values()
+    assert pinsweep("show", "f.db").returncode == 0
+
+
+def test_command_lines_that_differ_are_where_the_note_says(pinsweep: Cli, tmp_path: Path) -> None:
+    for name, words in (("a", "taskset -c 0 ./stream_c.exe"), ("b", "numactl -N 1 ./stream_c.exe")):
+        (tmp_path / f"{name}.txt").write_text(f"$ {words}\n{stream(2, 2000.0)}")
+
+    said = pinsweep("parse", "a.txt", "b.txt", "-o", "s.db").stderr
+
+    (words,) = re.findall(
+        r"Their command lines differ: `pinsweep (show) RESULT RUN` prints that of a run", said
+    )
+    assert "numactl -N 1" in pinsweep(words, "s.db", "2").stdout
+
+
+def test_of_a_captured_run_nothing_is_said_that_nobody_recorded(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text(stream(2, 2000.0))
+    pinsweep("parse", "s.txt", "-o", "s.db")
+
+    shown = pinsweep("show", "s.db", "1").stdout
+    (listed,) = pinsweep("show", "s.db", "--runs").stdout.splitlines()[1:]
+
+    assert re.search(
+        r"^taken in   \S+; when it ran, for how long and how it ended is not recorded$", shown, re.M
+    )
+    assert "\ncommand    not recorded\n" in shown
+    assert not re.search("took|exit", shown)
+    assert listed.split()[:4] == ["1", "taken", "in", "–"]
+
+
 def test_standard_input_and_json(pinsweep: Cli) -> None:
     done = pinsweep("parse", "-", "--format", "json", input=stream(2, 2000.0))
 
@@ -246,6 +289,21 @@ def test_facts_of_the_machine_are_no_runs(pinsweep: Cli, logs: Path, tmp_path: P
             [1, 1, 10],
         ]
         assert len(result.runs()) == 1
+
+    alone = pinsweep("parse", "numa.txt", "-o", "b.db")
+    assert alone.returncode == 1
+    assert alone.stderr.splitlines() == [
+        "1 text describes a machine and no run: kept in a file that holds runs; without -o it is printed",
+        "nothing was taken",
+    ]
+    assert not (tmp_path / "b.db").exists()
+
+    pinsweep("parse", "logs/n001/stream-t1-run1.txt", "-o", "c.db")
+    later = pinsweep("parse", "numa.txt", "-o", "c.db")
+    assert later.returncode == 0
+    assert later.stderr.splitlines() == ["1 text describes a machine: kept beside the runs of c.db"]
+    with open_result(tmp_path / "c.db") as result:
+        assert [bool(session.facts.get("numa_distances")) for session in result.sessions()] == [False, True]
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus of outputs here")

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,52 @@ def test_a_run_that_was_elsewhere_fails_and_gives_no_figure(pinsweep: Cli, tmp_p
     assert "7.0" not in export.stdout
 
 
+@pytest.fixture
+def cpuset_of_the_last_cpu() -> Iterator[Path]:
+    """A cgroup that allows the last CPU alone: the file that takes a process in."""
+    v1, v2 = Path("/sys/fs/cgroup/cpuset"), Path("/sys/fs/cgroup")
+    folder = (v1 if v1.is_dir() else v2) / f"pinsweep-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made: {error.strerror}")
+    try:
+        try:
+            (folder / "cpuset.mems").write_text((folder.parent / "cpuset.mems").read_text().strip() or "0")
+            (folder / "cpuset.cpus").write_text(str(CPUS[-1]))
+        except OSError as error:
+            pytest.skip(f"no cpuset can be made: {error.strerror}")
+        yield folder / "cgroup.procs"
+    finally:
+        folder.rmdir()
+
+
+def test_a_cgroup_that_takes_the_cpus_away_is_caught(
+    pinsweep: Cli, tmp_path: Path, cpuset_of_the_last_cpu: Path
+) -> None:
+    write(tmp_path, f"sh -c 'echo $$ > {cpuset_of_the_last_cpu}; sleep 0.5; echo found 1'")
+
+    done = pinsweep("run", "e.yaml", "-o", "e.db", "--repeats", "1")
+
+    assert done.returncode == 1
+    ((status, reason),) = runs(tmp_path / "e.db", "status, reason")
+    assert status == "misplaced"
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in reason
+
+
+def test_a_tool_that_is_moved_when_nobody_looks_any_more_is_caught_at_its_end(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    """It has been seen in its place by then, and is not looked at again while it measures."""
+    write(tmp_path, f"sh -c 'sleep 1; taskset -pc {CPUS[-1]} $$ >&2; sleep 0.2; echo found 1'")
+
+    pinsweep("run", "e.yaml", "-o", "e.db", "--repeats", "1")
+
+    ((status, reason),) = runs(tmp_path / "e.db", "status, reason")
+    assert status == "misplaced"
+    assert f"it may run on PUs {CPUS[-1]}, asked for {CPUS[0]}" in reason
+
+
 def test_where_it_is_allowed_a_misplaced_run_is_kept_as_such_and_fails_nothing(
     pinsweep: Cli, tmp_path: Path
 ) -> None:
@@ -94,16 +140,19 @@ def test_what_else_failed_is_not_forgiven(pinsweep: Cli, tmp_path: Path) -> None
 
 WHO = """\
 #!/bin/sh
-# says where its parent (the watchdog), its parent's parent (pinsweep) and itself may run
-sleep 0.4
+# says where its parent (the watchdog), its parent's parent (pinsweep) and itself may run, once the watchdog has gone where pinsweep is
+where() {
+    while read -r key value; do
+        [ "$key" = Cpus_allowed_list: ] && echo "$value"
+    done < /proc/$1/status
+}
 while read -r key value; do
     [ "$key" = PPid: ] && grandparent=$value
 done < /proc/$PPID/status
+until [ "$(where $PPID)" = "$(where $grandparent)" ]; do sleep 0.02; done
 for pid in $grandparent $PPID $$; do
     read -r name < /proc/$pid/comm
-    while read -r key value; do
-        [ "$key" = Cpus_allowed_list: ] && echo "$name $value"
-    done < /proc/$pid/status
+    echo "$name $(where $pid)"
 done
 echo found 1
 """

@@ -11,11 +11,13 @@ import sqlite3
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.waits import nothing_is_left
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -339,7 +341,9 @@ repeats: 1
         assert done.returncode == 2
         assert "PingPong" in done.stderr
 
-    def test_ctrl_c_ends_the_ranks_too(self, pinsweep: Cli, tmp_path: Path) -> None:
+    def test_a_timeout_ends_the_ranks_too(
+        self, pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+    ) -> None:
         (tmp_path / "p.yaml").write_text(
             self.TEXT.replace(
                 '"0:4", iter: 100', '"22:22", iter: "1000000,1000000000", iter_policy: "off", time: 600'
@@ -348,13 +352,10 @@ repeats: 1
         )
 
         done = pinsweep("run", "p.yaml", "-o", "p.db")
-        left = subprocess.run(
-            ["pgrep", "-f", "IMB-MPI1 PingPong -msglog 22:22"], capture_output=True, check=False
-        )
 
         assert done.returncode == 1
         assert rows(tmp_path / "p.db", "SELECT status FROM run") == [("timeout",)]
-        assert left.stdout == b""
+        assert nothing_is_left(home)
 
 
 @pytest.mark.slow

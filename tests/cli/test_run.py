@@ -18,9 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.run.scratch import MARKER
+from orchestrator.plan.survey import SCRATCH_MARKER
+from tests.waits import PATIENCE_S, begun, beside_nobody_s, gate, nothing_is_left, until, without_kill
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 ECHO = """\
 schema: 1
@@ -37,22 +39,14 @@ repeats: 3
 """
 
 
+def gated(passes: int) -> str:
+    """Return the experiment with runs of which all but so many wait for the test."""
+    return ECHO.replace("sleep {seconds}", gate(passes))
+
+
 def statuses(path: Path) -> list[tuple[str, int, str]]:
     with sqlite3.connect(path) as db:
         return db.execute("SELECT point_id, repeat, status FROM run ORDER BY run_id").fetchall()
-
-
-def nothing_is_left(home: Mapping[str, str]) -> bool:
-    """Whether no process that this test started, however deep, still runs: they all inherit its home."""
-    mark = f"XDG_DATA_HOME={home['XDG_DATA_HOME']}".encode()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if mark in (entry / "environ").read_bytes():
-                    return False
-            except OSError:
-                continue
-    return True
 
 
 def test_a_sweep_of_a_stranger_program_in_five_lines(pinsweep: Cli, tmp_path: Path) -> None:
@@ -183,7 +177,7 @@ repeats: auto
 
 
 def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli, tmp_path: Path) -> None:
-    """One value of six far off is in the interval of their median; of nine it no longer is."""
+    """One value of six far off is in the interval of their median; of twelve it no longer is."""
     (tmp_path / "settling.yaml").write_text(SETTLING)
 
     assert "2 cells, 12 to 30 runs" in pinsweep("plan", "settling.yaml").stderr
@@ -195,12 +189,12 @@ def test_repeats_auto_goes_on_with_the_cells_that_have_not_settled(pinsweep: Cli
 
     assert done.returncode == 0, done.stderr
     ran = Counter(row[0] for row in statuses(tmp_path / "r.db"))
-    assert sorted(ran.values()) == [6, 9]
-    assert done.stderr.count("1 cell not settled yet: one more run of each") == 3
-    assert "[15/15]" in done.stderr
+    assert sorted(ran.values()) == [6, 12]
+    assert done.stderr.count("1 cell not settled yet: one more run of each") == 6
+    assert "[18/18]" in done.stderr
     assert "did not settle" not in done.stderr
     assert "0 cells, 0 runs" in plan.stderr
-    assert "nothing to do; 15 were done before" in again.stderr
+    assert "nothing to do; 18 were done before" in again.stderr
 
 
 def test_a_sweep_with_repeats_auto_that_was_cut_goes_on_and_what_does_not_settle_is_named(
@@ -298,48 +292,52 @@ def test_a_timeout_ends_the_tool_and_is_a_status(
     assert nothing_is_left(home)
 
 
-def start(words: list[str], cwd: Path, home: Mapping[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "pinsweep", *words],
-        cwd=cwd,
-        env={**os.environ, **home},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_for_runs(path: Path, number: int) -> None:
-    ends = time.monotonic() + 30
-    while time.monotonic() < ends:
-        if path.exists():
-            try:
-                if len(statuses(path)) >= number:
-                    return
-            except sqlite3.OperationalError:
-                pass
-        time.sleep(0.02)
-    pytest.fail("no run ended in time")
-
-
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(
-    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+    pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "0.5"))
-    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-    wait_for_runs(tmp_path / "echo.db", 2)
-    time.sleep(0.2)  # into the third: between two runs there is nothing to interrupt
+    (tmp_path / "echo.yaml").write_text(gated(2))
+    process = start("run", "echo.yaml", "-o", "echo.db")
+    until(lambda: begun(tmp_path) == 3)  # between two runs there is nothing to interrupt
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 130
     assert "to go on: pinsweep run echo.yaml -o echo.db" in stderr
     assert nothing_is_left(home)
     assert not list(tmp_path.glob("pinsweep-scratch*"))
 
+    (tmp_path / "go").touch()
     assert pinsweep("run", "echo.yaml", "-o", "echo.db").returncode == 0
     rows = statuses(tmp_path / "echo.db")
     assert sum(status == "ok" for *_, status in rows) == 12
     assert [status for *_, status in rows if status != "ok"] == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "sent"), [((signal.SIGHUP,), signal.SIGINT), ((signal.SIGHUP, signal.SIGINT), signal.SIGTERM)]
+)  # fmt: skip
+def test_a_sweep_under_nohup_or_in_the_background_of_a_script_can_be_stopped(
+    start: Start,
+    tmp_path: Path,
+    home: Mapping[str, str],
+    ignored: tuple[signal.Signals, ...],
+    sent: signal.Signals,
+) -> None:
+    (tmp_path / "echo.yaml").write_text(gated(1))
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    try:
+        process = start("run", "echo.yaml", "-o", "echo.db")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    until(lambda: begun(tmp_path) == 2)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(sent)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+
+    assert process.returncode == 130
+    assert "to go on: pinsweep run echo.yaml -o echo.db" in stderr
+    assert nothing_is_left(home)
 
 
 SLEEP = f"sleep 300.{os.getpid():08}"
@@ -359,13 +357,6 @@ def words(entry: Path) -> list[bytes]:
         return []
 
 
-def until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < ends, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def test_what_hides_from_its_run_ends_with_it(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(
         ECHO.replace("sleep {seconds}", HIDING + "sleep {seconds}").replace("repeats: 3", "repeats: 1")
@@ -379,15 +370,15 @@ def test_what_hides_from_its_run_ends_with_it(pinsweep: Cli, tmp_path: Path) -> 
 
 
 def test_a_killed_watchdog_is_told_and_the_sweep_goes_on(
-    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+    pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "0.5").replace("repeats: 3", "repeats: 1"))
-    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-    wait_for_runs(tmp_path / "echo.db", 1)
-    time.sleep(0.2)  # into the second
+    (tmp_path / "echo.yaml").write_text(gated(1).replace("repeats: 3", "repeats: 1"))
+    process = start("run", "echo.yaml", "-o", "echo.db")
+    until(lambda: begun(tmp_path) == 2)
     (watchdog,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(watchdog), signal.SIGKILL)
-    _, stderr = process.communicate(timeout=30)
+    (tmp_path / "go").touch()
+    _, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1
     assert stderr.count("interrupted: pinsweep's watchdog process was killed, and the tool with it") == 1
@@ -406,18 +397,15 @@ def test_a_killed_watchdog_is_told_and_the_sweep_goes_on(
 )
 def test_a_sweep_does_not_go_on_beside_what_cannot_be_ended(tmp_path: Path, home: Mapping[str, str]) -> None:
     """Root without CAP_KILL, as an ordinary user is towards what a setuid program started."""
-    (tmp_path / "echo.yaml").write_text(
-        ECHO.replace("sleep {seconds}", f"setpriv --reuid 65534 setsid {SLEEP} & sleep {{seconds}}")
-    )
+    (tmp_path / "echo.yaml").write_text(ECHO.replace("sleep {seconds}", beside_nobody_s(SLEEP)))
     try:
         done = subprocess.run(
-            ["setpriv", "--bounding-set", "-kill", "--inh-caps", "-kill", "--",
-             sys.executable, "-m", "pinsweep", "run", "echo.yaml", "-o", "echo.db"],
-            cwd=tmp_path, env={**os.environ, **home}, capture_output=True, text=True, timeout=60, check=False,
+            [*without_kill(), sys.executable, "-m", "pinsweep", "run", "echo.yaml", "-o", "echo.db"],
+            cwd=tmp_path, env={**os.environ, **home}, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert hiding() == 1
         assert done.returncode == 1
-        assert re.search(r"error: sleep \(pid \d+, state S, user 65534\): cannot be ended", done.stderr)
+        assert re.search(r"error: sleep \(pid \d+, state \w, user 65534\): cannot be ended", done.stderr)
         assert [status for *_, status in statuses(tmp_path / "echo.db")] == ["failed"]
         assert not list(tmp_path.glob("pinsweep-scratch*"))
     finally:
@@ -427,7 +415,9 @@ def test_a_sweep_does_not_go_on_beside_what_cannot_be_ended(tmp_path: Path, home
 
 
 @pytest.mark.slow
-def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
+def test_kill_9_twenty_times_then_resume(
+    pinsweep: Cli, start: Start, tmp_path: Path, home: Mapping[str, str]
+) -> None:
     """One good run per cell and repeat at the end, whatever the moments were. After each of them: no run that was announced
     is lost, the file is sound, no process is left, and no scratch folder but one that was just made: a kill in the instant
     between that and the fork of the watchdog leaves it empty, and the next run takes it."""
@@ -439,7 +429,7 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
     )
     announced = 0
     for turn in range(20):
-        process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
+        process = start("run", "echo.yaml", "-o", "echo.db")
         assert process.stderr is not None
         told = ""
         if turn % 2:  # while it measures; else while it starts
@@ -451,7 +441,7 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
         announced += sum(line.startswith("[") for line in [told, *stderr.splitlines()])
         until(lambda: nothing_is_left(home) and not hiding())
         assert {e.name for f in tmp_path.glob("pinsweep-scratch*") for e in f.rglob("*") if e.is_file()} <= {
-            MARKER
+            SCRATCH_MARKER
         }
         if (tmp_path / "echo.db").exists():
             with sqlite3.connect(tmp_path / "echo.db") as db:
@@ -467,28 +457,28 @@ def test_kill_9_twenty_times_then_resume(pinsweep: Cli, tmp_path: Path, home: Ma
     assert not list(tmp_path.glob("pinsweep-scratch*"))
 
 
-def test_two_runs_into_one_file_are_refused(pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "1"))
+def test_two_runs_into_one_file_are_refused(pinsweep: Cli, start: Start, tmp_path: Path) -> None:
+    (tmp_path / "echo.yaml").write_text(gated(1))
     (tmp_path / "other.yaml").write_text(ECHO)
-    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-    wait_for_runs(tmp_path / "echo.db", 1)
+    process = start("run", "echo.yaml", "-o", "echo.db")
+    until(lambda: begun(tmp_path) == 2)
     second = pinsweep("run", "other.yaml", "-o", "echo.db")
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
 
     assert second.returncode == 2
     assert f"another pinsweep (pid {process.pid}) is running into this file" in second.stderr
 
 
 def test_one_experiment_twice_into_one_file_by_another_name_is_refused_until_kill_9(
-    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+    pinsweep: Cli, start: Start, tmp_path: Path
 ) -> None:
     """It is not the scratch folder that another is said to be using, after a wait of 15 s."""
-    (tmp_path / "echo.yaml").write_text(ECHO.replace("0.05", "1"))
+    (tmp_path / "echo.yaml").write_text(gated(1))
     (tmp_path / "other.yaml").write_text(ECHO.replace("repeats: 3", "repeats: 1"))
     (tmp_path / "link.db").symlink_to("echo.db")
-    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-    wait_for_runs(tmp_path / "echo.db", 1)
+    process = start("run", "echo.yaml", "-o", "echo.db")
+    until(lambda: begun(tmp_path) == 2)
     refused = pinsweep("run", "echo.yaml", "-o", "link.db")
     process.kill()
     process.communicate()
@@ -530,19 +520,20 @@ def test_a_creation_that_was_cut_goes_on_with_the_same_command(
 
 
 def test_a_file_that_is_deleted_under_a_run_is_named(
-    pinsweep: Cli, tmp_path: Path, home: Mapping[str, str]
+    start: Start, tmp_path: Path, home: Mapping[str, str]
 ) -> None:
-    (tmp_path / "echo.yaml").write_text(ECHO)
-    process = start(["run", "echo.yaml", "-o", "echo.db"], tmp_path, home)
-    wait_for_runs(tmp_path / "echo.db", 1)
+    (tmp_path / "echo.yaml").write_text(gated(1))
+    process = start("run", "echo.yaml", "-o", "echo.db")
+    until(lambda: begun(tmp_path) == 2)
     (tmp_path / "echo.db").unlink()
-    _, stderr = process.communicate(timeout=20)
+    (tmp_path / "go").touch()
+    _, stderr = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1
     assert "error: echo.db: was deleted while the run wrote into it" in stderr
     assert "the same command starts again" in stderr
     assert nothing_is_left(home)
-    assert [path.name for path in tmp_path.iterdir()] == ["echo.yaml"]
+    assert {path.name for path in tmp_path.iterdir()} == {"echo.yaml", "begun", "go"}
 
 
 def test_a_result_file_that_is_none_is_never_touched(pinsweep: Cli, tmp_path: Path) -> None:

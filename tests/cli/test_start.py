@@ -18,18 +18,14 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 COMMANDS = ("doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "schema")
 
 
-def test_help_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; sys.argv = ['pinsweep', '--help']\n"
-        "from pinsweep.__main__ import main\n"
-        "try: main()\n"
-        "except SystemExit: pass\n"
-        "print(sorted({'pandas', 'numpy', 'yaml', 'jinja2', 'vl_convert', 'scipy', 'rich'} & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    shown, modules = _started("--help", at=tmp_path)
 
-    assert done.stderr.strip() == "[]"
-    assert all(f"  {command} " in done.stdout for command in COMMANDS)
+    assert not modules & {"pandas", "numpy", "yaml", "jinja2", "vl_convert", "scipy", "rich"}
+    assert not modules & {"dataclasses", "decimal", "difflib", "hashlib", "json", "sqlite3", "subprocess"}
+    ours = {name for name in modules if name.startswith(("orchestrator", "parsers.", "reports."))}
+    assert ours == {"parsers.errors", "reports.text", "reports.text.plain"}
+    assert all(f"  {command} " in shown for command in COMMANDS)
 
 
 def test_what_starts_does_without_pandas(tmp_path: Path) -> None:
@@ -62,20 +58,30 @@ def test_a_plan_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(
         "schema: 1\ntitle: c\ntool: command\nfixed: {command: 'echo 1', metrics: {m: {regex: '(1)', unit: s}}}\n"
     )
+
+    shown, modules = _started("plan", "c.yaml", at=tmp_path)
+
+    assert "c  (one cell)  × 3" in shown
+    assert not modules & {"sqlite3", "difflib", "parsers.measurement", "parsers.text", "reports.numbers"}
+    assert not modules & {f"orchestrator.run.{name}" for name in ("execute", "process", "resume", "watchdog")}
+    assert not modules & {f"orchestrator.machine.{name}" for name in ("devices", "facts", "synthetic")}
+    assert not {name for name in modules if name.startswith("orchestrator.store")}
+
+
+def _started(*words: str, at: Path) -> tuple[str, set[str]]:
+    """Return what a command prints, and the modules that were imported for it."""
     program = (
-        "import sys; sys.argv = ['pinsweep', 'plan', 'c.yaml']\n"
+        "import sys\n"
         "from pinsweep.__main__ import main\n"
         "try: main()\n"
-        "except SystemExit: pass\n"
-        "late = {'sqlite3', 'orchestrator.run.execute', 'orchestrator.run.watchdog', 'orchestrator.run.resume', 'parsers.text'}\n"
-        "assert not late & set(sys.modules), late & set(sys.modules)"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print(*sys.modules, sep='\\n', file=open('modules', 'w'))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False, cwd=at
     )
-
     assert done.returncode == 0, done.stderr
-    assert "1 cell, 3 runs" in done.stderr
+    return done.stdout, set((at / "modules").read_text().split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,72 @@
+"""All that pinsweep prints goes through here. I/O.
+
+    say      what a person reads: the answer on stdout; with `err` what is said beside it, on stderr
+    data     what a program reads (JSON, CSV …): in a pipe or a file as it is, on a terminal as `say`
+    redraw   the last line of a terminal, in the place of what it was
+
+Names, reasons and outputs come from tools, hosts, files and experiments: they are shown, and the terminal obeys nothing in them
+(`reports.text.plain`). `raw` alone, for `pinsweep show --raw`, prints what a tool printed, byte for byte.
+
+An answer that cannot be written is an error. What is said beside it is not: a sweep goes on, and keeps its results, where the
+terminal has gone or the disk with its log is full.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable
+
+import click
+
+from parsers.errors import PinsweepError
+from reports.text.plain import plain
+
+
+def say(
+    text: str = "", *, err: bool = False, nl: bool = True, fg: str | None = None, bold: bool | None = None
+) -> None:
+    """Print lines for people; colours only on a terminal. Raises PinsweepError if an answer cannot be written."""
+    styled = click.style(plain(text), fg=fg, bold=bold) if fg or bold else plain(text)
+    if not err:
+        _answer(styled, nl=nl)
+        return
+    with contextlib.suppress(OSError):
+        click.echo(styled, err=True, nl=nl)
+
+
+def say_lines(lines: Iterable[tuple[str, bool]]) -> None:
+    """Print the lines of a long answer at once: each with whether it is bold. Raises PinsweepError if it cannot be written."""
+    text = "".join(
+        f"{click.style(plain(line), bold=True) if bold else plain(line)}\n" for line, bold in lines
+    )
+    _answer(text, nl=False)
+
+
+def data(text: str, *, nl: bool = False) -> None:
+    """Print what a program reads. Raises PinsweepError if it cannot be written."""
+    _answer(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
+
+
+def raw(output: bytes) -> None:
+    """Print what a tool printed. Raises PinsweepError if it cannot be written."""
+    _answer(output, nl=False)
+
+
+def redraw(line: str) -> None:
+    """Put a line, made by `rich` of text that is printable, in the place of the last one; "": clear it."""
+    with contextlib.suppress(OSError):
+        click.echo(f"\r\x1b[K{line}", err=True, nl=False, color=True)
+
+
+def _answer(text: str | bytes, *, nl: bool, color: bool | None = None) -> None:
+    try:
+        click.echo(text, nl=nl, color=color)  # True: click takes nothing out of it
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise PinsweepError(
+            "standard output",
+            f"cannot be written: {error.strerror}",
+            "see where it leads, and that there is space",
+        ) from error
