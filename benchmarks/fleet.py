@@ -86,10 +86,10 @@ def session(pool: Path, out: Path, host: Host, *, runs: int, chance: random.Rand
                 (raw,) = db.execute(
                     "SELECT zlib FROM output WHERE run_id = ? AND stream = 'stdout'", (run_id,)
                 ).fetchone()
-                text = SCALED[tool](zlib.decompress(raw).decode(), host.slower(sweep))
+                text = SCALED[tool](zlib.decompress(raw).decode(), host.slower(sweep)).encode()
                 db.execute(
-                    "UPDATE output SET zlib = ? WHERE run_id = ? AND stream = 'stdout'",
-                    (zlib.compress(text.encode()), run_id),
+                    "UPDATE output SET zlib = ?, size_bytes = ? WHERE run_id = ? AND stream = 'stdout'",
+                    (zlib.compress(text), len(text), run_id),
                 )
             db.execute("UPDATE point SET repeats = ? WHERE point_id = ?", (runs, point_id))
     return out

@@ -30,7 +30,7 @@ from pathlib import Path
 
 from own_cost import own_cost
 from scipy.stats import t as student
-from turns import CALM, Failed, Sample, Side, spread, take_turns
+from turns import CALM, Sample, Side, spread, start, take_turns
 
 from orchestrator.programs import kernels
 
@@ -91,7 +91,7 @@ def main() -> int:
     words.add_argument("--turns", type=int, default=30)
     words.add_argument("--seconds", type=int, default=2, help="of a run of fio")
     words.add_argument(
-        "--only", action="append", help="these workloads: stream, null, direct, latency, pingpong"
+        "--only", action="append", help="these workloads: stream, null, direct, latency, cache, pingpong"
     )
     words.add_argument(
         "--folder", type=Path, default=Path(), help="on the disk that fio reads [default: here]"
@@ -102,6 +102,10 @@ def main() -> int:
     words.add_argument("--json", type=Path)
     words.add_argument("--anyway", action="store_true", help="report from a machine that others use, too")
     options = words.parse_args()
+    if options.wait_s < 10:
+        words.error(
+            "--wait-s: no less than 10, or the start and the end of pinsweep are all that there is to see"
+        )
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="observer-") as name:
         folder = Path(name).absolute()
         chosen = [
@@ -152,12 +156,15 @@ def _workloads(folder: Path, seconds: int) -> list[Workload]:
     pu = f"pu {cpu}"
     stream = [str(kernels.build("stream")), "--ntimes=40"]
     latency = [str(kernels.build("memlat")), "--idle_latency", f"-c{cpu}", "-t2"]
+    in_cache = [*latency, "-b200"]  # KiB: within the second level, which no other core shares
     idle = _figure("idle latency, ns", r"^Each iteration took .*\(\s*([\d.]+)\s+ns\)")
+    clocks = _figure("latency in L2, clocks", r"^Each iteration took\s+([\d.]+)")  # ns have too few digits
     found = [
         Workload(
             name="stream", sweep=_command(stream, "all"), read=_figure("triad, MB/s", r"^Triad:\s+([\d.]+)")
         ),
         Workload(name="latency", sweep=_command(latency, pu), read=idle),
+        Workload(name="cache", sweep=_command(in_cache, pu), read=clocks),
         Workload(name="pingpong", sweep=PINGPONG, read=_figure("0 B, µs", r"^\s+0\s+\d+\s+([\d.]+)")),
     ]
     if fio := shutil.which("fio"):
@@ -290,8 +297,4 @@ def table(bounds: Sequence[Bound]) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+    sys.exit(start(main))

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from own_cost import own_cost
-from turns import Failed, Row, Sample, Side, compare, report, run, take_turns
+from turns import Row, Sample, Side, compare, report, run, start, take_turns
 
 FEW = 20
 CROWD = 1000
@@ -189,8 +189,4 @@ def _start(_: str, used: Mapping[str, float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+    sys.exit(start(main))

@@ -32,7 +32,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.compare import comparison
+from reports.compare import comparison, sides
+from reports.compare.model import Comparison
 from reports.results.load import load
 
 EXPERIMENT = Path(__file__).with_name("planted.yaml")
@@ -124,12 +125,12 @@ def session(out: Path, env: Env) -> Path:
     return out
 
 
-def compared(a: Path, b: Path) -> comparison.Comparison:
+def compared(a: Path, b: Path) -> Comparison:
     before, after = load([a]), load([b])
-    return comparison.compare(comparison.side("A", a.name, before), comparison.side("B", b.name, after))
+    return comparison.compare(sides.side("A", a.name, before), sides.side("B", b.name, after))
 
 
-def counts(found: comparison.Comparison) -> dict[str, dict[str, int]]:
+def counts(found: Comparison) -> dict[str, dict[str, int]]:
     """Return sweep → verdict → numbers; "neither" of metrics without a direction, which have no right word."""
     out: dict[str, Counter[str]] = {}
     for row in found.rows:

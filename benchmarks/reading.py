@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from turns import Failed, Side, report, take_turns
+from turns import Side, report, start, take_turns
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
 SMALL = ("stream/stream_omp2.out", "imb/pingpong_default.out", "fio/normal_randrw.out", "fio/terse_v5.out", "fio/jsonplus_randrw.out")  # fmt: skip
@@ -163,8 +163,4 @@ def _megabytes(text: str, _: Mapping[str, float]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(1)
+    sys.exit(start(main))

@@ -48,6 +48,15 @@ class Failed(Exception):
     """A program did not do what it was started for."""
 
 
+def start(main: Callable[[], int]) -> int:
+    """Return the exit status of a benchmark; say on standard error which program failed it."""
+    try:
+        return main()
+    except Failed as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
 def take_turns(
     pairs: Sequence[tuple[Side, Side]], turns: int, seed: int = 1
 ) -> tuple[list[Row], list[Sample]]:

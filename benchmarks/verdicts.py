@@ -296,7 +296,8 @@ def _called(
 
 def real(a: Path, b: Path, path: Path | None) -> int:
     """Print how many numbers of two result files each rule calls worse and better."""
-    from reports.compare.comparison import compare, side
+    from reports.compare.comparison import compare
+    from reports.compare.sides import side
     from reports.results.load import load
 
     compared = compare(side("A", a.name, load([a])), side("B", b.name, load([b])))
@@ -317,7 +318,8 @@ def real(a: Path, b: Path, path: Path | None) -> int:
 
 def unchanged(files: Sequence[Path], path: Path | None) -> int:
     """Print how many numbers of halves of one and the same set of runs each rule calls changed."""
-    from reports.compare.comparison import compare, side
+    from reports.compare.comparison import compare
+    from reports.compare.sides import side
     from reports.results.load import load
 
     results = load(files)
