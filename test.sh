@@ -19,5 +19,13 @@ cpus=$(nproc)
 workers=$((cpus < 4 ? 2 * cpus : cpus)) # half of the time a test waits for what it started
 
 scripts/setup.sh --dev
-scripts/check.sh
-.venv/bin/pytest -n "$workers" --dist loadfile -m "$marks" "$@" # a file's tests share what is dear to build
+
+checked=$(mktemp)
+scripts/check.sh >"$checked" 2>&1 & # beside the start of the tests, which leaves CPUs idle
+checks=$!
+trap 'kill "$checks" 2>/dev/null || true; rm -f -- "$checked"' EXIT
+status=0
+.venv/bin/pytest -n "$workers" --dist loadfile --no-loadscope-reorder -m "$marks" "$@" || status=$? # a file's tests share what is dear to build
+wait "$checks" || status=$?
+cat -- "$checked"
+exit "$status"

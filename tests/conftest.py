@@ -6,18 +6,26 @@ or where PINSWEEP_CORPUS says. Tests that need it skip with the reason where it 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import pty
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from orchestrator.programs import kernels
+from parsers.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,6 +45,60 @@ def pytest_configure(config: pytest.Config) -> None:
     """Where the slow tests run, laws are tried with more examples."""
     settings.load_profile("quick" if "not slow" in config.option.markexpr else "slow")
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """The kernels that users get are compiled once, while the workers collect, and not by each of them."""
+
+    def build_all() -> None:
+        with suppress(UserError):  # the tests say so
+            for name in kernels.kernel_names():
+                kernels.build(name)
+
+    threading.Thread(target=build_all).start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Each worker begins in another folder: what one has compiled, with its asserts rewritten, the others find."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and (worker := os.environ.get("PYTEST_XDIST_WORKER")):
+        found = [*report.result]
+        first = len(found) * int(worker.removeprefix("gw")) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        report.result = found[first:] + found[:first]
+    return report
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Workers run first what starts programs and draws pages, and of it the longest files: what they end with is short."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    slow = ("cli", "kernels", "faults", "reports", "orchestrator")
+    numbers = Counter(item.path for item in items)
+
+    def place(item: pytest.Item) -> tuple[int, int, Path]:
+        folder = item.path.relative_to(ROOT / "tests").parts[0]
+        return slow.index(folder) if folder in slow else len(slow), -numbers[item.path], item.path
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nothing of what is imported and collected is ever rubbish: it is not looked through, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:  # nohup, or a script's background job: tests send these
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 os.environ["PINSWEEP_NO_WARM_UP"] = "1"  # what is tested of a run is the runs; tests of warm-ups take it away
 os.environ["PINSWEEP_ALLOW_DISTURBED"] = "1"  # tests run side by side; tests of disturbance take it away
@@ -84,10 +146,17 @@ class Starter:
         theirs.close()
 
     def __call__(
-        self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], given: str
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        given: str,
+        terminal: bool = False,
     ) -> subprocess.CompletedProcess[str]:
+        """`terminal`: stdout and stderr lead to one each."""
         asked = {"words": words, "cwd": str(cwd), "env": dict(env), "cpus": sorted(os.sched_getaffinity(0))}
-        (stdin, give), *outs = os.pipe(), os.pipe(), os.pipe()
+        (stdin, give), *outs = os.pipe(), *(pty.openpty() if terminal else os.pipe() for _ in range(2))
         theirs = [stdin, *(write for _, write in outs)]
         socket.send_fds(self._line, [json.dumps(asked).encode()], theirs)
         for fd in theirs:
@@ -107,8 +176,11 @@ class Starter:
 
 
 def _all(fd: int) -> str:
-    with os.fdopen(fd) as stream:
-        return stream.read()
+    parts = []
+    with os.fdopen(fd, "rb") as stream, suppress(OSError):  # EIO: what wrote into this terminal has ended
+        while part := stream.read1():
+            parts.append(part)
+    return b"".join(parts).decode()
 
 
 @pytest.fixture(scope="session")
@@ -136,8 +208,10 @@ def pinsweep(tmp_path: Path, home: Mapping[str, str], starter: Starter) -> Cli:
         cwd: Path = tmp_path,
         env: Mapping[str, str] | None = None,
         input: str = "",
+        terminal: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        return starter([*map(str, words)], cwd=cwd, env={**os.environ, **home, **(env or {})}, given=input)
+        env = {**os.environ, **home, **(env or {})}
+        return starter([*map(str, words)], cwd=cwd, env=env, given=input, terminal=terminal)
 
     return run
 

@@ -19,26 +19,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 ABSOLUTE = re.compile(r"(?:^|(?<=[\"'`( =]))/([a-z][a-z0-9_-]+)/([A-Za-z][\w.-]*)", re.MULTILINE)
-SYSTEM = {  # what every Linux has; /root is somebody's home
-    *(
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "home",
-        "lib",
-        "lib64",
-        "media",
-        "mnt",
-        "opt",
-        "proc",
-        "run",
-        "sbin",
-        "srv",
-        "sys",
-    ),
-    *("tmp", "usr", "var"),
-}
+SYSTEM = frozenset("bin boot dev etc home lib lib64 media mnt opt proc run sbin srv sys tmp usr var".split())  # noqa: SIM905 (reads as a line)
+"""What every Linux has; /root is somebody's home."""
 PEOPLE = {"me", "you", "ada"}  # of examples
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
@@ -48,12 +30,8 @@ pytestmark = pytest.mark.skipif(not CHECKOUT, reason="not a git checkout, or no 
 
 
 def git(*arguments: str) -> str:
-    argv = [
-        "git",
-        "-c",
-        f"safe.directory={PROJECT}",
-        *arguments,
-    ]  # the checkout may be another user's: sudo ./test.sh
+    # the checkout may be another user's: sudo ./test.sh
+    argv = ["git", "-c", f"safe.directory={PROJECT}", *arguments]
     return subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "tool_lines.py"
+from tests.programs import program
 
 
 @pytest.fixture(scope="module")
 def counter() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tool_lines", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return program("scripts/tool_lines.py")
 
 
 def test_no_line_outside_its_rooms_names_a_tool(

@@ -1,8 +1,9 @@
-"""The kernels as programs, run for real: compiled once into pytest's cache, for this CPU and in three other ways."""
+"""The kernels as programs, run for real: for this CPU out of the user's cache, and compiled in three other ways into pytest's."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.programs import kernels
+from tests.waits import PATIENCE_S
 
 Kernel = Callable[..., "subprocess.CompletedProcess[str]"]
 """run(*arguments, **options of Popen) → the finished process, with text streams."""
@@ -31,7 +33,7 @@ os.environ.setdefault(
 def runner(*command: str | Path) -> Kernel:
     def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*command, *arguments], capture_output=True, text=True, timeout=60, check=False, **options
+            [*command, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, check=False, **options
         )
 
     return run
@@ -44,9 +46,17 @@ def kernel_cache(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def kernel(kernel_cache: Path) -> Family:
+def version() -> str:
+    """The version that the kernels' sources give them all: "0.1"."""
+    common = (kernels.sources_folder() / "common.h").read_text()
+    (found,) = re.findall(r'#define KERNEL_VERSION "([^"]+)"', common)
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Family:
     """A kernel as users get it."""
-    return lambda name: runner(kernels.build(name, kernel_cache))
+    return lambda name: runner(kernels.build(name))
 
 
 def compiled(name: str, options: tuple[str, ...], cache: Path, compiler: str | None = None) -> Path:

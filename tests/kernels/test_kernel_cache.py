@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.programs import kernels
 from parsers.errors import UserError
+from tests.waits import until
 
 INTEL = """processor\t: 0
 vendor_id\t: GenuineIntel
@@ -111,15 +112,16 @@ def test_builds_at_the_same_time_all_find_a_whole_program(source: Path, tmp_path
 
 
 def test_interrupted_build_leaves_no_program(source: Path, tmp_path: Path) -> None:
-    slow = script(tmp_path / "cc", '[ "$1" = --version ] && exit; sleep 3')
+    endless = script(
+        tmp_path / "cc", f'[ "$1" = --version ] && exit; touch {tmp_path}/compiling; exec sleep 300'
+    )
     code = (
         "from orchestrator.programs import kernels; from pathlib import Path; import sys; "
         "kernels.compile_cached(Path(sys.argv[1]), sys.argv[2], (), Path(sys.argv[3]))"
     )
-    with pytest.raises(subprocess.TimeoutExpired):
-        subprocess.run(
-            [sys.executable, "-c", code, source, slow, tmp_path / "cache"], timeout=0.5, check=False
-        )
+    with subprocess.Popen([sys.executable, "-c", code, source, endless, tmp_path / "cache"]) as build:
+        until((tmp_path / "compiling").exists)
+        build.kill()
 
     assert [path for path in (tmp_path / "cache").rglob("tiny") if path.is_file()] == []
     assert make(source, tmp_path / "cache").is_file()
@@ -182,28 +184,23 @@ def test_default_place_is_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 @pytest.mark.parametrize("name", kernels.kernel_names())
-def test_version_is_the_programs_own(name: str, kernel_cache: Path) -> None:
-    done = subprocess.run(
-        [kernels.build(name, kernel_cache), "--version"], capture_output=True, text=True, check=True
-    )
+def test_version_is_the_programs_own(name: str, version: str) -> None:
+    done = subprocess.run([kernels.build(name), "--version"], capture_output=True, text=True, check=True)
 
-    assert done.stdout.splitlines()[0] == f"pinsweep {name} {kernels.version(name)}"
+    assert done.stdout.splitlines()[0] == f"pinsweep {name} {version}"
 
 
 @pytest.mark.parametrize("name", kernels.kernel_names())
-def test_help_names_the_exit_statuses(name: str, kernel_cache: Path) -> None:
-    done = subprocess.run(
-        [kernels.build(name, kernel_cache), "--help"], capture_output=True, text=True, check=True
-    )
+def test_help_names_the_exit_statuses(name: str) -> None:
+    done = subprocess.run([kernels.build(name), "--help"], capture_output=True, text=True, check=True)
 
     assert done.stdout.startswith(f"usage: {name} ")
     assert "Exit status: 0 " in done.stdout
 
 
 def test_unknown_kernel_is_refused() -> None:
-    for call in (kernels.build, kernels.version):
-        with pytest.raises(UserError, match="no kernel of that name"):
-            call("linpack")
+    with pytest.raises(UserError, match="no kernel of that name"):
+        kernels.build("linpack")
 
 
 def test_sources_in_a_wheel_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -212,7 +209,7 @@ def test_sources_in_a_wheel_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(kernels, "_HERE", package)
 
     assert kernels.sources_folder() == package / "kernel_sources"
-    assert kernels.version("memlat")
+    assert "memlat" in kernels.kernel_names()
     shutil.rmtree(package)
     with pytest.raises(UserError, match="C sources are not there"):
         kernels.sources_folder()

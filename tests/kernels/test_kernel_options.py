@@ -29,8 +29,8 @@ MEMLAT: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("mode", mlc.MODES)
-def test_memlat_refuses_what_does_not_load(mode: str, kernel_cache: Path) -> None:
-    memlat = kernels.build("memlat", kernel_cache)
+def test_memlat_refuses_what_does_not_load(mode: str) -> None:
+    memlat = kernels.build("memlat")
     for name, (value, word) in MEMLAT.items():
         quick = ["-t0.002", *(["-b64k"] if mode != "c2c_latency" and name != "b" else [])]
         done = subprocess.run(
@@ -66,9 +66,9 @@ BASE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("target", poke.TARGETS)
-def test_whatever_loads_for_poke_runs(target: str, kernel_cache: Path, tmp_path: Path) -> None:
+def test_whatever_loads_for_poke_runs(target: str, tmp_path: Path) -> None:
     """And what does not load is what poke itself calls without effect."""
-    program = Program(name="poke", path=str(kernels.build("poke", kernel_cache)))
+    program = Program(name="poke", path=str(kernels.build("poke")))
     site = Site(topology=topology_from_synthetic("core:1 pu:1"), numactl="", scratch=str(tmp_path))
     few = {} if target == "files" else {"count": 10}
     for name, (value,) in POKE.items():

@@ -8,7 +8,6 @@ import os
 import signal
 import stat
 import subprocess
-import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.programs import kernels
+from tests.waits import PATIENCE_S, until
 
 Kernel = Callable[[str], Callable[..., "subprocess.CompletedProcess[str]"]]
 
@@ -86,10 +86,15 @@ def test_places_and_figures_of_sizes(kernel: Kernel) -> None:
 
 
 def test_cost_of_writing_in_order_is_far_below_a_poke(kernel: Kernel) -> None:
-    only = result(kernel("poke")("--target=memory", "--bytes=64M", "--count=1000", "--op=write"))
+    """The least of some: each is measured once, and beside others all takes longer, now and then."""
+    some = [
+        result(kernel("poke")("--target=memory", "--bytes=16M", "--count=1000", "--op=write"))
+        for _ in range(4)
+    ]
+    first, again = (min(one[f"{name}_ns_per_byte"] for one in some) for name in ("first_touch", "sequential"))
 
-    assert 0.001 < only["sequential_ns_per_byte"] < 10
-    assert only["first_touch_ns_per_byte"] > only["sequential_ns_per_byte"]
+    assert 0.001 < again < first
+    assert again < min(one["quantiles_ns"]["0.5"] for one in some)
     assert result(kernel("poke")("--target=null", "--count=10"))["sequential_ns_per_byte"] is None
 
 
@@ -190,17 +195,13 @@ def test_many_files_are_written_read_and_removed(kernel: Kernel, tmp_path: Path)
         ],
     ],
 )
-def test_terminated_it_removes_its_files(kernel_cache: Path, tmp_path: Path, arguments: list[str]) -> None:
+def test_terminated_it_removes_its_files(tmp_path: Path, arguments: list[str]) -> None:
     with subprocess.Popen(
-        [kernels.build("poke", kernel_cache), *arguments], cwd=tmp_path, stdout=subprocess.PIPE
+        [kernels.build("poke"), *arguments], cwd=tmp_path, stdout=subprocess.PIPE
     ) as process:
-        deadline = time.monotonic() + 20
-        while not any(tmp_path.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.05)
-        assert any(tmp_path.iterdir())
+        until(lambda: any(tmp_path.iterdir()))
         process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=20)[0] == b""
+        assert process.communicate(timeout=PATIENCE_S)[0] == b""
 
     assert process.returncode == -signal.SIGTERM
     assert list(tmp_path.iterdir()) == []

@@ -41,11 +41,10 @@ def test_rates_are_bytes_asked_for_over_least_time(kernel: Kernel, stores: str, 
     assert f"# stores: {stores}:" in done.stdout
 
 
-def test_layout_is_streams_own_under_a_banner_that_is_not(kernel: Kernel) -> None:
+def test_layout_is_streams_own_under_a_banner_that_is_not(kernel: Kernel, version: str) -> None:
     text = kernel("stream")("--array-size", "20000", "--ntimes", "3").stdout
     rule = "-" * 61
 
-    version = kernels.version("stream")
     assert text.startswith(
         f"{rule}\npinsweep stream {version} (STREAM-style; not the STREAM benchmark)\n{rule}\n"
     )

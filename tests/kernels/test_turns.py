@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,18 +10,12 @@ from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+from tests.programs import ROOT, program
 
 
 @pytest.fixture(scope="module")
 def turns() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("turns", BENCHMARKS / "turns.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["turns"] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
+    return program("benchmarks/turns.py")
 
 
 def sample(turns: ModuleType, side: str, turn: int, value: float, foreign: float = 0.0) -> Any:
@@ -107,7 +100,10 @@ def test_a_program_that_fails_is_left_out_and_named(
 @pytest.mark.parametrize("name", ["kernels.py", "overhead.py"])
 def test_a_benchmark_tells_how_it_is_used(name: str) -> None:
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / name), "--help"], capture_output=True, text=True, check=False
+        [sys.executable, str(ROOT / "benchmarks" / name), "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr
