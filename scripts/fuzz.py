@@ -421,11 +421,15 @@ class _Worker:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--seconds", type=float, default=60)
+    words.add_argument("--inputs", type=float, default=math.inf, help="so many at most")
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--kind", action="append", choices=KINDS)
+    words.add_argument("--keep", type=Path, default=FOUND, metavar="DIR", help="where to keep what is found")
     asked = words.parse_args()
     sys.path.insert(0, str(ROOT))
-    counts, found = fuzz(asked.seed, tuple(asked.kind or KINDS), FOUND, seconds=asked.seconds)
+    counts, found = fuzz(
+        asked.seed, tuple(asked.kind or KINDS), asked.keep, seconds=asked.seconds, inputs=asked.inputs
+    )
     for what, count in sorted(counts.items()):
         print(f"{count:8} {what}")
     for path, what in found.items():
