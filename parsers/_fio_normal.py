@@ -147,6 +147,8 @@ class _Reader:
     def _close_job(self) -> None:
         if self.job is not None and not self.ended:
             self.report.truncated = f"the figures of job {self.job.name!r} end early"
+            if self.job.rows and self.job.rows[-1][2] == "minf":  # 1 of 12, maybe
+                self.job.rows.pop()
         self.job = None
 
     def _next_report(self, version: str | None) -> None:
@@ -264,11 +266,11 @@ class _Reader:
                 if edges and float(share):
                     job.shares.append((*edges, float(share) / 100))
         elif match := _CPU.match(line):
-            for key, value in self._whole(_PAIR.findall(line[match.end() :]), r"usr|sys|minf"):
+            for key, value in self._whole(_PAIR.findall(line[match.end() :]), "minf", r"%$"):
                 metric = {"usr": "usr_cpu", "sys": "sys_cpu"}.get(key, key)
                 if metric not in ("usr_cpu", "sys_cpu", "ctx", "majf", "minf"):
                     continue
-                if (read := _plain(value)) is None:
+                if (read := _plain(value)) is None or (metric.endswith("_cpu") and not value.endswith("%")):
                     self.report.unread.append(line.strip())
                 else:
                     rows.append((None, "total", metric, read / 100 if value.endswith("%") else read))
@@ -300,9 +302,9 @@ class _Reader:
                 self.direction = match[1]  # of the latencies below it
             self.report.unread.append(line.strip())
 
-    def _whole(self, pairs: list[tuple[str, str]], last: str) -> list[tuple[str, str]]:
-        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value has no two decimals."""
-        if not pairs or re.fullmatch(last, pairs[-1][0]) or re.search(r"\.\d\d$", pairs[-1][1]):
+    def _whole(self, pairs: list[tuple[str, str]], last: str, end: str = r"\.\d\d$") -> list[tuple[str, str]]:
+        """Leave out the last pair of a line if the line may be cut in it: its key is not `last`, its value does not end like `end`."""
+        if not pairs or re.fullmatch(last, pairs[-1][0]) or re.search(end, pairs[-1][1]):
             return pairs
         self.report.truncated = f"the line of {pairs[-1][0]}={pairs[-1][1]} ends early"
         return pairs[:-1]

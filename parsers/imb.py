@@ -245,10 +245,10 @@ class _Table:
         return not self.rows and self.columns[-1] not in ("Msg/sec", "defects")
 
     def drop_cut_rate(self) -> None:
-        """Leave out the last rate of the text if the bandwidth beside it says that digits are missing."""
+        """Leave out the last rate of the text if digits of it may be missing: the bandwidth beside it is of another, or of no bytes."""
         row = self.rows[-1] if self.rows else {}
         size, rate, bandwidth = (row.get(name, 0.0) for name in ("#bytes", "Msg/sec", "Mbytes/sec"))
-        if size and rate and self.columns[-1] == "Msg/sec" and rate < bandwidth * _MB / size / 2:
+        if rate and self.columns[-1] == "Msg/sec" and (not size or rate < bandwidth * _MB / size / 2):
             del row["Msg/sec"]
             self.cut = "rate"
 

@@ -22,7 +22,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from orchestrator.programs import kernels
 from parsers.errors import UserError
@@ -37,13 +37,20 @@ for _folder in Path(__file__).resolve().parents[1:3]:
     if (_folder / "shared" / "corpus").is_dir():
         os.environ.setdefault("PINSWEEP_CORPUS", str(_folder / "shared" / "corpus"))
 
-settings.register_profile("quick", deadline=None, max_examples=15)  # no test is about time
-settings.register_profile("slow", deadline=None, max_examples=100)
+settings.register_profile("quick", deadline=None, max_examples=15, derandomize=True)  # no test is about time
+settings.register_profile("slow", deadline=None, max_examples=100, derandomize=True)
+settings.register_profile(
+    "search",
+    deadline=None,
+    max_examples=int(os.environ.get("PINSWEEP_EXAMPLES", 0)) or 1,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where the slow tests run, laws are tried with more examples."""
-    settings.load_profile("quick" if "not slow" in config.option.markexpr else "slow")
+    """The same examples of a law each time, more of them where the slow tests run; PINSWEEP_EXAMPLES=1000: that many others."""
+    quick = "not slow" in config.option.markexpr
+    settings.load_profile("search" if "PINSWEEP_EXAMPLES" in os.environ else "quick" if quick else "slow")
 
 
 @pytest.hookimpl(optionalhook=True)

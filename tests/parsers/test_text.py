@@ -105,10 +105,14 @@ def test_cleaning_clean_lines_changes_nothing_that_is_not_markup(text: str) -> N
     assert len(once) <= len(text)
 
 
+UNWRAPPED = st.text(st.characters(exclude_categories=["N"], exclude_characters="&<="))
+"""Without figures, which make lines of a log that is kept as JSON, and without what mails and web pages put in the place of letters."""
+
+
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
-        lambda c: st.lists(c) | st.dictionaries(st.text(), c),
+        st.none() | st.booleans() | st.integers() | UNWRAPPED,
+        lambda c: st.lists(c) | st.dictionaries(UNWRAPPED, c),
     )
 )
 def test_json_survives(value: object) -> None:
