@@ -147,8 +147,6 @@ class _Reader:
     def _close_job(self) -> None:
         if self.job is not None and not self.ended:
             self.report.truncated = f"the figures of job {self.job.name!r} end early"
-            if self.job.rows and self.job.rows[-1][2] == "minf":  # 1 of 12, maybe
-                self.job.rows.pop()
         self.job = None
 
     def _next_report(self, version: str | None) -> None:

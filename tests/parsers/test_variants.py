@@ -326,9 +326,11 @@ def test_of_the_corpus_too(edit: str) -> None:
     ),
 )
 def test_a_paste_that_ends_in_a_figure_gives_no_other_figure(name: str) -> None:
-    """The line is ended, and the figure is not: `max= 16` of 1698. Cut in each figure, wherever it stands."""
+    """The line is ended, and the figure is not: `max= 16` of 1698. Cut in each figure, wherever it stands, but for the last of fio's
+    CPU line: nothing tells minf=1 of 12, and extracts end there."""
     parse, text, whole = get_parser(name.partition("/")[0]).parse, TEXTS[name], rows(WHOLE[name])
     for figure in re.finditer(r"[0-9a-z.%]+", text):
         for at in range(figure.start() + 1, figure.end()):
+            line = text[:at].rpartition("\n")[2]
             with contextlib.suppress(ParseError):
-                assert rows(parse(text[:at] + "\n", {})) <= whole, text[:at].rpartition("\n")[2]
+                assert re.search(r"\bminf=\d+$", line) or rows(parse(text[:at] + "\n", {})) <= whole, line
