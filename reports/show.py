@@ -16,7 +16,7 @@ from pathlib import Path
 from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
-from reports.doubts import LEGEND
+from reports.checks.doubts import LEGEND
 from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by

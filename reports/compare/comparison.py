@@ -15,11 +15,11 @@ from typing import Final
 from parsers.errors import UserError, nearest
 from reports import numbers
 from reports.checks.audit import doubts, joined
+from reports.checks.doubts import of_results
 from reports.compare.drafts import Draft, drafts_of
 from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, session
-from reports.doubts import of_results
 from reports.numbers import Buckets, Name
 from reports.results import differences as prints
 from reports.results.grouping import group_by

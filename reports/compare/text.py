@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
+from reports.checks.doubts import LEGEND, mark
 from reports.compare.matching import Unmatched, became
 from reports.compare.model import Comparison, ModeShift, Row
 from reports.compare.sides import Side
-from reports.doubts import LEGEND, mark
 from reports.results.grouping import group_by
 from reports.results.sessions import counted
 from reports.text import format as fmt

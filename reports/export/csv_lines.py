@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from parsers.measurement import Heads, Numbered
-from reports.doubts import Guilty
+from reports.checks.doubts import Guilty
 from reports.results.model import Long, Results
 
 DOUBTED: Final = "doubted_by"

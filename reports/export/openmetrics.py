@@ -25,7 +25,7 @@ from typing import Final
 
 from orchestrator.model import STATUSES
 from reports.checks.audit import joined
-from reports.doubts import of_results
+from reports.checks.doubts import of_results
 from reports.numbers import Name, series
 from reports.numbers.series import Series, Value
 from reports.results import naming

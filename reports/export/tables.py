@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parsers.errors import UserError
-from reports.doubts import Guilty, of_results
+from reports.checks.doubts import Guilty, of_results
 from reports.export import openmetrics
 from reports.export.csv_lines import DOUBTED, lines
 from reports.numbers.series import ANEW, disturbed_text

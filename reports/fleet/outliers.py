@@ -15,7 +15,7 @@ from typing import Final
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
-from reports.doubts import Guilty, of_results
+from reports.checks.doubts import Guilty, of_results
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.unmatched import Unmatched, lacking

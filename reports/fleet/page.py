@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from reports.doubts import mark, of_figure
+from reports.checks.doubts import mark, of_figure
 from reports.draw.figure import ROW, Table
 from reports.fleet.outliers import Odd, Report
 from reports.fleet.strip import figure as strip_figure

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.doubts import mark
+from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
 from reports.draw.figure import Figure, Table, panel, row_of

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from reports.doubts import LEGEND, mark
+from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
 from reports.fleet.outliers import Group, Odd, Report
 from reports.results.grouping import group_by

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
-from reports.doubts import Guilty, of_results
+from reports.checks.doubts import Guilty, of_results
 from reports.draw.figure import MARK
 from reports.numbers import conditions, series
 from reports.numbers.series import Series, disturbed_text

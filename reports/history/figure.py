@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.doubts import mark
+from reports.checks.doubts import mark
 from reports.draw import axes, label_placement, vega
 from reports.draw import figure as model
 from reports.draw.figure import Figure, Panel, Table, panel, row_of

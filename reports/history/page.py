@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from reports.doubts import of_figure
+from reports.checks.doubts import of_figure
 from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
 from reports.history.text import (

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from reports.doubts import LEGEND, mark
+from reports.checks.doubts import LEGEND, mark
 from reports.history.changes import LEAST, History, Moment, Report, Step
 from reports.results.grouping import group_by
 from reports.text import format as fmt

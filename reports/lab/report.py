@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsers.errors import UserError
-from reports.doubts import of_results
+from reports.checks.doubts import of_results
 from reports.export import tables
 from reports.lab import document, figures, folder, pdf, plot, texts
 from reports.lab.folder import Written

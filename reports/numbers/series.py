@@ -104,7 +104,7 @@ class Series:
 
 
 Doubts = Mapping[tuple[object, ...], str]
-"""(File, cell) → the checks that convict it; what is not there is not doubted (`reports.doubts`)."""
+"""(File, cell) → the checks that convict it; what is not there is not doubted (`reports.checks.doubts`)."""
 
 
 def collect_some(results: Results, doubts: Doubts = MappingProxyType({})) -> tuple[Series, ...]:

@@ -21,8 +21,8 @@ from reports.charts.chapter import Chapter
 from reports.checks import checks
 from reports.checks.audit import Finding, convicted, coverage, watched
 from reports.checks.audited import audit_of
+from reports.checks.doubts import Guilty, of_figure
 from reports.compare.section import Delta
-from reports.doubts import Guilty, of_figure
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
 from reports.report.hosts import figures as host_figures

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.charts import facets
-from reports.doubts import Guilty
+from reports.checks.doubts import Guilty
 from reports.draw.figure import Figure, Table
 from reports.fleet import outliers, strip
 from reports.numbers import conditions, series

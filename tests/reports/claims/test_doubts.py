@@ -13,7 +13,7 @@ from pinsweep.cli import cli
 from reports.charts import chart_module
 from reports.checks._cells import CellKey, cell_key
 from reports.checks.audit import audit, convicted
-from reports.doubts import of_figure
+from reports.checks.doubts import of_figure
 from reports.draw.figure import Figure, Table
 from reports.page.html import html
 from reports.page.model import Page

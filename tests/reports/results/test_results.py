@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
-from reports.doubts import of_results
+from reports.checks.doubts import of_results
 from reports.export.csv_lines import lines
 from reports.export.tables import export, table
 from reports.results import model
