@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep import __version__
-from pinsweep.commands import _options
+from pinsweep.commands import _loaded, _options
 from pinsweep.progress import SweepProgress
 from pinsweep.terminal import say
 
@@ -128,6 +128,7 @@ def _told_if_stopped_early() -> Iterator[Callable[[Path, Prepared], None]]:
         nonlocal begun
         begun = True
         _begin(path, prepared)
+        _loaded.all_that_a_sweep_uses()
 
     try:
         yield begin

@@ -153,6 +153,12 @@ def parts(name: str, results: Results) -> Iterator[Fault]:
 
 def checks() -> tuple[Check, ...]:
     """Return all checks, by family and number."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")  # its checks register themselves
+    _import_all(tuple(__path__))
     return tuple(sorted(_CHECKS.values(), key=lambda c: (c.family, c.id[0], int(c.id[1:]))))
+
+
+@functools.cache
+def _import_all(folders: tuple[str, ...]) -> None:
+    """Have the checks of every module register themselves. Once: a pinsweep that is upgraded meanwhile goes on with those it has."""
+    for module in pkgutil.iter_modules(folders):
+        importlib.import_module(f"{__name__}.{module.name}")
