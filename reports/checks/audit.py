@@ -249,8 +249,8 @@ def _cells(
 
 def _told_alike(members: Sequence[Fault]) -> Iterable[list[Fault]]:
     """Give the faults of a cell that say the same of its repeats: by their text, where it has what repeats quote in its place; else the
-    first, second … of each run."""
-    for quoted, own in group_by(members, lambda f: bool(f.quoted)).items():
+    first, second … of each run, of those that begin alike ("read: …"). What is said of the cell is none of a repeat's."""
+    for (quoted, *_), own in group_by(members, lambda f: (bool(f.quoted), f.own, _begins(f))).items():
         if quoted:
             yield from group_by(own, lambda f: f.text).values()
             continue
@@ -259,6 +259,11 @@ def _told_alike(members: Sequence[Fault]) -> Iterable[list[Fault]]:
         first = next(iter(by_run))
         for at in range(len(first)):
             yield [known[pairs[at]] for pairs in by_run if at < len(pairs)]
+
+
+def _begins(fault: Fault) -> str:
+    """Return a text up to its first figure or colon; "" of one that repeats tell by its whole."""
+    return "" if fault.quoted else re.split(r"[\d:]", fault.text, maxsplit=1)[0]
 
 
 def worst(findings: Iterable[Finding]) -> Level | None:

@@ -1204,6 +1204,39 @@ def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them
     assert [f.own for f in findings] == [frozenset({("p.db", 4)}), frozenset({("p.db", 2)})]
 
 
+def test_what_is_said_of_a_cell_and_what_of_each_repeat_are_counted_apart(make: Any, tmp_path: Path) -> None:
+    """The median over the repeats was called one repeat's, and what each of them had was said of one."""
+    maker = make.Maker(tmp_path / "p.db")
+    for zero in (0.21, 0.22, 0.25):
+        text = make.imb_text({0: zero, 8: 0.5, 64: 0.6, 2**20: 99.0})
+        short = re.sub(r"(?m)^( +1048576 +) 1000 ", r"\1   40 ", text)
+        maker.add("p", "imb", {"benchmark": "PingPong"}, short)
+
+    told = [text for _, text in found(module.audit(load([maker.write()])), "P3")]
+
+    assert told == [
+        "220 ns in steps of 10.0 ns: 4.5 % (up to 0 B), but 3 repeats show how far times are apart",
+        "fewer than 50 repetitions from 1 MiB on, which is IMB's own choice, but 3 repeats show how far times are apart (3 of 3 repeats)",
+    ]
+
+
+def test_repeats_in_which_other_directions_are_unsteady_are_not_one_finding(
+    make: Any, tmp_path: Path
+) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for unsteady in ("read", "write"):
+        parts = {"read": (1000.0, 1000.0), "write": (1000.0, 1000.0)}
+        samples = dict.fromkeys(parts, (990, 1010)) | {unsteady: (200, 1800)}
+        told = json.loads(make.fio_text(parts, bs="4k", rw="randrw", iodepth=2, samples=samples))
+        told["jobs"][0][unsteady]["iops_stddev"] = 300.0
+        maker.add("s", "fio", {"rw": "randrw", "iodepth": 2}, json.dumps(told))
+
+    said = [text for _, text in found(findings(maker.write()), "F6")]
+
+    assert [text.partition(":")[0] for text in said] == ["read", "write"]
+    assert all(text.endswith("(1 of 2 repeats)") for text in said)
+
+
 def test_of_unsteady_jobs_the_first_is_quoted_and_that_is_said(make: Any, tmp_path: Path) -> None:
     told = json.loads(make.fio_text({"read": (4e3, 20.0)}, bs="4k", rw="randread", iodepth=1))
     (job,) = told["jobs"]
