@@ -16,6 +16,7 @@ from pathlib import Path
 from parsers.errors import UserError
 from reports import numbers
 from reports.checks import audit
+from reports.checks.audited import audit_of
 from reports.checks.doubts import LEGEND
 from reports.numbers import formulas
 from reports.results import model, naming
@@ -139,7 +140,7 @@ def show_result(path: Path, *, bars: bool = False) -> str:
 
 def _shown(path: Path, bars: bool) -> str:
     results = load([path])
-    doubtful = audit.convicted(audit.audit(results))
+    doubtful = audit.convicted(audit_of(results))
     out = [_head(results, path), ""]
     by_sweep = group_by((r for tool in results.told for r in results.shown(tool)), lambda r: r.cell.sweep)
     for sweep, runs in by_sweep.items():
@@ -358,7 +359,7 @@ def show_runs(path: Path) -> str:
 
 def _listed(path: Path) -> str:
     results = load([path])
-    doubtful = audit.convicted_runs(audit.audit(results))
+    doubtful = audit.convicted_runs(audit_of(results))
 
     def status(run: Run) -> str:
         doubt = doubtful.get((run.file, run.record.run_id)) if run.parsed else ""

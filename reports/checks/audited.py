@@ -14,7 +14,7 @@ from reports.checks import LEVELS
 from reports.checks.audit import Finding, audit, counted
 from reports.results.load import Watched, load
 from reports.results.model import Results
-from reports.results.remembered import recalled, remembered
+from reports.results.remembered import remembered
 
 Audited = tuple[tuple[Finding, ...], str]
 """What all checks found, the gravest first; and "12 runs with numbers": what they were applied to."""
@@ -24,23 +24,31 @@ _QUESTION: Final = "audit"
 
 def audited(paths: Sequence[Path], *, watched: Watched = iter) -> Audited:
     """Return what the audit of result files finds, and of what. Raises UserError for a file that is none."""
+
+    def made() -> Audited:
+        results = load(paths, watched=watched)
+        return audit(results), counted(results)
+
     if len(paths) != 1:  # what one file says may hang on the others
-        return _made(paths, watched)
-    return remembered(paths[0], _QUESTION, lambda: _made(paths, watched), dump=_dumped, load=_loaded)
+        return made()
+    return remembered(paths[0], _QUESTION, made, dump=_dumped, load=_loaded)
 
 
 def audit_of(results: Results) -> tuple[Finding, ...]:
-    """Return what the audit of results that were loaded finds, from what is kept in their one file, where that has not changed since."""
-    paths = [*results.paths.values()]
-    with contextlib.suppress(PinsweepError):  # the file has gone since, or is damaged
-        if len(paths) == 1 and (kept := recalled(paths[0], _QUESTION, load=_loaded)):
-            return kept[0]
-    return audit(results)
+    """Return what the audit of results that were loaded finds, remembered as `audited` does."""
+    if not results.known_by:
+        return audit(results)
+    (path,) = results.paths.values()
+    found: list[tuple[Finding, ...]] = []
 
+    def made() -> Audited:
+        found.append(audit(results))
+        return found[0], counted(results)
 
-def _made(paths: Sequence[Path], watched: Watched) -> Audited:
-    results = load(paths, watched=watched)
-    return audit(results), counted(results)
+    # the file may have gone since, or be damaged: what was read of it stays
+    with contextlib.suppress(PinsweepError):
+        return remembered(path, _QUESTION, made, dump=_dumped, load=_loaded, of=results.known_by)[0]
+    return found[0] if found else audit(results)
 
 
 def _dumped(found: Audited) -> str:

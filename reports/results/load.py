@@ -12,7 +12,7 @@ from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
 from parsers.errors import ParseError, UserError
 from parsers.text import decode
-from reports.results import cells
+from reports.results import cells, remembered
 from reports.results.grouping import group_by
 from reports.results.model import (
     LEFT_OUT,
@@ -40,6 +40,7 @@ class _File:
     """What one result file holds."""
 
     name: str
+    known_by: str  # as its answers are kept
     host: str  # of its last session
     machines: list[Machine]
     experiments: dict[str, StoredExperiment]
@@ -103,6 +104,7 @@ def load(
         cells=sum(file.cells for file in files),
         planned=sum(len(file.planned) for file in files),
         paths=dict(zip(names, listed, strict=True)),
+        known_by=files[0].known_by if len(files) == 1 else "",
         _order=order,
         _good=_ordered(_chosen(runs), order),
     )
@@ -110,6 +112,7 @@ def load(
 
 def _read(path: Path, name: str, excerpts: int) -> _File:
     with open_result(path) as result:
+        known_by = remembered.known_by(result)  # first: what comes meanwhile makes it another one
         sessions = {session.session: session for session in result.sessions()}
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
@@ -137,6 +140,7 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
         merged, aliases = cells.merged(runs, by_id)
         return _File(
             name=name,
+            known_by=known_by,
             host=next((s.host for s in reversed(sessions.values())), path.stem),
             machines=[Machine(file=name, session=session) for session in sessions.values()],
             experiments={e.sha256: e for e in result.experiments()},

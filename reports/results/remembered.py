@@ -14,7 +14,7 @@ from typing import TypeVar
 import orchestrator
 import parsers
 import reports
-from orchestrator.store.result_file import open_result
+from orchestrator.store.result_file import ResultFile, open_result
 
 T = TypeVar("T")
 
@@ -29,16 +29,21 @@ def remembered(
     *,
     dump: Callable[[T], str],
     load: Callable[[str], T],
+    of: str | None = None,
 ) -> T:
     """Return what `made` makes of a result file, or made of it before: by the same program, when the file held the same runs, cells,
     sessions and outputs and was called the same.
 
-    `question` says what is made, with all options that change it. `load` undoes `dump`; what it raises ValueError, KeyError or
-    TypeError for is made again. Raises UserError for a file that is none, Damaged, and what `made` raises.
+    `question` says what is made, with all options that change it; `of`, what the file was known by when `made`'s results were read,
+    where they have been. `load` undoes `dump`; what it raises ValueError, KeyError or TypeError for is made again. Raises UserError for
+    a file that is none, Damaged, and what `made` raises.
     """
-    of, kept = _kept(path, question, load)
+    with open_result(path) as file:
+        of = known_by(file) if of is None else of
+        kept = file.kept_answer(_asked(path, question), of) if of else None
     if kept is not None:
-        return kept
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # nothing that `dump` made
+            return load(kept)
     answer = made()
     if of:
         with open_result(path) as file:
@@ -47,23 +52,10 @@ def remembered(
     return answer
 
 
-def recalled(path: Path, question: str, *, load: Callable[[str], T]) -> T | None:
-    """Return what `remembered` would find kept; None where nothing is."""
-    return _kept(path, question, load)[1]
-
-
-def _kept(path: Path, question: str, load: Callable[[str], T]) -> tuple[str, T | None]:
-    """Return (what an answer is known by, "" of few runs; the answer, if it is kept)."""
+def known_by(file: ResultFile) -> str:
+    """Return what the answers that are made of a file are kept by, as it is now; "" of few runs."""
     program = _program()
-    with open_result(path) as file:
-        if not program or file.runs_there() < MANY:
-            return "", None
-        of = file.fingerprint(program)
-        kept = file.kept_answer(_asked(path, question), of)
-    if kept is not None:
-        with contextlib.suppress(ValueError, KeyError, TypeError):  # nothing that `dump` made
-            return of, load(kept)
-    return of, None
+    return file.fingerprint(program) if program and file.runs_there() >= MANY else ""
 
 
 def _asked(path: Path, question: str) -> str:
