@@ -51,13 +51,17 @@ def _array_bytes(run: Run) -> float | None:
     return elements * (width or 8) if elements else None
 
 
-@check("S1", "error", "info", flags=("clock_ticks_low",), needs="topology")
+_LEAST_ELEMENTS = 1_000_000
+"""STREAM's run rules: "4 x the size of the sum of all the last-level caches used in the run, or 1 million elements, whichever is larger"."""
+
+
+@check("S1", "error", "warn", "info", flags=("clock_ticks_low",), needs="topology")
 def array_too_small(results: Results) -> Iterator[Fault]:
     """arrays that fit in the caches, or a clock too coarse for them
 
-    STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a loop of
-    at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
-    the ticks. Where the array's size is an axis of the sweep, the caches are what was to be seen: info. Of a
+    STREAM's own rules: each array at least 4 × the last-level caches of the sockets in use, and a million
+    elements, and a loop of at least 20 ticks of the clock. Checked where the session knows the caches, and where the output tells
+    the ticks; where nobody knows the caches, fewer than a million elements are doubtful: warn. Where the array's size is an axis of the sweep, the caches are what was to be seen: info. Of a
     table that tells no size: info, for nobody can check it then.
 
     Do: enlarge the arrays (`array_size: 4 x LLC`; for the original, recompile with -DSTREAM_ARRAY_SIZE).
@@ -79,6 +83,12 @@ def array_too_small(results: Results) -> Iterator[Fault]:
                     level="info" if "array_size" in run.cell.swept else "error", run=run,
                     text=f"an array of {fmt.size(size)}, and 4 × {fmt.size(caches)} of last-level cache are {fmt.size(4 * caches)}",
                 )  # fmt: skip
+        elements, _ = _facts(run, "array_size", "bytes_per_element")
+        if size and machine is None and elements and elements < _LEAST_ELEMENTS:
+            yield Fault(
+                level="info" if "array_size" in _asked_axes(run) else "warn", run=run,
+                text=f"arrays of {fmt.count(int(elements))} elements ({fmt.size(size)} each), a million at least by STREAM's rules",
+            )  # fmt: skip
         ticks = [t for r in runs for t in _facts(r, "clock_ticks") if t is not None]
         if ticks and min(ticks) < 20:
             text = f"{fmt.number(min(ticks))} ticks of the clock a loop, 20 at least"
