@@ -427,14 +427,12 @@ def test_arrays_below_the_million_of_streams_rules_are_doubtful_where_nobody_kno
 ) -> None:
     """HPCC's arrays of 0.7 MB gave a key number, "STREAM Triad 25.7 GB/s", without a mark."""
     few = re.sub(r"Array size = \d+", "Array size = 83333", make.stream_text(25.7e3, 1))
-    least = few.replace("83333", "1000000")
 
-    told = found(heard(tmp_path, few), "S1", "warn")
+    told = found(heard(tmp_path, few, few.replace("83333", "1000000")), "S1", "warn")
 
-    assert told[0][1] == (
+    assert [text for _, text in told] == [
         "arrays of 83\N{THIN SPACE}333 elements (651 KiB each), a million at least by STREAM's rules"
-    )
-    assert found(heard(tmp_path, least), "S1") == []
+    ]
 
 
 def test_a_superlinear_speedup(make: Any, tmp_path: Path) -> None:
