@@ -22,7 +22,7 @@ from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by
 from reports.results.load import load
-from reports.results.model import Results, Run
+from reports.results.model import UNREPEATED, Results, Run
 from reports.results.remembered import remembered
 from reports.text import format as fmt
 from reports.text.columns import WIDTH, cut, cut_apart, wrapped
@@ -314,7 +314,11 @@ def _half(runs: Sequence[Run]) -> float | None:
 
 
 def _trouble(results: Results) -> Iterable[str]:
-    for bad, why in ((results.failed, "without numbers"), (results.disturbed, "disturbed at every attempt")):
+    unrepeated = results.unrepeated
+    given_up = tuple(run for run in results.disturbed if run not in unrepeated)
+    for bad, why in (
+        (results.failed, "without numbers"), (unrepeated, UNREPEATED), (given_up, "disturbed at every attempt"),
+    ):  # fmt: skip
         if not bad:
             continue
         yield f"{fmt.plural(len(bad), 'run')} {why}:"
@@ -328,8 +332,8 @@ def _trouble(results: Results) -> Iterable[str]:
         yield ""
     if results.repeated:
         yield f"{fmt.plural(results.repeated, 'attempt')} disturbed, and repeated (D1, D2); pinsweep audit says by what."
-    if given_up := results.given_up - results.repeated:
-        yield f"{fmt.plural(given_up, 'attempt')} without numbers that another followed; show --runs lists all."
+    if others := results.given_up - results.repeated:
+        yield f"{fmt.plural(others, 'attempt')} without numbers that another followed; show --runs lists all."
     lacks = Counter(
         (run.cell.sweep, flag.text)
         for tool in results.tools

@@ -78,6 +78,7 @@ class Summary:
 
     counts: Counter[str] = field(default_factory=Counter)  # status → runs of this call, by their last attempt
     repeated: int = 0  # attempts that were disturbed, and that another one was to follow
+    unrepeated: set[tuple[str, int]] = field(default_factory=set)  # runs of which none has followed yet
     allow_misplaced: bool = False
     done_before: int = 0
     disturbed_before: int = 0  # of these: at every attempt, and left as they are
@@ -98,6 +99,7 @@ class Summary:
         """Add what a later round of the same call did."""
         self.counts += later.counts
         self.repeated += later.repeated
+        self.unrepeated = later.unrepeated  # a round ends with none, unless it is stopped
         for cell, seconds in later.walls.items():
             self.walls.setdefault(cell, []).extend(seconds)
         self.stopped = later.stopped
@@ -309,8 +311,10 @@ class _Sweep:
             return
         if repeated:
             self.summary.repeated += 1
+            self.summary.unrepeated.add(slot.run.key)
         else:
             self.summary.counts[record.status] += 1
+            self.summary.unrepeated.discard(slot.run.key)
         if record.status == "ok":
             self.summary.walls.setdefault(slot.run.cell.point_id, []).append(record.wall_s)
 

@@ -188,9 +188,10 @@ def _end(finished: Finished, call: click.Context) -> int:
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
         "nothing was started" if summary.stopped else "nothing to do"
     )
-    if summary.repeated:
-        repeated = "disturbed, repeated or still to be" if summary.stopped else "disturbed and repeated"
-        counts += f"; {repeated}: {summary.repeated}"
+    if repeated := summary.repeated - len(summary.unrepeated):
+        counts += f"; disturbed and repeated: {repeated}"
+    if summary.unrepeated:
+        counts += f"; disturbed, and not repeated since the sweep was stopped: {len(summary.unrepeated)}"
     before = f"; {summary.done_before} were done before" if summary.done_before else ""
     say(f"{counts}{before}", err=True)
     if summary.disturbed_before:

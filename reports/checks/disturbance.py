@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reports.checks import ANY_TOOL, Fault, Level, check
 from reports.numbers import headline
-from reports.results.model import Results, Run
+from reports.results.model import UNREPEATED, Results, Run
 
 FAMILY = ANY_TOOL
 
@@ -17,25 +17,27 @@ _ALLOWED = (
 )
 
 
+_STOPPED = "start the same `pinsweep run` again: it goes on, and repeats them."
+
+
 @check("D1", "warn", needs="counters")
 def disturbed(results: Results) -> Iterator[Fault]:
     """runs that something else disturbed
 
     By the counters that are read right before and right after a run, others used its CPUs, its memory or its disk, or
-    it was kept waiting: docs/disturbance.md has the rules. Every attempt at each repeat of these cells was disturbed. They are in no
-    median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
+    it was kept waiting: docs/disturbance.md has the rules. Every attempt at each repeat of these cells was disturbed, or the sweep was
+    stopped before a disturbed run was repeated. They are in no median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
     disturbed runs were allowed (`--allow-disturbed`), their numbers are used all the same, and every cell with such a run has the mark.
 
     Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again on a quiet machine, into
     a new file.
     """
-    quiet = _quiet(results)
+    quiet, unrepeated = _quiet(results), set(results.unrepeated)
     for run in results.disturbed:
         if run.slot[:2] not in quiet:
             found = f"; it found {headline(run.tool, run.aside)}" if run.aside else ""
-            yield _fault(
-                "warn", run, f"every attempt was disturbed: in the last one {run.disturbance}{found}"
-            )
+            todo = _STOPPED if run in unrepeated else ""
+            yield _fault("warn", run, f"{_said(run, run in unrepeated)}{found}", todo)
     for tool in results.tools:
         for run in results.good(tool):
             if run.disturbance:
@@ -52,10 +54,10 @@ def repeated(results: Results) -> Iterator[Fault]:
 
     Do: where there are many, find out who disturbs (D1 says how).
     """
-    quiet = _quiet(results)
+    quiet, unrepeated = _quiet(results), set(results.unrepeated)
     for run in results.disturbed:
         if run.slot[:2] in quiet:
-            text = f"every attempt was disturbed: in the last one {run.disturbance}; the quiet repeats of its cell are used"
+            text = f"{_said(run, run in unrepeated)}; the quiet repeats of its cell are used"
             yield _fault("info", run, text)
     good = {run.slot for tool in results.tools for run in results.good(tool)}
     for run in results.runs:
@@ -63,6 +65,12 @@ def repeated(results: Results) -> Iterator[Fault]:
             yield _fault(
                 "info", run, f"attempt {run.record.attempt} disturbed and repeated: {run.disturbance}"
             )
+
+
+def _said(run: Run, unrepeated: bool) -> str:
+    if unrepeated:
+        return f"{UNREPEATED}: {run.disturbance}"
+    return f"every attempt was disturbed: in the last one {run.disturbance}"
 
 
 def _quiet(results: Results) -> set[tuple[str, str]]:

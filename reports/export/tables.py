@@ -11,7 +11,7 @@ from parsers.errors import UserError
 from reports.checks.doubts import Guilty, of_results
 from reports.export import openmetrics
 from reports.export.csv_lines import DOUBTED, lines
-from reports.numbers.series import ANEW, disturbed_text
+from reports.numbers.series import disturbed_text, what_helps
 from reports.results import model
 from reports.results.load import load
 
@@ -82,8 +82,8 @@ def pieces(
 
 def _left_out(results: model.Results, tool: str | None) -> str:
     """Say how many disturbed runs are not there, and what helps; "" where there are none."""
-    text = disturbed_text([run for run in results.disturbed if tool in (None, run.tool)], "exported")
-    return f"{text}: {ANEW}" if text else ""
+    text = disturbed_text(results, "exported", tool)
+    return f"{text}: {what_helps(results)}" if text else ""
 
 
 def table(

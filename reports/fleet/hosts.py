@@ -29,7 +29,7 @@ class Hosts:
         of = {_key(m): (m, kind) for m, kind in zip(machines, kinds, strict=False)}
         of = {key: of[key] for key in self.when}  # the earliest first
         self.kinds = {key: kind for key, (_, kind) in of.items()}
-        disturbed = disturbed_text(results.disturbed, "judged")
+        disturbed = disturbed_text(results, "judged")
         self.warnings = [*left_out, *filter(None, [disturbed]), *clock_warnings(machines, self.when)]
         self.names: dict[SessionKey, str] = {}
         rows: list[tuple[Hardware, str]] = []

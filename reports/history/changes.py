@@ -158,7 +158,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
         warnings=(
             *left_out,
-            *filter(None, [disturbed_text(results.disturbed, "judged")]),
+            *filter(None, [disturbed_text(results, "judged")]),
             *several,
             *clock_warnings(machines, when),
         ),

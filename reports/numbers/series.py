@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
@@ -20,7 +20,7 @@ from reports import numbers
 from reports.numbers import Name, Number
 from reports.results import naming
 from reports.results.grouping import group_by
-from reports.results.model import Results, Run
+from reports.results.model import UNREPEATED, Results, Run
 from reports.results.sessions import SessionKey
 from reports.text import format as fmt
 from reports.text.hostlist import folded
@@ -112,25 +112,38 @@ def collect_some(results: Results, doubts: Doubts = MappingProxyType({})) -> tup
     found = collect(results, doubts)
     if not found:
         files = list(dict.fromkeys(machine.file for machine in results.machines))
-        disturbed = disturbed_text(results.disturbed, "judged")
+        disturbed = disturbed_text(results, "judged")
         raise UserError(
             ", ".join(files[:3]) + (", …" if len(files) > 3 else "") or "these files",
             disturbed or "no run gave a number that can be better or worse",
-            ANEW if disturbed else "`pinsweep show` says how the runs ended",
+            what_helps(results) if disturbed else "`pinsweep show` says how the runs ended",
         )
     return found
 
 
-def disturbed_text(runs: Sequence[Run], done: str) -> str:
+def disturbed_text(results: Results, done: str, tool: str | None = None) -> str:
     """Return "3 runs of n[001,007] were disturbed at every attempt, and their numbers are not judged"; "" of none. `done`: what is not
-    done with them."""
-    if not runs:
-        return ""
-    hosts = folded(dict.fromkeys(run.host for run in runs))
-    was, their = ("were", "their") if len(runs) > 1 else ("was", "its")
-    return f"{fmt.plural(len(runs), 'run')} of {hosts} {was} disturbed at every attempt, and {their} numbers are not {done}"
+    done with them. Those of which the sweep was stopped before they were repeated are told apart."""
+    unrepeated = set(results.unrepeated)
+    given_up = [run for run in results.disturbed if run not in unrepeated]
+    texts = []
+    for runs, why in ((given_up, "disturbed at every attempt"), (results.unrepeated, UNREPEATED)):
+        if of_tool := [run for run in runs if tool in (None, run.tool)]:
+            hosts = folded(dict.fromkeys(run.host for run in of_tool))
+            was, their = ("were", "their") if len(of_tool) > 1 else ("was", "its")
+            count = fmt.plural(len(of_tool), "run")
+            texts.append(f"{count} of {hosts} {was} {why}, and {their} numbers are not {done}")
+    return "; ".join(texts)
 
 
+def what_helps(results: Results) -> str:
+    """Return what to do about disturbed runs that are left out."""
+    unrepeated = results.unrepeated
+    return REPEAT if unrepeated and len(unrepeated) == len(results.disturbed) else ANEW
+
+
+REPEAT: Final = "`pinsweep audit` says by what; the same `pinsweep run` repeats them"
+"""What helps where the sweep was stopped before that."""
 ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file, on a quiet machine or with --allow-disturbed"
 """What helps where disturbed runs are left out."""
 

@@ -28,6 +28,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Self
 
 from orchestrator.model import STATUSES, Alias, Cell, Group, RunRecord, Skipped, listed
+from orchestrator.run.outcome import MOST_REPEATS
 from orchestrator.store.result_file import Session, StoredExperiment
 from parsers import get_parser
 from parsers.measurement import Measurement, Parsed
@@ -42,6 +43,9 @@ _KEYS = (
     "program", "program_version", "program_sha256",
 )  # fmt: skip
 _TAIL = ("metric", "unit", "value")
+
+UNREPEATED = "disturbed, and not repeated since the sweep was stopped"
+"""Of runs that the same `pinsweep run` starts again."""
 
 LEFT_OUT = ("disturbed", "misplaced")
 """Of runs that ended well and whose numbers are not used all the same: listed with their reason, not missing."""
@@ -325,6 +329,12 @@ class Results:
     def disturbed(self) -> tuple[Run, ...]:
         """Repeats of which something else had a part of the machine, by their last attempt, except what a later one made good."""
         return tuple(r for r in self._not_good if r.record.status == "disturbed")
+
+    @property
+    def unrepeated(self) -> tuple[Run, ...]:
+        """Of the disturbed repeats those that the next `pinsweep run` starts again, as it was stopped before it came to that."""
+        attempts = Counter(run.slot for run in self.runs if run.record.status == "disturbed")
+        return tuple(run for run in self.disturbed if attempts[run.slot] <= MOST_REPEATS)
 
     @property
     def numbers(self) -> str:

@@ -223,3 +223,22 @@ def test_an_axis_of_the_user_s_own_is_named_as_it_is_written(make: Any, tmp_path
         db.execute("UPDATE point SET most_repeats = 15")
 
     assert found(load([path]), "G13").title.startswith("m_x=1: did not settle")
+
+
+def test_of_a_sweep_that_was_stopped_before_the_repeats_it_says_that(make: Any, tmp_path: Path) -> None:
+    """One attempt is not every attempt."""
+    maker = make.Maker(tmp_path / "a.db")
+    for threads in (1, 2):
+        for attempt in range(1, 4 if threads == 2 else 2):
+            maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",), repeat=1, attempt=attempt, status="disturbed", reason=BUSY, counters=SEEN)  # fmt: skip
+    path = maker.write()
+    results = load([path])
+
+    told = dict(found(results, "D1").cells)
+    assert told["threads=1, repeat 1"].startswith(
+        f"disturbed, and not repeated since the sweep was stopped: {BUSY}"
+    )
+    assert told["threads=2, repeat 1"].startswith(f"every attempt was disturbed: in the last one {BUSY}")
+    text = show.show_result(path)
+    assert "1 run disturbed, and not repeated since the sweep was stopped:" in text
+    assert "1 run disturbed at every attempt:" in text

@@ -560,8 +560,11 @@ def test_any_text_has_its_place_among_the_values_of_an_axis(text: str) -> None:
 @pytest.mark.parametrize(("tool", "said"), [(None, 1), ("stream", 1), ("imb", 0)])
 def test_an_export_says_what_it_leaves_out(make: Any, tmp_path: Path, tool: str | None, said: int) -> None:
     maker = make.Maker(tmp_path / "a.db")
-    for status in ("ok", "disturbed", "ok"):
-        maker.add("s", "stream", {"threads": 1}, make.stream_text(2e4, 1), status=status)
+    for attempt, status in ((1, "ok"), (1, "disturbed"), (2, "disturbed"), (3, "disturbed"), (1, "ok")):
+        maker.add(
+            "s", "stream", {"threads": 1}, make.stream_text(2e4, 1), status=status, attempt=attempt,
+            repeat=2 if status == "disturbed" else 0,
+        )  # fmt: skip
     maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text({0: 0.5, 8: 0.5}))
     told: list[str] = []
 
