@@ -254,10 +254,21 @@ def _shortened(check: Check) -> Check:
 
 
 def _cut(text: str) -> str:
-    kept, *rest = text.split("; ")
+    """Cut a list of figures ("delay 50: 133 ns; delay 2500: …") behind its first ones; nothing else that stands behind a semicolon: it
+    may turn what stands before it."""
+    listed, several, repeats = text.rpartition(" (")
+    if not _OF_REPEATS.fullmatch(repeats):
+        listed, several, repeats = text, "", ""
+    kept, *rest = listed.split("; ")
+    if not all(map(_LISTED.match, rest)):
+        return text
     while rest and len(kept) + len(rest[0]) < _LONGEST_EXAMPLE:
         kept += f"; {rest.pop(0)}"
-    return f"{kept}; and {len(rest)} more" if rest else kept
+    return (f"{kept}; and {len(rest)} more" if rest else kept) + several + repeats
+
+
+_LISTED = re.compile(r"(?:\w+ )?\d")
+_OF_REPEATS = re.compile(r"\d+ of \d+ repeats(?:; repeat \d+ is quoted)?\)")
 
 
 def _place(run: Run) -> str:

@@ -654,6 +654,31 @@ def test_runs_that_failed_are_no_matter_of_audit(make: Any, tmp_path: Path) -> N
     assert (failed.id, failed.items[-1]) == ("", "and more, on the page")
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "n=2, repeat 1: every attempt was disturbed: in the last one other processes took 1.3 % of one CPU (0.05 s of 4.2 s) on CPUs 0-1; the quiet repeats of its cell are used",
+            "",
+        ),
+        ("W=3: the text ends or breaks off inside a table; only its complete rows are kept; the peak may be higher, the floor lower" + " " * 60, ""),
+        (f"W=3: {'; '.join(f'delay {n}: 133 ns (1.16 × 114 ns)' for n in range(12))} (3 of 3 repeats; repeat 1 is quoted)",
+         f"W=3: {'; '.join(f'delay {n}: 133 ns (1.16 × 114 ns)' for n in range(4))}; and 8 more (3 of 3 repeats; repeat 1 is quoted)"),
+    ],
+)  # fmt: skip
+def test_of_what_a_check_found_a_list_is_cut_and_no_sentence(
+    make: Any, tmp_path: Path, said: str, told: str
+) -> None:
+    """ "…; and 1 more" stood for "; the quiet repeats of its cell are used"."""
+    results = load([make.Maker(tmp_path / "f.db").add("s", "stream", {}, make.stream_text(9e3, 1)).write()])
+    built = build.build(results)
+    one = replace(built.checks[0], items=(said,))
+
+    (check, *_) = document.build(results, replace(built, checks=(one,))).checks
+
+    assert check.items == (told or said,)
+
+
 SEEDS = Path(__file__).resolve().parents[3] / "docs" / "seeds"
 
 
