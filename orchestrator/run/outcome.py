@@ -60,7 +60,7 @@ def given_up(plan: Plan, attempts: Attempts, rules: Rules) -> int:
 def is_pending(tried: Tried, rules: Rules) -> bool:
     """Tell whether a run is to be started, or started again."""
     if tried.status == "disturbed":
-        return not rules.allow_disturbed and tried.disturbed <= MOST_REPEATS
+        return tried.disturbed <= MOST_REPEATS
     if counts_as_done(tried.status, allow_misplaced=rules.allow_misplaced):
         return False
     return tried.status in ("", "interrupted") or rules.retry_failed

@@ -12,8 +12,8 @@ FAMILY = ANY_TOOL
 
 
 _ALLOWED = (
-    "without `--allow-disturbed` such runs are repeated; on a machine that stays shared, measure more repeats (`repeats: auto`), and quote "
-    "the range."
+    "without `--allow-disturbed`, into a new file, such runs are repeated; on a machine that stays shared, measure more repeats "
+    "(`repeats: auto`), and quote the range."
 )
 
 
@@ -32,9 +32,9 @@ def disturbed(results: Results) -> Iterator[Fault]:
     Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again on a quiet machine, into
     a new file.
     """
-    quiet, unrepeated = _quiet(results), set(results.unrepeated)
+    counted, unrepeated = _counted(results), set(results.unrepeated)
     for run in results.disturbed:
-        if run.slot[:2] not in quiet:
+        if run.slot[:2] not in counted:
             found = f"; it found {headline(run.tool, run.aside)}" if run.aside else ""
             todo = _STOPPED if run in unrepeated else ""
             yield _fault("warn", run, f"{_said(run, run in unrepeated)}{found}", todo)
@@ -49,15 +49,17 @@ def disturbed(results: Results) -> Iterator[Fault]:
 def repeated(results: Results) -> Iterator[Fault]:
     """disturbed runs that are in no number
 
-    Something else disturbed these attempts (D1). A later attempt at the same repeat was quiet, or other repeats of the cell were: its
-    number is made of these.
+    Something else disturbed these attempts (D1). A later attempt at the same repeat was quiet, or other repeats of the cell were, or were
+    allowed to be disturbed: its number is made of these.
 
     Do: where there are many, find out who disturbs (D1 says how).
     """
-    quiet, unrepeated = _quiet(results), set(results.unrepeated)
+    counted, unrepeated = _counted(results), set(results.unrepeated)
+    allowed = {run.slot[:2] for tool in results.tools for run in results.good(tool) if run.disturbance}
     for run in results.disturbed:
-        if run.slot[:2] in quiet:
-            text = f"{_said(run, run in unrepeated)}; the quiet repeats of its cell are used"
+        if run.slot[:2] in counted:
+            which = "other" if run.slot[:2] in allowed else "quiet"
+            text = f"{_said(run, run in unrepeated)}; the {which} repeats of its cell are used"
             yield _fault("info", run, text)
     good = {run.slot for tool in results.tools for run in results.good(tool)}
     for run in results.runs:
@@ -73,7 +75,7 @@ def _said(run: Run, unrepeated: bool) -> str:
     return f"every attempt was disturbed: in the last one {run.disturbance}"
 
 
-def _quiet(results: Results) -> set[tuple[str, str]]:
+def _counted(results: Results) -> set[tuple[str, str]]:
     """Return the cells that have a run that counts: file, cell."""
     return {run.slot[:2] for tool in results.tools for run in results.good(tool)}
 

@@ -290,6 +290,30 @@ def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, 
     assert same == run  # and nothing was left to do
 
 
+def test_what_was_stopped_before_its_repeats_is_measured_once_disturbed_runs_are_allowed(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = (Reason("foreign", "others"),)
+    judged = itertools.count(1)
+
+    def reasons(*_: object) -> tuple[Reason, ...]:
+        if next(judged) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return busy
+
+    monkeypatch.setattr("orchestrator.run.watch.reasons", reasons)
+    (tmp_path / "e.yaml").write_text(QUICK % CPUS[0])
+    assert called("run", "e.yaml", "-o", "e.db").returncode == 130
+    first = {run["repeat"] for run in runs(tmp_path / "e.db") if run["status"] == "disturbed"}
+
+    again = called("run", "e.yaml", "-o", "e.db", "--allow-disturbed")
+
+    assert first
+    assert {run["repeat"] for run in runs(tmp_path / "e.db") if run["status"] == "ok"} == {1, 2, 3, 4}
+    assert "at every attempt" not in again.stderr
+    assert "no more is made in this file" not in again.stderr
+
+
 def test_a_file_of_disturbed_runs_says_so_wherever_numbers_are_missed(
     called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

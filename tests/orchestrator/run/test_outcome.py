@@ -139,7 +139,7 @@ def test_what_is_started_again(status: str, retry: bool, allow: bool, expected: 
 
 @pytest.mark.parametrize(
     ("disturbed", "allowed", "again"),
-    [(1, False, True), (2, False, True), (3, False, False), (1, True, False)],
+    [(1, False, True), (2, False, True), (3, False, False), (1, True, True), (3, True, False)],
 )
 def test_a_disturbed_run_is_repeated_twice_and_after_all_others(
     disturbed: int, allowed: bool, again: bool

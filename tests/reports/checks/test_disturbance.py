@@ -118,10 +118,21 @@ def test_allowed_ones_are_used_and_marked(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "a.db")
     maker.add("s", "stream", {}, make.stream_text(9e3, 1), counters=SEEN)
     results = load([maker.write()])
-    (line,) = found(results, "D1").cells
+    d1 = found(results, "D1")
+    (line,) = d1.cells
     assert line[1] == f"allowed, and its numbers are used: {BUSY}"
+    assert "into a new file" in d1.todo  # this one holds them
     assert set(convicted(audit(results)).values()) == {"D1"}
     assert "D1" in next(iter(build.build(results).key_numbers)).doubt
+
+
+def test_allowed_ones_are_not_called_quiet_beside_one_that_was_not_allowed(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    text, rest = make.stream_text(9e3, 1), {"counters": SEEN, "repeats": 2}
+    maker.add("s", "stream", {}, text, repeat=1, status="disturbed", reason=BUSY, **rest)
+    maker.add("s", "stream", {}, text, repeat=2, **rest)
+    (line,) = found(load([maker.write()]), "D2").cells
+    assert line[1].endswith("; the other repeats of its cell are used")
 
 
 def test_where_nothing_watched_nothing_is_claimed(make: Any, tmp_path: Path) -> None:
