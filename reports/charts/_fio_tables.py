@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.charts import facets, wording
@@ -30,12 +31,13 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
-    rows, within, whose = [], [], []
+    rows, within, whose, above = [], [], [], False
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
         repeats = _repeats(own)
         full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
         within.append([_within(repeats, limit) for limit in LIMITS])
+        above |= any(kept and kept.iops > max(iops.values()) for kept in within[-1])
         whose.append(row_of(own["run"]))
         rows.append(
             (
@@ -51,6 +53,10 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         " to " in row[-1] for row in rows
     )
     limits = f"; within a limit on {p99}, between two depths interpolated" * bool(told)
+    limits += (
+        ", of each repeat its own, of several the median: more than the most of one depth where repeats peak at different ones"
+        * above
+    )
     return Table(
         caption=f"What each series offers{limits}{differ}",
         columns=(
@@ -58,7 +64,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
         ),
         rows=tuple(
-            (*row, *(kept[i] or fmt.NOTHING for i in told)) for row, kept in zip(rows, within, strict=True)
+            (*row, *(one.text() if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept in zip(rows, within, strict=True)
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
         of=tuple(whose),
@@ -78,17 +84,27 @@ def _repeats(own: pd.DataFrame) -> list[_Repeat]:
     return [curve for curve in curves if len(curve) == most]
 
 
-def _within(repeats: Sequence[_Repeat], limit: float) -> str | None:
-    """Return the most IOPS within a limit (ns) on p99: the median over the repeats of what each of them gives, a bound where one kept
-    it at every depth. None where one of them gives nothing."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The most IOPS within a limit on p99: the median over the repeats of what each of them gives."""
+
+    iops: float
+    bound: bool  # one kept it at every depth
+
+    def text(self) -> str:
+        if self.bound:
+            return f"≥ {fmt.quantity(self.iops, 'IOPS', rounding=fmt.DOWN)}"
+        return fmt.quantity(self.iops, "IOPS")
+
+
+def _within(repeats: Sequence[_Repeat], limit: float) -> _Kept | None:
+    """Return the most IOPS within a limit (ns) on p99; None where one of the repeats gives nothing."""
     points = [[(rate, p99) for rate, p99 in one.values() if p99 == p99] for one in repeats]
     most = [formulas.within_slo(of, limit) for of in points]
     known = [one for one in most if one is not None]
     if len(known) < len(most):
         return None
-    bound = any(all(p99 <= limit for _, p99 in of) for of in points)
-    middle = statistics.median(known)
-    return f"≥ {fmt.quantity(middle, 'IOPS', rounding=fmt.DOWN)}" if bound else fmt.quantity(middle, "IOPS")
+    return _Kept(statistics.median(known), any(all(p99 <= limit for _, p99 in of) for of in points))
 
 
 MOST_OFFERS = 12

@@ -649,6 +649,22 @@ def test_iops_within_a_limit_are_one_number_everywhere(make: Any, tmp_path: Path
     assert said["IOPS at p99 ≤ 1 ms"] == fmt.quantity(within, "IOPS")
 
 
+def test_more_iops_within_a_limit_than_the_most_of_a_depth_are_explained(make: Any, tmp_path: Path) -> None:
+    """A page said "80.6 kIOPS" at most, and "≥ 87.0 kIOPS" within 1 ms beside it."""
+    even = make.Maker(tmp_path / "even.db")
+    for depth, iops in ((1, 8e3), (4, 17e3), (16, 20e3)):
+        text = make.fio_text({"read": (iops, depth / iops * 1e6)}, bs="4k", rw="randread", iodepth=depth)
+        even.add("s", "fio", {"rw": "randread", "iodepth": depth}, text, axes=("iodepth",))
+
+    captions = []
+    for path in (uneven(make, tmp_path / "a.db"), even.write()):
+        _, (figure,) = page_of(path, "fio")
+        captions += [table.caption for table in figure.tables if "Most IOPS" in table.columns]
+
+    why = "of each repeat its own, of several the median: more than the most of one depth where repeats peak at different ones"
+    assert [why in caption for caption in captions] == [True, False]
+
+
 # --- what only some repeats have ---------------------------------------------------------------------------
 
 WITHIN = "bandwidth within 2 × unloaded latency at traffic read"
