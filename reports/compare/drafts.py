@@ -135,7 +135,7 @@ def _missing(
         return f"{other} has no "
 
     return [
-        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + _few(names))
+        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + _few(names), part=True)
         for why, names in group_by((name for name in has if name not in lacks), reason).items()
     ]
 

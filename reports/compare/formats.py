@@ -206,7 +206,8 @@ def as_junit(comparison: Comparison) -> str:
     if comparison.unmatched:
         suite = _suite(root, "not compared")
         for item in comparison.unmatched:
-            where = f"{'both' if item.side == 'both' else f'only {item.side}'}: {item.cell or item.sweep}"
+            has = "both" if item.side == "both" or item.part else f"only {item.side}"
+            where = f"{has}: {item.cell or item.sweep}"
             ElementTree.SubElement(_case(suite, item.sweep, where), "skipped", {"message": _xml(item.reason)})
         _count(suite)
     for key in ("tests", "failures", "errors", "skipped"):

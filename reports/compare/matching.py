@@ -111,6 +111,7 @@ class Unmatched:
     sweep: str
     cell: str
     reason: str
+    part: bool = False  # a row of a cell that both sides have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

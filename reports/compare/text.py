@@ -267,27 +267,35 @@ class Absent:
     sweep: str
     reason: str
     cells: tuple[str, ...]
+    part: bool = False  # rows of cells that both sides have
 
     @property
     def text(self) -> str:
-        """`only A has scaling, threads=8 place=local: B has no threads=8; it has 1, 2 and 4`."""
+        """`only A has scaling, threads=8 place=local: B has no threads=8; it has 1, 2 and 4`, of a row `pingpong: A has no PingPong time
+        at 16 B`."""
         named = ", ".join(self.cells[:2]) + (
             f" and {len(self.cells) - 2} more" if len(self.cells) > 2 else ""
         )
         where = f"{self.sweep}, {named}" if named else self.sweep
         return (
             f"{where}: {self.reason}"
-            if self.side == "both"
+            if self.side == "both" or self.part
             else f"only {self.side} has {where}: {self.reason}"
         )
 
 
 def absent(unmatched: Sequence[Unmatched]) -> list[Absent]:
     """Group unmatched cells by what is said of them, in order."""
-    alike = group_by(unmatched, lambda item: (item.side, item.sweep, item.reason))
+    alike = group_by(unmatched, lambda item: (item.side, item.sweep, item.reason, item.part))
     return [
-        Absent(side=side, sweep=sweep, reason=reason, cells=tuple(item.cell for item in items if item.cell))
-        for (side, sweep, reason), items in alike.items()
+        Absent(
+            side=side,
+            sweep=sweep,
+            reason=reason,
+            cells=tuple(item.cell for item in items if item.cell),
+            part=part,
+        )
+        for (side, sweep, reason, part), items in alike.items()
     ]
 
 
