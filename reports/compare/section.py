@@ -298,9 +298,12 @@ def _sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
 
 
 def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
-    """Give of each sweep's first metric the cell that is A's best, on both sides, with its verdict: at most six."""
+    """Give of each sweep's first metric the cell that is A's best, of those that no check convicts if there are some, on both sides, with
+    its verdict: at most six."""
     for rank, (first, *_) in zip(range(6), _sweeps(comparison), strict=False):
-        best = (max if first[0].better == "higher" else min)(first, key=lambda row: row.median_a)
+        best = (max if first[0].better == "higher" else min)(
+            [row for row in first if not row.doubt] or first, key=lambda row: row.median_a
+        )
         a, b, unit = texts.values(best)
         moved = f" ({texts.interval(best.interval)})" if best.interval else ""
         yield KeyNumber(

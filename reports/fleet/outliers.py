@@ -16,6 +16,7 @@ from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import Guilty, of_results
+from reports.draw.figure import MARK
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.unmatched import Unmatched, lacking
@@ -173,7 +174,8 @@ def build(
     hosts = Hosts(results, baseline)
     guilty = of_results(results) if guilty is None else guilty
     collected = sorted(series.collect_some(results, guilty), key=_order)
-    past = baseline_medians(series.collect_some(baseline), hosts, baseline) if baseline else {}
+    of_past = series.collect_some(baseline, of_results(baseline)) if baseline else ()
+    past = baseline_medians(of_past, hosts, baseline) if baseline else {}
     largest = next(iter(hosts.groups), None)
     judged = [
         _judge(
@@ -204,6 +206,7 @@ def build(
             *_idle(rules, frozenset().union(*(of.fitted for of in judged))),
             *_programs(collected),
             *_scatter(odd, len(statuses)),
+            *_doubtful_past(of_past),
         ),
         rerun=_rerun(odd, everywhere, collected, statuses),
         sessions=hosts.sessions,
@@ -280,6 +283,21 @@ def _doubted(judged: Fleet, doubts: Sequence[Mapping[str, str]]) -> Fleet:
         replace(one, doubt=joined(of.get(one.name, "") for of in doubts)) for one in judged.everywhere
     )
     return replace(judged, strips=strips, everywhere=everywhere)
+
+
+def _doubtful_past(of_past: Iterable[Series]) -> list[str]:
+    """Say what a check doubts of the baseline: what hosts are compared with is told nowhere else."""
+    doubted = [one for one in of_past if any(v.doubt for v in one.values)]
+    ids = Counter(
+        key for one in doubted for key in {k for v in one.values if v.doubt for k in v.doubt.split(", ")}
+    )
+    if not ids:
+        return []
+    named = ", ".join(f"{key} ({fmt.count(n)})" for key, n in ids.most_common())
+    of = f"{fmt.plural(len(doubted), 'number')} of the baseline"
+    return [
+        f"{MARK} doubtful: {of}, by the checks of their cells: {named}; pinsweep audit of its files says why"
+    ]
 
 
 def _without_past(group: Group, baseline: Results | None) -> list[str]:

@@ -289,6 +289,44 @@ def test_a_key_number_of_a_comparison_bears_the_mark_of_its_check(make: Any, tmp
     assert all("F1" in number.doubt for number in page.key_numbers)
 
 
+def test_a_key_number_of_a_comparison_is_of_a_cell_that_no_check_convicts(make: Any, tmp_path: Path) -> None:
+    paths = []
+    for name, most in (("a", 80e3), ("b", 20e3)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for rate in (9e3, 9.1e3, 9.2e3):
+            maker.add("scaling", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
+        for rate in (20e3, 21e3, most):
+            maker.add("scaling", "stream", {"threads": 4}, make.stream_text(rate, 4), axes=("threads",))
+        paths.append(maker.write())
+
+    (number,) = build(load(paths), delta(of_files(*paths))).key_numbers
+
+    assert (number.context, number.doubt) == ("scaling, threads=1", "")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((0, 8), []),
+        ((0, 8, 16), ["p: A has no PingPong time at 16 B"]),
+    ],
+)
+def test_a_row_that_only_one_side_has_is_no_cell_that_only_it_has(
+    make: Any, tmp_path: Path, sizes: tuple[int, ...], said: list[str]
+) -> None:
+    paths = []
+    for name, of in (("a", (0, 8)), ("b", sizes)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        maker.add("p", "imb", {"benchmark": "PingPong"}, make.imb_text(dict.fromkeys(of, 0.5)))
+        paths.append(maker.write())
+
+    found = of_files(*paths)
+
+    assert [group.text for group in texts.absent(found.unmatched)] == said
+    assert "only B" not in texts.table(found)
+    assert "only B" not in formats.as_junit(found)
+
+
 def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -> None:
     """Two files of one name. In B's the queue of depth 4 holds eight times what was asked for (F1); depth 8 is sound on both sides."""
     paths = []

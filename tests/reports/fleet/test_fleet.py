@@ -237,6 +237,23 @@ def test_few_hosts_are_judged_by_a_baseline(some: Fleet, past: Fleet) -> None:
     assert report.groups[0].baseline == 6
 
 
+def test_what_a_check_doubts_of_a_baseline_is_said(make: Any, some: Fleet, past: Fleet) -> None:
+    past.hosts(range(1, 7))
+    maker = make.Maker(past.folder / "wide.db", host="node009")
+    maker.facts = dict(make.FACTS)
+    for rate in (10e3, 20e3, 30e3):
+        maker.add("scaling", "stream", {"threads": 1}, make.stream_text(rate, 1), axes=("threads",))
+    past.files.append(maker.write())
+
+    report = some.add("node001", sessions=3).report(baseline=load(past.files))
+
+    (warning,) = report.warnings
+    assert warning.startswith(
+        "⚠ doubtful: 4 numbers of the baseline, by the checks of their cells: G11 (4); "
+    )
+    assert "⚠ doubtful: 4 numbers of the baseline" in fleet_text.as_text(report)
+
+
 def test_a_baseline_of_other_hardware_is_none(some: Fleet, past: Fleet) -> None:
     past.add("old", facts={"cpu_model": "an old one"})
     report = some.add("node001").report(baseline=load(past.files))
