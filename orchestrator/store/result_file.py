@@ -497,13 +497,16 @@ def _insert_parsed(db: sqlite3.Connection, run_id: int, parser: str, dumped: byt
     )
 
 
-def open_result(path: Path) -> ResultFile:
-    """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none."""
+def open_result(path: Path, *, known: bool = False) -> ResultFile:
+    """Open a result file for reading (and for the cache, where it can be written). Raises UserError if it is none, Damaged.
+
+    `known`: it was opened a moment ago; its pages, hundreds of MB of a large one, are not looked at again.
+    """
     if path.is_dir():
         raise UserError(str(path), "a folder, not a result file", f"name the files in it, say {path}/*.db")
     if not path.is_file():
         raise UserError(str(path), "no such file", "`pinsweep run EXPERIMENT -o FILE` makes one")
-    result = _opened(path)
+    result = _opened(path, known=known)
     if result is None:
         raise UserError(
             str(path),
@@ -586,7 +589,7 @@ def _make_folder(folder: Path) -> None:
         os.close(parent)
 
 
-def _opened(path: Path) -> ResultFile | None:
+def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
     """Open a file that is there, for reading (and for the cache); None if nothing is in it."""
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     connection = None
@@ -596,7 +599,8 @@ def _opened(path: Path) -> ResultFile | None:
         if not blank:
             with database.watched(path, connection, lambda: False):
                 database.check(path, connection)
-                database.check_pages(path, connection)
+                if not known:
+                    database.check_pages(path, connection)
     except (sqlite3.Error, PinsweepError, KeyboardInterrupt) as error:
         if connection is not None:
             connection.close()

@@ -38,7 +38,7 @@ def remembered(
     where they have been. `load` undoes `dump`; what it raises ValueError, KeyError or TypeError for is made again. Raises UserError for
     a file that is none, Damaged, and what `made` raises.
     """
-    with open_result(path) as file:
+    with open_result(path, known=of is not None) as file:
         of = known_by(file) if of is None else of
         kept = file.kept_answer(_asked(path, question), of) if of else None
     if kept is not None:
@@ -46,7 +46,7 @@ def remembered(
             return load(kept)
     answer = made()
     if of:
-        with open_result(path) as file:
+        with open_result(path, known=True) as file:
             if file.fingerprint(_program()) == of:  # no run was added meanwhile
                 file.keep_answer(_asked(path, question), of, dump(answer))
     return answer
