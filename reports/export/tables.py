@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from parsers.errors import UserError
 from reports.checks.doubts import Guilty, of_results
 from reports.export import openmetrics
-from reports.export.csv_lines import DOUBTED, lines
+from reports.export.long_text import DOUBTED, lines
 from reports.numbers.series import disturbed_text, what_helps
 from reports.results import model
 from reports.results.load import load
@@ -69,8 +69,8 @@ def pieces(
     if form == "openmetrics":
         return iter([openmetrics.text(results, tool)])
     guilty = of_results(results)
-    if form == "csv" and shape == "long":
-        return lines(results, [tool] if tool else results.tools, guilty)
+    if shape == "long" and form in ("csv", "json"):
+        return lines(results, [tool] if tool else results.tools, guilty, "csv" if form == "csv" else "json")
     frame = table(results, tool, "wide" if shape == "wide" else "long", guilty)
     if form == "csv":
         return iter([frame.to_csv(index=False, lineterminator="\n")])

@@ -20,7 +20,7 @@ from parsers import get_parser
 from parsers.errors import UserError
 from reports import numbers, show
 from reports.checks.doubts import of_results
-from reports.export.csv_lines import lines
+from reports.export.long_text import lines
 from reports.export.tables import export, table
 from reports.results import model
 from reports.results.load import load
@@ -359,6 +359,32 @@ def test_csv_in_pieces_is_the_table(files: Sequence[str], request: pytest.Fixtur
     text = "".join(lines(results, results.tools, of_results(results)))
 
     assert text == table(results, None, "long", of_results(results)).to_csv(index=False, lineterminator="\n")
+
+
+@pytest.mark.parametrize("files", [["full_result"], ["seeds_result"], ["full_result", "seeds_result"]])
+def test_json_in_pieces_is_the_table(files: Sequence[str], request: pytest.FixtureRequest) -> None:
+    results = load([request.getfixturevalue(name) for name in files])
+    frame = table(results, None, "long", of_results(results))
+
+    rows = json.loads("".join(lines(results, results.tools, of_results(results), "json")))
+
+    expected = json.loads(frame.to_json(orient="records", double_precision=15))
+    assert [list(row) for row in rows] == [list(row) for row in expected]
+    said, wanted = ([{**row, "value": None} for row in some] for some in (rows, expected))
+    assert [[(type(v), v) for v in row.values()] for row in said] == [
+        [(type(v), v) for v in row.values()] for row in wanted
+    ]
+    assert [row["value"] for row in rows] == list(frame["value"])  # to the last digit
+
+
+def test_json_is_made_without_a_table(full_result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("reports.export.tables.table")
+
+    assert json.loads(export([full_result], "json"))
+
+
+def test_json_of_no_number_is_an_empty_list(make: Any, tmp_path: Path) -> None:
+    assert export([make.Maker(tmp_path / "a.db").write()], "json") == "[]\n"
 
 
 def test_csv_of_a_label_that_is_called_as_a_column(make: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The long form of all tools as CSV, piece by piece: a hundred thousand runs have millions of rows, and no table holds them at once. Pure.
+"""The long form of all tools as CSV or JSON, piece by piece: a hundred thousand runs have millions of rows, and no table holds them at once. Pure.
 
 Two walks over the runs. The first finds which columns hold anything, and which hold numbers; the second writes. The runs of a sweep
 print the same table with other numbers (`Numbered`): what such a table says is put into a template once, and filled in per run.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from parsers.measurement import Heads, Numbered
 from reports.checks.doubts import Guilty
@@ -29,18 +30,25 @@ _Key = tuple[Heads, tuple[Any, ...]]
 """Of tails: the table that is the same of many runs, and what a run's options say where the table says nothing."""
 
 
-def lines(results: Results, tools: Sequence[str], guilty: Guilty) -> Iterator[str]:
-    """Give the text of a table, the line of its columns first, then the rows of a run at once: those of `tools` below one another, the
-    columns of all side by side. A column without any value is left out."""
+def lines(
+    results: Results, tools: Sequence[str], guilty: Guilty, form: Literal["csv", "json"] = "csv"
+) -> Iterator[str]:
+    """Give the text of a table, what stands before its rows first, then the rows of a run at once: those of `tools` below one another,
+    the columns of all side by side. A column without any value is left out."""
     parts = [_Part(tool, results.long(tool), guilty) for tool in tools]
     kinds: dict[str, _Kind] = {}
     for part in parts:
         part.look(kinds)
     shown = dict.fromkeys(name for part in parts for name in part.columns if name in part.filled)
     columns = [*(name for name in shown if name not in _LAST), *_LAST] if shown else ["tool", *_LAST]
-    yield ",".join(map(_quoted, columns)) + "\n"
+    of = _FORMS[form]
+    yield of.begin(columns)
+    between = ""
     for part in parts:
-        yield from part.text(columns, kinds)
+        for rows in part.text(columns, kinds, of):
+            yield between + rows
+            between = of.between
+    yield of.end
 
 
 @dataclass(slots=True)
@@ -55,10 +63,23 @@ class _Kind:
         self.numbers = self.numbers and plain
         self.whole = self.whole and plain and math.isfinite(value) and value == int(value)
 
-    def said(self, value: Any) -> str:  # noqa: ANN401
+    def said(self, value: Any, quoted: Callable[[Any], str]) -> str:  # noqa: ANN401
         if not self.numbers:
-            return _quoted(str(value))
+            return quoted(value)
         return str(int(value)) if self.whole else repr(float(value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How a table is written."""
+
+    begin: Callable[[Sequence[str]], str]  # what stands before the rows, of the columns
+    row: tuple[str, str]  # what stands around the fields of a row
+    named: Callable[[str], str]  # what stands before a field, of its column
+    quoted: Callable[[Any], str]  # a value of a column that holds others than numbers
+    nothing: str
+    between: str  # rows
+    end: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +125,38 @@ class _Part:
                 self.filled.add(name)
                 kinds.setdefault(name, _Kind()).look(value)
 
-    def text(self, columns: Sequence[str], kinds: Mapping[str, _Kind]) -> Iterator[str]:
+    def text(self, columns: Sequence[str], kinds: Mapping[str, _Kind], form: _Form) -> Iterator[str]:
         """Give the rows, some at once, under columns of which this part has some."""
+        before, behind = form.row
+        labelled = {name: form.named(name) for name in columns}
         once = {name: i for i, name in enumerate(self._once)}
         groups = [(own, list(names)) for own, names in itertools.groupby(columns[:-1], once.__contains__)]
 
         def fields(names: Iterable[str], values: Mapping[str, Any]) -> str:
-            return ",".join(kinds[n].said(v) if _is_there(v := values.get(n)) else "" for n in names)
+            return ",".join(
+                labelled[n]
+                + (kinds[n].said(v, form.quoted) if _is_there(v := values.get(n)) else form.nothing)
+                for n in names
+            )
 
         def row(tail: Sequence[Any]) -> str:
             values = dict(zip(self._tail, tail, strict=True))
             said = ("%s" if own else fields(names, values).replace("%", "%%") for own, names in groups)
-            return ",".join([*said, "%r\n"])
+            return f"{before}{','.join([*said, f'{value}%r'])}{behind}"
+
+        value = labelled[columns[-1]].replace("%", "%%")
 
         kept_template = functools.lru_cache(maxsize=512)(
-            lambda key: "".join(map(row, self._kept_tails(*key)))
+            lambda key: form.between.join(map(row, self._kept_tails(*key)))
         )
         for block in self._blocks():
             values = dict(zip(self._once, block.once, strict=True))
             said: list[Any] = [fields(names, values) for own, names in groups if own]
             filled = [*said, None] * len(block.numbers)
             filled[len(said) :: len(said) + 1] = block.numbers
-            template = kept_template(block.key) if block.key else "".join(map(row, block.tails))
+            if not block.numbers:
+                continue
+            template = kept_template(block.key) if block.key else form.between.join(map(row, block.tails))
             yield template % tuple(filled)
 
     def _blocks(self) -> Iterator[_Block]:
@@ -171,3 +202,19 @@ def _quoted(text: str) -> str:
 
 def _is_there(value: object) -> bool:
     return value is not None and value == value  # nan is not itself
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 (an option's value)
+    return json.dumps(value if isinstance(value, str | int | float) else str(value), ensure_ascii=False)
+
+
+_FORMS: Final[Mapping[str, _Form]] = {
+    "csv": _Form(
+        begin=lambda columns: ",".join(map(_quoted, columns)) + "\n", row=("", "\n"), named=lambda _: "",
+        quoted=lambda value: _quoted(str(value)), nothing="", between="", end="",
+    ),
+    "json": _Form(
+        begin=lambda _: "[", row=("{", "}"), named=lambda name: f"{_json(name)}:",
+        quoted=_json, nothing="null", between=",", end="]\n",
+    ),
+}  # fmt: skip
