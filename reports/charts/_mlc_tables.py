@@ -137,7 +137,9 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         id=f"{matrix.section}-{sweep}{'-stand-in' if stands_in(runs[0]) else ''}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.matrix(matrix.title, pairs if paired == len(tables) - hollow else {}, matrix.others),
+        title=titles.matrix(
+            matrix.title, pairs if paired == len(tables) - hollow else {}, matrix.others, paired
+        ),
         sub=f"{wording.ran(list(dict.fromkeys(drawn)), program_name)}. Rows: {matrix.row}; columns: {matrix.column}."
         f"{wording.not_drawn(len(tables), len(shown))}{wording.of_texts(drawn)}",
         marks=f"Stronger shade: {'slower' if matrix.unit == 'ns' else 'less'}.{outlined}",

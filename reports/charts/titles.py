@@ -54,13 +54,16 @@ def climb(curves: Sequence[LoadedLatency], noise: float = 0.0) -> str:
 
 
 def matrix(
-    title: str, pairs: Mapping[str, Sequence[tuple[Spread, Spread]]], others: str = "other nodes’ memory"
+    title: str,
+    pairs: Mapping[str, Sequence[tuple[Spread, Spread]]],
+    others: str = "other nodes’ memory",
+    tables: int = 1,
 ) -> str:
     """Say "Idle latency to other nodes’ memory is 1.71 × that within a node", "… 1.21 to 1.23 × that within a node (same package),
     2.3 × (another package)". With one node, or where a node's difference is within noise, the subject alone.
 
     pairs: how far the nodes are apart, "" if nothing tells → (the node's own memory, the other's) of each pair. The lowest and
-    the highest ratio are said, whatever the panel.
+    the highest ratio are said, whatever the panel, and of how many tables they are: "…, in 2 tables".
     """
     if not any(pairs.values()):
         return title
@@ -72,7 +75,7 @@ def matrix(
         low, high = fmt.number(min(ratios)), fmt.number(max(ratios))
         ratio = low if low == high else f"{low} to {high}"
         said.append(f"{ratio} ×{'' if said else ' that within a node'}{f' ({far})' if far else ''}")
-    return f"{title} to {others} is {', '.join(said)}"
+    return f"{title} to {others} is {', '.join(said)}{f', in {tables} tables' if tables > 1 else ''}"
 
 
 def scaling(

@@ -135,6 +135,20 @@ def test_nodes_of_two_distances_are_two_numbers(make: Any, tmp_path: Path) -> No
     )
 
 
+def test_a_ratio_of_two_machines_says_of_how_many_tables_it_is(make: Any, tmp_path: Path) -> None:
+    """ "1.60 to 1.84 × that within a node" was 1.60 to 1.63 of one machine, 1.83 to 1.84 of the other."""
+    maker = make.Maker(tmp_path / "r.db")
+    for source, far in (("a.txt", 136.0), ("b.txt", 144.0)):
+        maker.add("s", "mlc", {"mode": "latency_matrix", "t": source}, make.matrix_text([[80.0, far], [far, 80.0]]), axes=("t",))  # fmt: skip
+
+    figure, *_ = figures(maker.write())
+
+    assert (
+        figure.title
+        == "Idle latency to other nodes’ memory is 1.70 to 1.80 × that within a node, in 2 tables"
+    )
+
+
 def test_nodes_whose_distance_nothing_tells_are_a_range(make: Any, tmp_path: Path) -> None:
     path = (
         make.Maker(tmp_path / "r.db")
