@@ -309,6 +309,7 @@ class Outcome:
     timed_out: bool = False
     stopped: bool = False  # on request; or with an `error`, because nobody was left to see its end
     wall_s: float = 0.0
+    span_s: float = 0.0  # until all that it had left behind had ended, too; 0: not known
     usage: Mapping[str, float] = field(default_factory=dict)
     stops: int = 0  # how often somebody made it, or what it started, stop for a while (SIGSTOP)
     stopped_s: float = 0.0

@@ -48,6 +48,10 @@ IRQ_BURST: Final = 4
 IRQ_LEAST_RUNS: Final = 3
 """Earlier runs that tell what is usual."""
 
+LATE_SHARE: Final = 0.10
+LATE_LEAST_S: Final = 0.5
+"""What a busy machine may keep pinsweep waiting before and after a run: hundredths of it may hide in FOREIGN_SHARE."""
+
 FEW_TICKS: Final = 3 * TICK_S
 """/proc/stat counts in steps of TICK_S: less than three of them may be none."""
 
@@ -70,6 +74,7 @@ class Watched:
     wall_s: float
     user_s: float
     system_s: float
+    span_s: float = 0.0  # until all that it had left behind had ended, too; 0: not known
     stops: int = 0  # how often somebody made it stop (SIGSTOP) …
     stopped_s: float = 0.0  # … and for how long in all
     cpus: tuple[int, ...] = ()  # its own; (): it was not placed, and only what is machine-wide counts
@@ -249,6 +254,14 @@ def _disk(changes: Changes, run: Watched) -> str:
     return ""
 
 
+def _unwatched(changes: Changes, run: Watched) -> str:
+    """The counters were read too long before or after it: what disturbed it may be lost in them, and what they tell may be another's."""
+    late_s = changes.elapsed_s - run.span_s
+    if not run.span_s or late_s <= max(LATE_SHARE * run.span_s, LATE_LEAST_S):
+        return ""
+    return f"pinsweep itself was stopped, or kept waiting, for {_seconds(late_s)}: what it counted in {_seconds(changes.elapsed_s)} is not of this run alone"
+
+
 RULES: Final[Mapping[str, Callable[[Changes, Watched], str]]] = {
     "foreign": _foreign,
     "stopped": _stopped,
@@ -261,6 +274,7 @@ RULES: Final[Mapping[str, Callable[[Changes, Watched], str]]] = {
     "swap": _swap,
     "memory-errors": _memory_errors,
     "disk": _disk,
+    "unwatched": _unwatched,
 }
 
 

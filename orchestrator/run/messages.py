@@ -30,6 +30,7 @@ class Ended:
     status: int | None  # as wait(2) gives it; None: it is among those that could not be ended
     usage: Mapping[str, float]  # of the tool and its children
     wall_s: float
+    span_s: float  # from its start until this is told: what it left behind has to end, too
     by_itself: bool  # it had ended when it was asked to: only what it left behind was still there
     unended: tuple[str, ...] = ()
     stops: int = 0  # how often it was made to stop and then to go on (SIGSTOP, SIGCONT)

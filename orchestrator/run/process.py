@@ -166,7 +166,13 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
     """Add what the watchdog says of the end to what was seen of it here."""
     match answer:
         case Ended(
-            status=status, usage=usage, wall_s=wall_s, unended=unended, stops=stops, stopped_s=stopped_s
+            status=status,
+            usage=usage,
+            wall_s=wall_s,
+            span_s=span_s,
+            unended=unended,
+            stops=stops,
+            stopped_s=stopped_s,
         ):
             code = None if status is None else os.waitstatus_to_exitcode(status)
             return dataclasses.replace(
@@ -174,6 +180,7 @@ def _with(answer: Answer, outcome: Outcome) -> Outcome:
                 exit_code=code if code is not None and code >= 0 else None,
                 signal=-code if code is not None and code < 0 else None,
                 wall_s=wall_s,
+                span_s=span_s,
                 usage=usage,
                 stops=max(stops, outcome.stops),
                 stopped_s=max(stopped_s, outcome.stopped_s),

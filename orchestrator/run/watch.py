@@ -49,6 +49,7 @@ class Watch:
         disks = dict(self._disks(run))
         watched = Watched(
             wall_s=outcome.wall_s,
+            span_s=outcome.span_s,
             user_s=outcome.usage.get("user_s", 0.0),
             system_s=outcome.usage.get("system_s", 0.0),
             stops=outcome.stops,

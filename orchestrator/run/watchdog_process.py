@@ -264,14 +264,15 @@ class _Server:
         assert self._tool
         tool, self._tool = self._tool, None
         TOOL.pack_into(self._shared, 0, 0)
-        wall_s = (tool.ended or time.monotonic()) - tool.begun
+        now = time.monotonic()
         self._tell(
             Ended(
                 status=tool.status,
                 usage=tool.usage,
                 stops=tool.stops.times,
                 stopped_s=tool.stops.over_s,
-                wall_s=wall_s,
+                wall_s=(tool.ended or now) - tool.begun,
+                span_s=now - tool.begun,
                 by_itself=by_itself,
                 unended=unended,
                 last=tool.last,

@@ -22,8 +22,8 @@ import pytest
 
 from orchestrator.machine.counters import Counters
 from orchestrator.run.disturbance import Reason
-from tests.stopping import BEATS, began, end, stop_for_a_moment
-from tests.waits import until
+from tests.stopping import BEATS, began, end, state, stop_for_a_moment
+from tests.waits import ended, until
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -154,6 +154,29 @@ def test_a_tool_that_is_stopped_for_a_while(pinsweep: Cli, tmp_path: Path) -> No
     assert [run["status"] for run in found] == ["disturbed"] * 3
     assert all("stopped" in run["ids"] for run in found)
     told_everywhere(pinsweep, tmp_path, "something stopped it (SIGSTOP) once, for ")
+
+
+def test_a_pinsweep_that_is_stopped_while_the_tool_ends_does_not_vouch_for_the_run(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "e.yaml").write_text(IS_STOPPED)
+    since = time.monotonic()
+    sweep = start("run", "e.yaml", "-o", "e.db", "--no-warm-up", "--share-machine", "--allow-disturbed")
+    until(lambda: began(tmp_path))
+    (tool,) = began(tmp_path)
+    watchdog = int(Path(f"/proc/{tool}/stat").read_text().rpartition(")")[2].split()[1])
+    sweep.send_signal(signal.SIGSTOP)
+    until(lambda: state(sweep.pid) == "T")
+    end(tmp_path, tool)
+    until(lambda: ended(tool))
+    until(
+        lambda: all(state(watchdog) == "S" and time.sleep(0.01) is None for _ in range(5))
+    )  # it has told its end
+    time.sleep(0.7 + 0.2 * (time.monotonic() - since))  # more than a tenth of the run
+    sweep.send_signal(signal.SIGCONT)
+    assert sweep.wait() == 0
+    (run,) = runs(tmp_path / "e.db")
+    assert "unwatched" in run["ids"]
 
 
 @pytest.mark.slow

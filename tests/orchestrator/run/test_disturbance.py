@@ -95,6 +95,24 @@ def test_what_the_hypervisor_does_for_a_run_s_disk_is_the_run_s() -> None:
     assert said(run=dataclasses.replace(run, disks={"254:0": "vda"}), cpus=cpus, tool_s=1.0) == {}
 
 
+@pytest.mark.parametrize(
+    ("span_s", "elapsed_s", "disturbed"),
+    [(1.0, 1.45, False), (1.0, 1.55, True), (10.0, 10.95, False), (10.0, 11.05, True), (0.0, 11.0, False)],
+)
+def test_counters_that_were_read_long_after_it_do_not_speak_of_the_run(
+    span_s: float, elapsed_s: float, disturbed: bool
+) -> None:
+    run = Watched(wall_s=1.0, span_s=span_s, user_s=0.5, system_s=0.0)
+    assert bool(said(run=run, elapsed_s=elapsed_s).get("unwatched", "")) is disturbed
+
+
+def test_how_long_nobody_watched_is_told() -> None:
+    run = Watched(wall_s=1.0, span_s=1.0, user_s=0.5, system_s=0.0)
+    assert said(run=run, elapsed_s=3.36)["unwatched"] == (
+        "pinsweep itself was stopped, or kept waiting, for 2.4 s: what it counted in 3.4 s is not of this run alone"
+    )
+
+
 def test_interrupts_are_no_process() -> None:
     assert said(cpus={3: cpu(2.99, irq_s=0.4)}) == {}
 
