@@ -143,8 +143,6 @@ def resolution(results: Results) -> Iterator[Fault]:
     """
     for runs in by_cell(results.good("imb")).values():
         known = pingpong(runs)
-        if not known:
-            continue
         once = len(runs) == 1
         told = "in a single run" if once else f"but {len(runs)} repeats show how far times are apart"
         coarse = {size: step / t for size, (t, step) in known.items() if step / t > 0.02}

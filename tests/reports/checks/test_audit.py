@@ -1217,6 +1217,20 @@ def test_few_repetitions_are_told_of_the_repeat_and_the_benchmark_that_have_them
     assert [f.own for f in findings] == [frozenset({("p.db", 4)}), frozenset({("p.db", 2)})]
 
 
+def test_few_repetitions_are_told_of_any_benchmark(make: Any, tmp_path: Path) -> None:
+    """An Allgather of 576 ranks told 1.72 s at 2 MiB, measured once, and nothing said so."""
+    text = make.imb_text({0: 1.7, 8: 1.8, 2**20: 99.0}).replace("PingPong", "PingPing")
+    once = re.sub(r"(?m)^( +1048576 +) 1000 ", r"\1    1 ", text)
+    maker = make.Maker(tmp_path / "p.db").add("p", "imb", {"benchmark": "PingPing"}, once)
+
+    assert found(findings(maker.write()), "P3", "info") == [
+        (
+            "(one cell)",
+            "fewer than 50 repetitions from 1 MiB on, which is IMB's own choice, in a single run",
+        )
+    ]
+
+
 def test_what_is_said_of_a_cell_and_what_of_each_repeat_are_counted_apart(make: Any, tmp_path: Path) -> None:
     """The median over the repeats was called one repeat's, and what each of them had was said of one."""
     maker = make.Maker(tmp_path / "p.db")
