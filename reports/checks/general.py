@@ -348,7 +348,7 @@ def incomplete(results: Results) -> Iterator[Fault]:
     fio says that a job failed (warn). A text of MLC or IMB ends or breaks off in a table, or has lines that look like rows and could not
     be read (warn): they sweep loads and sizes inside a run, and a peak or a floor of the rows that are left is a bound. Figures that
     other texts lack, inf or nan, a kernel or a node’s row that is missing, sizes that IMB refused, fio stopped by a signal, I/Os that failed (info): what is
-    there is as it was printed. Most runs of pinsweep's own with such an output have failed.
+    there is as it was printed. A NUMA node without CPUs has no row in a matrix; where the topology says so, nothing is said. Most runs of pinsweep's own with such an output have failed.
 
     Do: take the whole output in, or measure again; quote the peak of a part as "at least".
     """
@@ -358,8 +358,23 @@ def incomplete(results: Results) -> Iterator[Fault]:
             for flag in dict.fromkeys(run.parsed.flags if run.parsed else ()):
                 if flag.id == "job_error" or (flag.id in _CUT and bound):
                     yield Fault(level="warn", run=run, own=True, text=flag.text + bound * (flag.id in _CUT))
-                elif flag.id in _LACKING:
-                    yield Fault(level="info", run=run, own=True, text=flag.text)
+                elif flag.id in _LACKING and not (flag.id == "rows_missing" and _have_no_cpus(run)):
+                    todo = _ROWS if flag.id == "rows_missing" else ""
+                    yield Fault(level="info", run=run, own=True, text=flag.text, todo=todo)
+
+
+_ROWS = (
+    "compare with `numactl --hardware` there: a NUMA node without CPUs (CXL, HBM) starts no access, has a column and no row, and nothing "
+    "is missing; else take the whole output in, or measure again."
+)
+
+
+def _have_no_cpus(run: Run) -> bool:
+    """Have the nodes without a row in a run's matrix no CPUs, as its session's topology says?"""
+    pairs = [(row.get("from"), row.get("to")) for row in run.measured()]
+    lacking = {memory for _, memory in pairs} - {source for source, _ in pairs} - {None}
+    machine = run.session.topology
+    return machine is not None and lacking <= {n.os_index for n in machine.numa_nodes if not n.cpus}
 
 
 @check("G12", "warn")

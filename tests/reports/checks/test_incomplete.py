@@ -15,6 +15,7 @@ from reports.checks.audit import Finding, audit
 from reports.report import build
 from reports.results.load import load
 
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 CUT_MLC = (
     "Intel(R) Memory Latency Checker - v3.11b\nCommand line parameters: --loaded_latency\n\n"
     "Measuring Loaded Latencies for the system\nUsing Read-only traffic type\nInject\tLatency\tBandwidth\nDelay\t(ns)\tMB/sec\n"
@@ -95,3 +96,25 @@ def test_sizes_that_were_refused_leave_the_others_in_peace(tmp_path: Path, row: 
     assert finding.level == "info"
     assert said in finding.cells[0][1]
     assert "⚠ G16" not in show.show_result(path)
+
+
+MATRIX = (
+    "Intel(R) Memory Latency Checker - v3.9a\nCommand line parameters: --latency_matrix -r\n\n"
+    "Measuring idle latencies (in ns)...\n                Numa node\nNuma node            0       1       2\n"
+    "       0         117.4   184.3   561.7\n       1         186.0   117.9   391.0\n"
+)
+
+
+@pytest.mark.parametrize(("topology", "findings"), [("memory-only-node", 0), ("four-node", 1), ("", 1)])
+def test_a_node_without_cpus_has_no_row_and_nothing_is_missing(
+    make: Any, tmp_path: Path, topology: str, findings: int
+) -> None:
+    """Of a machine with CXL memory the advice was to take the whole output in: this is the whole output."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = (FIXTURES / "hwloc" / f"{topology}.xml").read_text() if topology else ""
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, MATRIX)
+
+    found = told(maker.write())
+
+    assert len(found) == findings
+    assert all("a NUMA node without CPUs (CXL, HBM) starts no access" in f.todo for f in found)
