@@ -173,8 +173,8 @@ _MOST_LABELS = 4
 def _findings(
     check: Check, faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
 ) -> Iterable[Finding]:
-    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep))
-    for (level, _, where, sweep), members in alike.items():
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep, f.todo))
+    for (level, _, where, sweep, _), members in alike.items():
         first = members[0]
         said = _filled(first.title or first.text, _alike(first, members))
         lines = list(_cells(members, repeats, names))
