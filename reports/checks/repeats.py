@@ -246,5 +246,5 @@ def slow_first(results: Results) -> Iterator[Fault]:
             if len(runs) >= scatter.LEAST_FOR_FIRST and scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
                 unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
                 first, *others = _standing(runs)
-                text = f"first {fmt.quantity(first, unit)}, the other {len(others)} {_range(others, unit)}"
+                text = f"the first {fmt.quantity(first, unit)}; the other {fmt.spelled(len(others))}: {_range(others, unit)}"
                 yield Fault(level="info", run=runs[0], text=text)

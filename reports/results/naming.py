@@ -71,13 +71,15 @@ def value_text(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
 
 
 def option_value(tool: str, name: str, value: Any) -> str:  # noqa: ANN401
-    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "X set"."""
+    """Return an option and its value as a panel's title has it: "4 KiB blocks", "64 B stride", "iodepth 32", "2 ranks", "X set"."""
     if name in ("place", "host", "program"):
         return str(value)
     if name == "run of its text":
         return f"run {value}"
     if not has_option(tool, name):
         return f"{name} {value}"
+    if name == "np":
+        return "1 rank" if str(value) == "1" else f"{value} ranks"
     if name == "bs":
         return f"{block(value)} blocks"
     if name == "l":

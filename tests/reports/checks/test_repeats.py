@@ -135,8 +135,24 @@ def test_a_first_repeat_that_was_cold_is_named(make: Any, tmp_path: Path) -> Non
     cells = [[15e3, 20e3, 20.1e3, 19.9e3, 20.05e3], [20e3, 20.1e3, 19.9e3, 20.05e3, 20e3]]
 
     assert found(stream(make, tmp_path / "a.db", *cells), "G15") == [
-        ("info", "threads=1", "first 15.0 GB/s, the other 4 19.9 GB/s to 20.1 GB/s")
+        ("info", "threads=1", "the first 15.0 GB/s; the other four: 19.9 GB/s to 20.1 GB/s")
     ]
+
+
+def test_ranks_are_called_ranks_where_a_cell_is_named(make: Any, tmp_path: Path) -> None:
+    """np is mpirun's option: "Np 2: …" began the finding."""
+    maker = make.Maker(tmp_path / "a.db")
+    for np in (2, 4):
+        for time in (0.5, 0.9, 1.3) if np == 2 else (0.5, 0.5, 0.5):
+            text = make.imb_text({0: time, 1 << 20: 100 * time})
+            maker.add("p", "imb", {"benchmark": "PingPong", "np": np}, text, axes=("np",))
+
+    results = load([maker.write()])
+    (finding,) = [f for f in audit(results) if f.id == "G11"]
+    page = build.build(results)
+
+    assert finding.title.startswith("2 ranks: ")
+    assert any(" ranks" in number.context for number in page.key_numbers)
 
 
 def test_what_did_not_settle_says_how_far_it_is_known(make: Any, tmp_path: Path) -> None:
