@@ -287,7 +287,7 @@ def reasons(changes: Changes, run: Watched) -> tuple[Reason, ...]:
 
 
 def kept(changes: Changes, run: Watched, found: tuple[Reason, ...]) -> dict[str, Any]:
-    """Return what the result file keeps as `counters`: at most 1 kB of JSON. What the machine does not count is not there."""
+    """Return what the result file keeps as `counters`: at most 1 kB of JSON, 2 kB with the reasons. What the machine does not count is not there."""
     own = _own_cpus(changes, run)
     times = {
         "elapsed_s": changes.elapsed_s,
@@ -342,4 +342,4 @@ def _percent(share: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.{1 if value >= 1 else 2}f} s"
+    return f"{value:.{1 if round(value, 2) >= 1 else 2}f} s"
