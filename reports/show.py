@@ -196,9 +196,16 @@ def _labels(cells: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
     columns = {name: tuple(own.get(name) for own in told) for name in dict.fromkeys(itertools.chain(*told))}
     more = {name for name, values in columns.items() if len({*values}) > 1 and values not in known}
     return [
-        labels | {name: value for name, value in own.items() if name in more}
-        for labels, own in zip(axes, told, strict=True)
+        labels | source | {name: value for name, value in own.items() if name in more}
+        for labels, source, own in zip(axes, _sources(cells), told, strict=True)
     ]
+
+
+def _sources(cells: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """Return the text of each cell, where they are of several: their hosts are not known, and one table of them looks like one host's."""
+    texts = [{run.text for run in members} for members in cells]
+    several = len({*model.texts_of(itertools.chain(*cells)).values()}) > 1
+    return [{"source": next(iter(own))} if several and len(own) == 1 and own != {""} else {} for own in texts]
 
 
 def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars: bool = False) -> list[str]:

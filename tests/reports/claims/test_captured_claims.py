@@ -22,12 +22,25 @@ FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 def taken(tmp_path: Path, texts: dict[str, str]) -> Path:
+    tmp_path.mkdir(exist_ok=True)
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     path = tmp_path / "r.db"
     done = CliRunner().invoke(cli, ["parse", *(str(tmp_path / name) for name in texts), "-o", str(path)])
     assert done.exit_code == 0, done.output
     return path
+
+
+def test_texts_of_several_hosts_are_named_where_show_lists_them(make: Any, tmp_path: Path) -> None:
+    """Eight machines' STREAM, each with threads of its own, looked like the scaling of one."""
+    texts = {f"{name}.out": make.stream_text(rate, n) for name, rate, n in (("a", 9e4, 20), ("b", 2e5, 40))}
+
+    shown = CliRunner().invoke(cli, ["show", str(taken(tmp_path, texts))]).output
+    alone = CliRunner().invoke(cli, ["show", str(taken(tmp_path / "one", dict(list(texts.items())[:1])))])
+
+    lines = [line.split() for line in shown.splitlines() if "GB/s" in line]
+    assert [(line[0], [w for w in line if w.endswith(".out")]) for line in lines] == [("20", ["a.out"]), ("40", ["b.out"])]  # fmt: skip
+    assert "a.out" not in alone.output
 
 
 @pytest.fixture
