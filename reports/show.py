@@ -322,7 +322,8 @@ def _half(runs: Sequence[Run]) -> float | None:
 
 def _trouble(results: Results) -> Iterable[str]:
     unrepeated = results.unrepeated
-    given_up = tuple(run for run in results.disturbed if run not in unrepeated)
+    waiting = set(unrepeated)
+    given_up = tuple(run for run in results.disturbed if run not in waiting)
     for bad, why in (
         (results.failed, "without numbers"), (unrepeated, UNREPEATED), (given_up, "disturbed at every attempt"),
     ):  # fmt: skip
