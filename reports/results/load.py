@@ -46,9 +46,10 @@ class _File:
     experiments: dict[str, StoredExperiment]
     runs: list[Run]
     warm_ups: list[Run]
-    planned: list[tuple[StoredCell, int]]  # cell and repeat
+    cells: list[StoredCell]  # that are planned, or were run
+    planned: int  # their repeats
     unasked: int  # cells that are known, and that nobody asked for
-    cells: int  # all that are planned, these among them
+    known: int  # cells, these among them
     missing: list[tuple[Cell, int]]  # of these, what no run has given a number for
     skipped: list[Skipped]
     aliases: list[Alias]
@@ -79,8 +80,7 @@ def load(
         return f"{host}, {file}" if of_host[host] > 1 else host
 
     of_text = {digest for digest, one in experiments.items() if one.text}
-    planned = [{stored.cell.point_id: stored for stored, _ in file.planned}.values() for file in files]
-    apart = cells.told_apart(stored for own in planned for stored in own if stored.experiment in of_text)
+    apart = cells.told_apart(one for file in files for one in file.cells if one.experiment in of_text)
     runs = [
         _changed(run, where=where(run.host, run.file), cell=apart.get(run.record.point_id, run.cell))
         for file in files
@@ -101,8 +101,8 @@ def load(
             for cell, repeat in file.missing
         ),
         unasked=sum(file.unasked for file in files),
-        cells=sum(file.cells for file in files),
-        planned=sum(len(file.planned) for file in files),
+        cells=sum(file.known for file in files),
+        planned=sum(file.planned for file in files),
         paths=dict(zip(names, listed, strict=True)),
         known_by=files[0].known_by if len(files) == 1 else "",
         _order=order,
@@ -117,26 +117,27 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
         every = result.runs()
-        records = [record for record in every if not record.warm_up]
-        runs = [_run(result, name, sessions[r.session], by_id[r.point_id], r, excerpts) for r in records]
-        warm_ups = [
-            _run(result, name, sessions[r.session], by_id[r.point_id], r, excerpts)
-            for r in every
-            if r.warm_up
-        ]
-        planned = {
+        slots = {
             (key, repeat): stored
             for key, stored in by_id.items()
             if key not in superseded
             for repeat in range(1, stored.repeats + 1)
-        } | {(r.point_id, r.repeat): by_id[r.point_id] for r in records}
-        unasked = by_id.keys() - superseded - {key for key, _ in planned}
-        done = {
-            (run.record.point_id, run.record.repeat)
-            for run in runs
-            if run.parsed is not None or run.record.status in LEFT_OUT
         }
-        measured = {(run.cell.sweep, canonical_json(run.cell.labels())) for run in runs if run.parsed}
+        for record in every:
+            if not record.warm_up:
+                slots.setdefault((record.point_id, record.repeat), by_id[record.point_id])
+        planned = {key: by_id[key] for key, _ in slots}
+        count = len(slots)
+        unasked = by_id.keys() - superseded - planned.keys()
+        runs: list[Run] = []
+        warm_ups: list[Run] = []
+        for record in every:
+            run = _run(result, name, sessions[record.session], by_id[record.point_id], record, excerpts)
+            (warm_ups if record.warm_up else runs).append(run)
+            if not record.warm_up and (run.parsed is not None or record.status in LEFT_OUT):
+                slots.pop((record.point_id, record.repeat), None)
+        having = {run.record.point_id: run.cell for run in runs if run.parsed}
+        measured = {(cell.sweep, canonical_json(cell.labels())) for cell in having.values()}
         merged, aliases = cells.merged(runs, by_id)
         return _File(
             name=name,
@@ -147,9 +148,10 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
             runs=merged,
             warm_ups=warm_ups,
             unasked=len(unasked),
-            cells=len(unasked | {key for key, _ in planned}),
-            planned=[(stored, repeat) for (_, repeat), stored in planned.items()],
-            missing=[(stored.cell, slot[1]) for slot, stored in planned.items() if slot not in done],
+            known=len(unasked | planned.keys()),
+            cells=list(planned.values()),
+            planned=count,
+            missing=[(stored.cell, repeat) for (_, repeat), stored in slots.items()],
             skipped=[
                 replace(item, reason=f"{item.reason}; its numbers are of before")
                 if (item.sweep, canonical_json(dict(item.cell))) in measured
@@ -196,8 +198,15 @@ def _order(files: Iterable[str], sweeps: Iterable[str]) -> Order:
     """Return what undoes the random order of the runs: files as given, sweeps as first planned, cells by their axes."""
     file_at, sweep_at = ({name: i for i, name in enumerate(names)} for names in (files, sweeps))
 
+    kept: dict[
+        int, tuple[Cell, list[tuple[int, float, str]]]
+    ] = {}  # by the cell's id: most runs share theirs
+
     def key(run: Run) -> tuple[object, ...]:
-        values = [natural(value) for value in run.cell.labels().values()]
+        cell, values = kept.get(id(run.cell), (None, []))
+        if cell is not run.cell:
+            values = [natural(value) for value in run.cell.labels().values()]
+            kept[id(run.cell)] = run.cell, values
         return file_at[run.file], sweep_at[run.cell.sweep], values, run.record.point_id, run.record.repeat
 
     return key

@@ -20,6 +20,7 @@ A run is good if its status is ok and its output can be read; of several attempt
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -185,17 +186,20 @@ class Run:
     @property
     def options(self) -> dict[str, Any]:
         """The cell's options; what the output says of options that the cell does not name (`option.bs`) beside them."""
-        said = {
-            name.removeprefix("option."): value
-            for name, value in (self.parsed.facts if self.parsed else {}).items()
-            if name.startswith("option.") and value is not None
-        }
+        facts = self.parsed.facts if self.parsed else {}
+        said = {name: value for fact, name in _of_options(tuple(facts)) if (value := facts[fact]) is not None}
         source = {"source": self.source} if self.source else {}
         return {**said, **self.cell.options, **self.cell.apart, **source}
 
     def measured(self) -> Iterator[Measurement]:
         """Give the measurements, typed; nothing of a run without a number."""
         return self.parsed.measured() if self.parsed else iter(())
+
+
+@functools.lru_cache(maxsize=512)
+def _of_options(facts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return (fact, option) of those that tell an option: the runs of a sweep have the same facts."""
+    return tuple((name, name.removeprefix("option.")) for name in facts if name.startswith("option."))
 
 
 Order = Callable[[Run], tuple[Any, ...]]
