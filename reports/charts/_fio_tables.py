@@ -115,6 +115,8 @@ _SAMPLES = (
     "IOPS min and max: the lowest and the highest of fio’s samples of half a second; a short run has few"
 )
 
+_ASIDE = ", and they can all lie on one side of its IOPS"
+
 
 _TOLD = "IOPS min and max: as the text’s table has them"
 _BUSY = (
@@ -140,6 +142,7 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     sampled, moves, timed, costed = (
         found[of].notna().any() for of in ("iops_min", "bandwidth", "busy", "cpu")
     )
+    aside = bool(((found["iops"] < found["iops_min"]) | (found["iops"] > found["iops_max"])).any())
     named = any(found["panel"])
     many = found["processes"].nunique(dropna=False) > 1 and "numjobs" not in {
         name for of in found["panel"] for name, _ in of
@@ -176,7 +179,10 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         )  # fmt: skip
     said = fmt.sentence(
         "; ".join(
-            [*([_TOLD if read_off.any() else _SAMPLES] if sampled else []), *([_BUSY] if timed else [])]
+            [
+                *([_TOLD if read_off.any() else _SAMPLES + _ASIDE * aside] if sampled else []),
+                *([_BUSY] if timed else []),
+            ]
         )
     )
     columns = ("Access", *(["Panel"] if named else []), "iodepth", *(["Jobs"] if many else []), "IOPS")
