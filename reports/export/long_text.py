@@ -121,6 +121,9 @@ class _Part:
 
     def _look(self, kinds: dict[str, _Kind], values: Iterable[tuple[str, Any]]) -> None:
         for name, value in values:
+            kind = kinds.get(name)
+            if kind is not None and not kind.numbers and name in self.filled:
+                continue  # a column of words, whatever else it holds
             if _is_there(value):
                 self.filled.add(name)
                 kinds.setdefault(name, _Kind()).look(value)
