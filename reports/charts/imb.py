@@ -147,6 +147,10 @@ def _lines(runs: Sequence[Run]) -> pd.DataFrame:
     found["time"] = pd.Series(times, index=found.index, dtype=float)
     found["panel"] = found["run"].map(lambda r: facets.facet(r, names))
     ranks = found["nprocs"].notna() & (found["benchmark"] != "PingPong")
+    if "np" in names:  # the panel tells them, unless IMB took fewer of them, too
+        asked = found["run"].map(lambda r: str(r.cell.options.get("np")))
+        alone = found.groupby("run", sort=False)["nprocs"].transform("nunique") == 1
+        ranks &= ~(alone & (asked == found["nprocs"].astype(str)))
     found.loc[ranks, "line"] += ", " + found["nprocs"][ranks].astype(str) + " ranks"
     for label, word in (("mode", ", "), ("group", ", group ")):  # of one run: no repeats
         told = found[label].notna()

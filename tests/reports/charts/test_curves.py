@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.capture.intake import Captured, intake_options, read, store
 from reports.charts.command import chapter
+from reports.report import build
 from reports.results.load import load
 
 METRICS = {"v": {"regex": r"v ([0-9.]+)", "unit": "ms", "better": "lower"}, "w": {"regex": r"w (\d+)"}}
@@ -56,3 +57,23 @@ def test_more_numbers_than_anybody_reads_are_told_by_their_quantiles(
             ("950.5", "ms"),
             ("1.000", "s"),
         ]
+
+
+def test_ranks_that_the_panel_tells_are_not_told_again_by_its_lines(make: Any, tmp_path: Path) -> None:
+    """A column was headed "all, 2 ranks, np 2"."""
+    maker = make.Maker(tmp_path / "a.db")
+    for np in (2, 4):
+        rows = "".join(
+            f" {size} 1000 {np * t}.10 {np * t}.20 {np * t}.15\n" for size, t in ((8, 1), (1024, 2))
+        )
+        text = (
+            "# Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part\n# Benchmarking Allreduce\n"
+            f"# #processes = {np}\n#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n{rows}"
+        )
+        maker.add("p", "imb", {"benchmark": "Allreduce", "np": np}, text, axes=("np",))
+
+    page = build.build(load([maker.write()]))
+
+    figures = [f for s in page.sections for b in s.blocks for f in b.figures]
+    heads = [head for f in figures for table in (*f.tables, *f.numbers) for head in table.columns]
+    assert {head for head in heads if "ranks" in head} == {"all, 2 ranks, µs", "all, 4 ranks, µs"}
