@@ -171,7 +171,7 @@ def test_ranks_of_pingpong_sit_where_the_report_says(guest: Guest, topology: str
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
         (asked,) = [line for line in shown.splitlines() if line.startswith("asked ")]
-        said = [f"CPUs {cpu}, memory of node {node}" for cpu, node in wanted[run["place"]]]
+        said = [f"CPU {cpu}, memory of node {node}" for cpu, node in wanted[run["place"]]]
         assert asked.removeprefix("asked").strip() == " | ".join(said)
 
 
