@@ -269,19 +269,23 @@ def test_disturbed_runs_are_repeated_at_the_end_in_their_order(
     assert "4 ok; disturbed and repeated: 3" in done.stderr
 
 
-def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
-    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    busy = (Reason("foreign", "others"),)
+def stop_a_disturbed_sweep_in_its_second_run(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Write e.yaml, and let each run be disturbed, until Ctrl-C comes while the second is judged."""
     judged = itertools.count(1)
 
     def reasons(*_: object) -> tuple[Reason, ...]:
         if next(judged) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return busy
+        return (Reason("foreign", "others"),)
 
     monkeypatch.setattr("orchestrator.run.watch.reasons", reasons)
-    (tmp_path / "e.yaml").write_text(QUICK % CPUS[0])
+    (folder / "e.yaml").write_text(QUICK % CPUS[0])
+
+
+def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
+    called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop_a_disturbed_sweep_in_its_second_run(monkeypatch, tmp_path)
 
     done = called("run", "e.yaml", "-o", "e.db")
 
@@ -316,16 +320,7 @@ def test_a_shared_machine_keeps_its_evidence_and_repeats_nothing(pinsweep: Cli, 
 def test_what_was_stopped_before_its_repeats_is_measured_once_disturbed_runs_are_allowed(
     called: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    busy = (Reason("foreign", "others"),)
-    judged = itertools.count(1)
-
-    def reasons(*_: object) -> tuple[Reason, ...]:
-        if next(judged) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return busy
-
-    monkeypatch.setattr("orchestrator.run.watch.reasons", reasons)
-    (tmp_path / "e.yaml").write_text(QUICK % CPUS[0])
+    stop_a_disturbed_sweep_in_its_second_run(monkeypatch, tmp_path)
     assert called("run", "e.yaml", "-o", "e.db").returncode == 130
     first = {run["repeat"] for run in runs(tmp_path / "e.db") if run["status"] == "disturbed"}
 

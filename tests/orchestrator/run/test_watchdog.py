@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -317,14 +317,16 @@ def test_a_stop_of_the_tool_is_counted(watchdog: Watchdog, tmp_path: Path) -> No
     assert run(watchdog, "echo 8").stops == 0
 
 
-def test_a_stop_that_nobody_ends_lasts_until_the_tool_is_ended(watchdog: Watchdog, t: str) -> None:
-    def stop_it() -> None:
-        (pid,) = alive(t)
-        os.kill(pid, signal.SIGSTOP)
-        until(lambda: state(pid) == "T")
-        os.kill(os.getpid(), signal.SIGINT)
+def stop_and_interrupt(tools: Collection[int]) -> None:
+    """Stop the one tool (SIGSTOP), and then the sweep (Ctrl-C)."""
+    (pid,) = tools
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: state(pid) == "T")
+    os.kill(os.getpid(), signal.SIGINT)
 
-    stop = when(lambda: alive(t), stop_it)
+
+def test_a_stop_that_nobody_ends_lasts_until_the_tool_is_ended(watchdog: Watchdog, t: str) -> None:
+    stop = when(lambda: alive(t), lambda: stop_and_interrupt(alive(t)))
     outcome = run(watchdog, f"exec sleep {t}")
 
     stop.join()
@@ -339,13 +341,7 @@ def test_a_tool_that_is_stopped_cleans_up_when_it_is_ended(
     monkeypatch.setattr(process_tree, "GRACE_S", PATIENCE_S)
     watchdog = Watchdog()
 
-    def stop_it() -> None:
-        (pid,) = began(tmp_path)
-        os.kill(pid, signal.SIGSTOP)
-        until(lambda: state(pid) == "T")
-        os.kill(os.getpid(), signal.SIGINT)
-
-    stop = when(lambda: began(tmp_path), stop_it)
+    stop = when(lambda: began(tmp_path), lambda: stop_and_interrupt(began(tmp_path)))
     outcome = run(watchdog, f"cd {tmp_path}; trap 'touch cleaned; exit' TERM; {BEATS}")
 
     stop.join()
