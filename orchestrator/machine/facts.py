@@ -66,6 +66,8 @@ FACTS: Final = (
     Fact(key="nohz_full_cpus", words="tickless CPUs"),
     Fact(key="cpus_allowed", words="allowed CPUs"),
     Fact(key="mems_allowed", words="allowed memory nodes"),
+    Fact(key="scratch_file_system", words="scratch file system"),  # of a session, as the next one
+    Fact(key="scratch_source", words="device or server of the scratch files"),
     Fact(key="environment", words="environment"),
     Fact(key="libc", words="C library"),
 )

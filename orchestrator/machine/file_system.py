@@ -15,10 +15,14 @@ IN_MEMORY: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "rootfs"})
 ELSEWHERE: Final = frozenset(
     {
         "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "vboxsf", "ceph", "glusterfs", "lustre", "beegfs", "gpfs", "afs", "orangefs",
-        "pvfs2", "ocfs2", "gfs2",
+        "pvfs2", "ocfs2", "gfs2", "wekafs", "panfs", "nfsd", "ncpfs", "coda",
     }
 )  # fmt: skip
 """A server, or the host of a virtual machine, has the data."""
+
+_FUSE_HERE: Final = frozenset(
+    {"fuse.fuse-overlayfs", "fuse.lxcfs", "fuse.ntfs-3g", "fuse.ntfs", "fuse.exfat", "fuse.bindfs", "fuse.gvfsd-fuse", "fuse.portal"}
+)  # fmt: skip
 
 NEARLY_FULL: Final = 0.9
 
@@ -43,6 +47,14 @@ class FileSystem:
         )
 
 
+def is_shared(kind: str) -> bool:
+    """Whether several hosts may have their files on one file system of this kind: nfs4, lustre, fuse.sshfs. Pure.
+
+    What FUSE serves comes from elsewhere, but for some that are known.
+    """
+    return kind in ELSEWHERE or (kind.startswith("fuse.") and kind not in _FUSE_HERE)
+
+
 def mount_of(path: str, mounts: tuple[Mount, ...]) -> Mount | None:
     """Return the mount that an absolute path without links lies on: the longest that leads there; of several, the last."""
     above = [m for m in mounts if m.point == "/" or path == m.point or path.startswith(f"{m.point}/")]
@@ -57,8 +69,8 @@ def file_system_of(folder: Path, root: Path = Path("/")) -> FileSystem | None:
     while not folder.exists():
         folder = folder.parent
     try:
+        space = os.statvfs(folder)  # first: it has an automounter mount what is not there yet
         mounts = parse_mounts((root / "proc/self/mountinfo").read_text("utf-8", "surrogateescape"))
-        space = os.statvfs(folder)
     except (OSError, ValueError):
         return None
     mount = mount_of(os.path.realpath(folder), mounts)
@@ -73,6 +85,18 @@ def file_system_of(folder: Path, root: Path = Path("/")) -> FileSystem | None:
         free_bytes=space.f_bavail * space.f_frsize,
         encrypted=_is_encrypted(root / "sys/dev/block" / mount.number),
     )
+
+
+def recorded(result: Path, scratch: Path | None = None, root: Path = Path("/")) -> dict[str, str | None]:
+    """Return what a session records of the file systems that its files lie on: of the result file, and of the scratch folder where it
+    uses one. None: the kernel did not tell."""
+    of_result = file_system_of(result.absolute().parent, root)
+    found = {"result_file_system": of_result.kind if of_result else None}
+    if scratch is not None:
+        under = file_system_of(scratch.absolute(), root)
+        found["scratch_file_system"] = under.kind if under else None
+        found["scratch_source"] = under.source if under else None
+    return found
 
 
 def _is_encrypted(block: Path) -> bool:

@@ -6,6 +6,8 @@ import functools
 import hashlib
 import itertools
 import os
+import platform
+import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -60,6 +62,11 @@ def survey(
     )
 
 
+def host_name() -> str:
+    """Return this host's name in signs that every file system takes."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node()) or "host"
+
+
 def is_free(folder: Path) -> bool:
     """Tell whether no sweep uses a scratch folder at this moment."""
     return not is_held(folder / SCRATCH_MARKER)
@@ -68,13 +75,15 @@ def is_free(folder: Path) -> bool:
 def scratch_folder(
     root: Path, experiments: Iterable[Experiment], free: Callable[[Path], bool] = is_free
 ) -> Path:
-    """Return the folder of these experiments below `root`: the same for `plan` and for `run`.
+    """Return the folder of these experiments and of this host below `root`: the same for `plan` and for `run`.
 
-    While another sweep of them uses it, so that it is not `free`, it is the next one: NAME-2, NAME-3.
+    While another sweep of them uses it, so that it is not `free`, it is the next one: NAME@HOST-2, NAME@HOST-3. Hosts that share `root`
+    never share a folder: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
     """
     name = "+".join(experiment.name for experiment in experiments)
     if len(name) > LONGEST_NAME:
         name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    name = f"{name}@{host_name()}"
     folder = root.absolute() / SCRATCH_ROOT
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder / name for name in names if free(folder / name))

@@ -16,7 +16,7 @@ from orchestrator.run.execute import Event, Summary, execute
 from orchestrator.run.outcome import Rules
 from orchestrator.run.process import Stop
 from orchestrator.run.rerun import Output, Rerun
-from orchestrator.run.scratch import open_scratch
+from orchestrator.run.scratch import open_scratch, uses_scratch
 from orchestrator.run.session import begin, now_utc
 from orchestrator.store.result_file import ResultFile, create_result
 from parsers.measurement import Parsed
@@ -74,7 +74,8 @@ def run_again(
         tuned = stack.enter_context(tuning.tuned(file, on_tune)) if rerun.tune else tuning.Tuned()
         scratch = stack.enter_context(
             open_scratch(
-                rerun.scratch, stop=stop, on_wait=on_wait, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back
+                rerun.scratch, stop=stop, on_wait=on_wait, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back,
+                wanted=uses_scratch(runs),
             )
         )  # fmt: skip
         on_begin()

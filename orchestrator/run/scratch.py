@@ -20,7 +20,7 @@ from typing import Self
 
 from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
-from orchestrator.model import ScratchFile, Write
+from orchestrator.model import PlannedRun, ScratchFile, Write
 from orchestrator.plan.survey import SCRATCH_MARKER, SCRATCH_ROOT, is_free
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
@@ -201,6 +201,11 @@ def _sync(path: Path) -> None:
         os.close(opened)
 
 
+def uses_scratch(runs: Iterable[PlannedRun]) -> bool:
+    """Whether a run needs files of the scratch folder, starts in it, or writes what is to be synced there. Pure."""
+    return any(run.scratch or run.cwd or run.writes for run in runs)
+
+
 @contextmanager
 def open_scratch(
     path: Path,
@@ -209,8 +214,9 @@ def open_scratch(
     on_wait: Callable[[Path], None] = lambda _: None,
     keep: Iterable[int] = (),
     on_orphaned: Callable[[], None] = lambda: None,
+    wanted: bool = True,
 ) -> Iterator[Scratch]:
-    """Start the watchdog, make the folder, hold its lock, remove all of it at the end.
+    """Start the watchdog, make the folder, hold its lock, remove all of it at the end; unless it is `wanted`, the watchdog alone.
 
     While another pinsweep uses the folder, this one waits, and `on_wait` is told which folder that is. The watchdog holds the
     descriptors `keep` and the folder's lock, too, and does `on_orphaned` when this process has been killed and the tool has ended.
@@ -223,7 +229,13 @@ def open_scratch(
         finally:
             _remove_orphaned(path)
 
-    watchdog = Watchdog(keep=keep, on_orphaned=clear)
+    watchdog = Watchdog(keep=keep, on_orphaned=clear if wanted else on_orphaned)
+    if not wanted:
+        try:
+            yield Scratch(path, watchdog)
+        finally:
+            watchdog.stop(finished=not watchdog.busy)
+        return
     try:
         lock = _lock(path, stop, on_wait)
     except BaseException:

@@ -11,7 +11,6 @@ import datetime
 import hashlib
 import os
 import platform
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +18,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.experiment.repeats import CAP
-from orchestrator.machine import probe
+from orchestrator.machine import file_system, probe
 from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment, PlannedRun
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
-from orchestrator.plan.survey import LONGEST_NAME
+from orchestrator.plan.survey import LONGEST_NAME, host_name
 from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.page_cache import KEPT
@@ -78,7 +77,7 @@ def run_experiments(
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
     from orchestrator.run.rounds import execute_rounds, further
-    from orchestrator.run.scratch import Claim, Stopped, open_scratch
+    from orchestrator.run.scratch import Claim, Stopped, open_scratch, uses_scratch
     from orchestrator.store.result_file import create_result
 
     if drop_caches:
@@ -108,7 +107,8 @@ def run_experiments(
             tuned = stack.enter_context(tuning.tuned(path, on_tune)) if tune and todo else tuning.Tuned()
             scratch = stack.enter_context(
                 open_scratch(
-                    prepared.scratch, stop=stop, on_wait=on_wait, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back
+                    prepared.scratch, stop=stop, on_wait=on_wait, keep=(*kept, *tuned.keep), on_orphaned=tuned.put_back,
+                    wanted=uses_scratch(prepared.plan.runs),
                 )
             )  # fmt: skip
         except Stopped:
@@ -155,12 +155,26 @@ def begin(
         argv=[os.fsencode(word).decode("utf-8", "replace") for word in argv],
         seed=seed,
         host=platform.node(),
-        facts={**probe.facts(), "page_cache": cache, **({"tuned": tuned} if tuned else {})},
+        facts={
+            **probe.facts(),
+            **_files_of(prepared, result.path),
+            "page_cache": cache,
+            **({"tuned": tuned} if tuned else {}),
+        },
         topology=probe.lstopo_xml() or "",
         programs=_programs(prepared),
     )
     _store_plan(result, session, prepared)
     return session
+
+
+def _files_of(prepared: Prepared, result: Path) -> dict[str, Any]:
+    """Return on what the result file and the scratch folder lie, and which sweeps work on files there."""
+    on_files = sorted(
+        {run.sweep for run in prepared.plan.runs if any(f.size_bytes or f.folder for f in run.scratch)}
+    )
+    known = file_system.recorded(result, prepared.scratch if on_files else None)
+    return {**known, **({"scratch_sweeps": "\n".join(on_files)} if on_files else {})}
 
 
 def _programs(prepared: Prepared) -> dict[str, dict[str, Any]]:
@@ -311,8 +325,9 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
 def default_name(experiments: Sequence[Experiment]) -> str:
     """Return `EXPERIMENT@HOST-UTC.db`, in signs that every file system takes."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    host = re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node())
-    return f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host}-{stamp}.db"
+    return (
+        f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host_name()}-{stamp}.db"
+    )
 
 
 def now_utc() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.machine import lockfile
+from orchestrator.plan.survey import SCRATCH_MARKER, host_name
 from orchestrator.run.scratch import Claim
 from tests.waits import PATIENCE_S, until
 
@@ -28,11 +31,11 @@ fixed:
 matrix: {place: [pu %d]}
 repeats: 1
 """
-LISTS = """\
+FILES = """\
 schema: 1
-title: Lists
-tool: command
-fixed: {command: "sh -c 'ls pinsweep-scratch; echo 7'", metrics: {n: {regex: "(7)"}}}
+title: Files
+tool: poke
+fixed: {target: files, files: 2, file_size: 1kB}
 repeats: 1
 """
 FIRST, LAST = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
@@ -64,31 +67,46 @@ def test_the_second_sweep_waits_says_for_whom_and_goes_on(
     assert "1 ok" in rest
 
 
-def test_a_second_sweep_of_the_same_experiment_in_the_same_folder_has_scratch_files_of_its_own(
+@pytest.mark.parametrize("other", ["uses", "plans"])
+def test_while_another_uses_or_plans_with_a_scratch_folder_a_sweep_has_one_of_its_own(
+    pinsweep: Cli, tmp_path: Path, other: str
+) -> None:
+    (tmp_path / "e.yaml").write_text(FILES)
+    folder = tmp_path / "pinsweep-scratch" / f"e@{host_name()}"
+    with Claim() as claim:
+        if other == "plans":
+            assert claim.take(folder)
+        else:
+            folder.mkdir(parents=True)
+            held = lockfile.acquire(folder / SCRATCH_MARKER)
+        done = pinsweep("run", "e.yaml", "-o", "e.db")
+    if other == "uses":
+        assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+        os.close(held or 0)
+
+    assert done.returncode == 0, done.stderr
+    assert "waiting" not in done.stderr
+    with sqlite3.connect(tmp_path / "e.db") as db:
+        ((argv,),) = db.execute("SELECT argv FROM run").fetchall()
+        ((facts,),) = db.execute("SELECT facts FROM session").fetchall()
+    assert f"/{folder.name}-2/files" in argv
+    facts = json.loads(facts)
+    assert facts["scratch_sweeps"] == "e"
+    assert facts["scratch_file_system"] == facts["result_file_system"] != ""
+
+
+def test_a_sweep_without_scratch_files_has_no_folder(
     first: subprocess.Popen[str], pinsweep: Cli, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "pinsweep-scratch"
-    until(lambda: (folder / "long" / ".pinsweep-scratch").exists())
     (tmp_path / "long.yaml").write_text(SLEEPS % (0.02, FIRST))
 
     shared = pinsweep("run", "long.yaml", "-o", "second.db", "--share-machine")
 
     assert shared.returncode == 0, shared.stderr
-    assert "waiting" not in shared.stderr
-    assert [path.name for path in folder.iterdir()] == ["long"]
-
-
-def test_a_sweep_that_starts_while_another_plans_does_not_wait_for_its_scratch_folder(
-    pinsweep: Cli, tmp_path: Path
-) -> None:
-    (tmp_path / "e.yaml").write_text(LISTS)
-    with Claim() as other:
-        assert other.take(tmp_path / "pinsweep-scratch" / "e")
-        done = pinsweep("run", "e.yaml", "-o", "e.db")
-
-    assert done.returncode == 0, done.stderr
-    assert "waiting" not in done.stderr
-    assert pinsweep("show", "e.db", "1", "--raw").stdout.split() == ["e-2", "7"]
+    assert not list(tmp_path.glob("pinsweep-scratch*"))
+    with sqlite3.connect(tmp_path / "second.db") as db:
+        ((facts,),) = db.execute("SELECT facts FROM session").fetchall()
+    assert json.loads(facts).keys() & {"scratch_file_system", "scratch_sweeps"} == set()
 
 
 def test_ctrl_c_ends_the_wait_and_nothing_was_written(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.plan.survey import SCRATCH_MARKER
+from orchestrator.plan.survey import SCRATCH_MARKER, host_name
 from tests.waits import PATIENCE_S, begun, beside_nobody_s, gate, nothing_is_left, until, without_kill
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -492,11 +492,15 @@ def test_one_experiment_twice_into_one_file_by_another_name_is_refused_until_kil
 def test_a_refused_run_leaves_nothing_behind(pinsweep: Cli, tmp_path: Path) -> None:
     (tmp_path / "echo.yaml").write_text(ECHO)
     (tmp_path / "wrong.yaml").write_text(ECHO.replace("fixed", "fixde"))
-    (tmp_path / "pinsweep-scratch" / "echo").mkdir(parents=True)
-    (tmp_path / "pinsweep-scratch" / "echo" / "thesis").write_text("years of work")
+    (tmp_path / "poke.yaml").write_text(
+        "schema: 1\ntitle: Files\ntool: poke\nfixed: {target: files, files: 2, file_size: 1kB}\n"
+    )
+    theirs = tmp_path / "pinsweep-scratch" / f"poke@{host_name()}"
+    theirs.mkdir(parents=True)
+    (theirs / "thesis").write_text("years of work")
     before = sorted(tmp_path.rglob("*"))
 
-    scratch = pinsweep("run", "echo.yaml", "-o", "echo.db")
+    scratch = pinsweep("run", "poke.yaml", "-o", "echo.db")
     wrong = pinsweep("run", "wrong.yaml", "-o", "echo.db")
 
     assert scratch.returncode == wrong.returncode == 2

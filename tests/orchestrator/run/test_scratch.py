@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from orchestrator.experiment.load import parse_experiment
 from orchestrator.machine import lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
-from orchestrator.plan.survey import SCRATCH_MARKER, scratch_folder
+from orchestrator.plan.survey import SCRATCH_MARKER, host_name, scratch_folder
 from orchestrator.run.process import Stop
 from orchestrator.run.scratch import Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
@@ -194,7 +195,8 @@ def test_a_second_sweep_of_an_experiment_gets_a_folder_of_its_own(tmp_path: Path
         second = scratch_folder(tmp_path, [experiment])
         with open_scratch(second):
             third = scratch_folder(tmp_path, [experiment])
-    assert [path.name for path in (first, second, third)] == ["e", "e-2", "e-3"]
+    here = f"e@{host_name()}"
+    assert [path.name for path in (first, second, third)] == [here, f"{here}-2", f"{here}-3"]
     assert scratch_folder(tmp_path, [experiment]) == first
 
 
@@ -208,8 +210,41 @@ def test_two_sweeps_that_plan_in_the_same_instant_get_a_folder_each(tmp_path: Pa
     with Claim() as fourth:
         folders.append(scratch_folder(tmp_path, [experiment], fourth.take))
 
-    assert [folder.name for folder in folders] == ["e", "e-2", "e-2", "e"]
+    here = f"e@{host_name()}"
+    assert [folder.name for folder in folders] == [here, f"{here}-2", f"{here}-2", here]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_hosts_that_share_a_folder_have_a_scratch_folder_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each would believe that it is alone where a lock is seen by one host only; what lies in the other's folder is in use."""
+    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
+    monkeypatch.setattr("orchestrator.run.scratch.lockfile.acquire", lock_of_this_host_alone)
+    names = []
+    with ExitStack() as stack:
+        for host in ("n1", "n2/login", "n3"):
+            monkeypatch.setattr("platform.node", lambda host=host: host)
+            names.append(scratch_folder(tmp_path, [experiment], lambda _: True))
+            stack.enter_context(open_scratch(names[-1]))
+            (names[-1] / "data").touch()
+        assert [name.name for name in names] == ["e@n1", "e@n2-login", "e@n3"]
+        assert all((name / "data").exists() for name in names)
+    assert list(tmp_path.iterdir()) == []
+
+
+def lock_of_this_host_alone(path: Path, _patience_s: float = 0.0) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
+def test_a_sweep_without_scratch_files_makes_no_folder_and_takes_no_lock(tmp_path: Path) -> None:
+    theirs = tmp_path / "s"
+    theirs.mkdir()
+    (theirs / "thesis").touch()
+    with open_scratch(theirs, wanted=False) as scratch, Stop() as stop:
+        scratch.prepare((), stop)
+        assert scratch.watchdog.pid
+    assert [path.name for path in theirs.iterdir()] == ["thesis"]
 
 
 def test_what_a_killed_run_left_is_cleared(tmp_path: Path) -> None:
