@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 130 Ctrl-C."""
+    """Run the command line. Exit status: 0 ok, 1 what was asked for failed, 2 the user's mistake, 3 only a part of the machine, 130 Ctrl-C."""
     # a plan or a result is many values without a cycle: looking for one takes a fifth of the time
     gc.set_threshold(100_000)
     try:

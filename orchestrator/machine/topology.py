@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from orchestrator.machine.cpulist import named_cpus
+
 Cpus = frozenset[int]
 
 
@@ -119,6 +121,26 @@ class Topology:
             pus=tuple(dataclasses.replace(pu, allowed=pu.os_index in inside) for pu in self.pus),
             numa_nodes=tuple(dataclasses.replace(n, allowed=n.os_index in usable) for n in self.numa_nodes),
         )
+
+    def whole(self) -> Topology:
+        """Return the same machine as a process sees it that has all of it: every PU but offline and isolated ones, all memory."""
+        usable = frozenset(pu.os_index for pu in self.pus if pu.online) - self.isolated
+        free = self.under(self.allowed_cpus | usable)
+        return dataclasses.replace(
+            free, numa_nodes=tuple(dataclasses.replace(node, allowed=True) for node in self.numa_nodes)
+        )
+
+    def share(self) -> str:
+        """Return "1 of 2 PUs (CPU 0)" where this process may not use all of the machine, with its memory if it is that, too; else ""."""
+        whole = self.whole()
+        parts = []
+        if len(self.allowed_cpus) < len(whole.allowed_cpus):
+            parts.append(
+                f"{len(self.allowed_cpus)} of {len(whole.allowed_cpus)} PUs ({named_cpus(self.allowed_cpus)})"
+            )
+        if len(self.allowed_nodes) < len(whole.allowed_nodes):
+            parts.append(f"the memory of {len(self.allowed_nodes)} of {len(whole.allowed_nodes)} NUMA nodes")
+        return " and ".join(parts)
 
     def under(self, cpus: Cpus) -> Topology:
         """Return the same machine as a process sees it whose affinity mask is these PUs, be it narrower or wider than ours."""

@@ -28,6 +28,7 @@ from orchestrator.model import (
     canonical_json,
 )
 from orchestrator.placement.place import Unplaceable, expand_each, resolve
+from orchestrator.plan.masked import beyond
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
 from parsers.errors import UserError
 from parsers.units import size_text
@@ -92,6 +93,9 @@ def make_plan(
             f"{_labels(first.cell)}: {first.reason}{rest}",
             "without --strict such cells are skipped",
         )
+    if only is None:
+        versions = {tool: p.version for tool, p in machine.programs.items() if isinstance(p, Program)}
+        skipped += beyond(experiments, machine.site.topology, root=machine.site.root, versions=versions)
     placed, aliases = _merged(here, machine.site.scratch)
     order = rounds([one.cell for one in placed.values()], sweeps, seed)
     runs_of = {pid: _runs_of(one, sweeps[one.cell.sweep].timeout_s, past) for pid, one in placed.items()}

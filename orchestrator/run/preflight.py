@@ -17,6 +17,7 @@ from orchestrator.machine.topology import Topology
 from orchestrator.model import PlannedRun
 from orchestrator.run import tuning
 from orchestrator.run.exclusive import used_pus, wanted_pus
+from parsers.errors import UserError
 
 GLANCE_S = 0.1
 EXAMINE_S = 0.25
@@ -32,7 +33,7 @@ def glance(
     facts = probe.state(sys, proc, cpus=sorted(used)) | {"load_1min": None}  # who is busy is said by name
     if not _balanced(runs, topology):
         facts["numa_balancing"] = None
-    found = [*_of_tuning(), *noise.findings(facts)]
+    found = [*_of_share(topology), *_of_tuning(), *noise.findings(facts)]
     found += noise.of_processes(busy.glance(proc, wait_s=GLANCE_S, spare=[os.getpid()]), used, siblings)
     if any(file.size_bytes or file.folder for run in runs for file in run.scratch):
         found += _of_file_system(scratch, root)
@@ -40,6 +41,35 @@ def glance(
         found += _of_file_system(Path(path), root, "name a file on the file system to be measured")
     found = list(dict.fromkeys(found))
     return [finding for finding in found if finding.level == "warn"]
+
+
+def _of_share(topology: Topology) -> list[Finding]:
+    share = topology.share()
+    if not share:
+        return []
+    return [
+        Finding(
+            level="warn", what=f"this process may use {share}",
+            why="an affinity mask or a cpuset (a Slurm step?) leaves the rest out, and figures are of that part of the machine",
+            fix="sbatch --exclusive, srun -c N, or no taskset; --whole-node refuses a part",
+        )
+    ]  # fmt: skip
+
+
+def whole_or_refused(topology: Topology) -> None:
+    """Raise PartOfMachine unless this process may use all of the machine."""
+    if share := topology.share():
+        raise PartOfMachine(
+            "--whole-node",
+            f"this process may use {share}",
+            "sbatch --exclusive --mem=0, srun -c N; where the site keeps cores for itself (CoreSpecCount), leave --whole-node out",
+        )
+
+
+class PartOfMachine(UserError):
+    """This process may use a part of the machine only, and all of it was asked for. Nothing was started or written."""
+
+    exit_status = 3
 
 
 def told(found: Finding) -> str:

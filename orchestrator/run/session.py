@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.experiment.repeats import CAP
-from orchestrator.machine import file_system, probe
+from orchestrator.machine import probe
 from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment, PlannedRun
 from orchestrator.plan import timings
@@ -57,6 +57,7 @@ def run_experiments(
     leading: Leading = unknown,
     tune: bool = False,
     drop_caches: bool = False,
+    whole_node: bool = False,
     on_wait: OnWait = lambda _: None,
     on_tune: Callable[[str], None] = lambda _: None,
     on_begin: Callable[[Path, Prepared], None] = lambda *_: None,
@@ -68,11 +69,11 @@ def run_experiments(
     the same cores are waited for; `on_wait` is told whose. `leading` says by which number a cell with `repeats: auto` settles. With
     `tune`, sweeps on any core are waited for, and the machine is tuned as `orchestrator.run.tuning` says, which tells `on_tune`. With
     `drop_caches`, runs that work on files begin with an empty page cache.
-    Raises UserError for every mistake before anything is started or written.
+    Raises PartOfMachine with `whole_node` where this process may use a part of the machine only, UserError for every mistake before anything is started or written.
     """
     import secrets
 
-    from orchestrator.run import page_cache, tuning
+    from orchestrator.run import page_cache, preflight, tuning
     from orchestrator.run.exclusive import every_pu, reserved, wanted_pus
     from orchestrator.run.execute import Summary
     from orchestrator.run.process import Stop
@@ -89,6 +90,8 @@ def run_experiments(
     with contextlib.ExitStack() as stack:
         claim = stack.enter_context(Claim())
         prepared = prepare(paths, options, seed=seed, free=claim.take)
+        if whole_node:
+            preflight.whole_or_refused(prepared.machine.site.topology)
         path = options.output or Path(default_name(prepared.experiments))
         stop = stack.enter_context(Stop())
         result = stack.enter_context(create_result(path, lambda: stop.requested is not None))
@@ -170,6 +173,8 @@ def begin(
 
 def _files_of(prepared: Prepared, result: Path) -> dict[str, Any]:
     """Return on what the result file and the scratch folder lie, and which sweeps work on files there."""
+    from orchestrator.machine import file_system
+
     on_files = sorted(
         {run.sweep for run in prepared.plan.runs if any(f.size_bytes or f.folder for f in run.scratch)}
     )

@@ -42,6 +42,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Do not wait for another sweep on the same cores; each then disturbs the other.",
 )
+@click.option(
+    "--whole-node",
+    is_flag=True,
+    envvar="PINSWEEP_WHOLE_NODE",
+    help="Refuse (exit status 3) where an affinity mask or cpuset leaves out a part of the machine, as in a Slurm step of one CPU.",
+)
 @_options.tune
 @click.option(
     "--drop-caches",
@@ -64,6 +70,7 @@ def command(
     allow_misplaced: bool,
     allow_disturbed: bool,
     share_machine: bool,
+    whole_node: bool,
     tune: bool,
     drop_caches: bool,
     scratch: Path | None,
@@ -80,7 +87,8 @@ def command(
     Another sweep on the same cores is waited for. Ctrl-C ends the running tool, keeps what is done, and the same command with the same -o goes on from there.
 
     Exit status: 0 every run is ok or disturbed; 1 a run failed (now, or before and was left alone), no cell can run here, or the file
-    cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 130 stopped.
+    cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 3 the same,
+    because --whole-node may use a part of the machine only; 130 stopped.
     """
     with _told_if_stopped_early() as begin:
         from orchestrator.plan.prepare import PlanOptions
@@ -109,6 +117,7 @@ def command(
             share_machine=share_machine,
             tune=tune,
             drop_caches=drop_caches,
+            whole_node=whole_node,
             on_wait=_waiting,
             leading=_options.standing,
             on_tune=_tuned,

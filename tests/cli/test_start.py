@@ -129,7 +129,7 @@ def test_doctor_sees_the_machine_and_captures_it(pinsweep: Cli, tmp_path: Path) 
         ["nosuch"], ["run"], ["run", "nosuch.yaml"], ["run", "."], ["plan", "/dev/null"], ["show", "nosuch.db"], ["show", "."],
         ["report", "/dev/null"], ["export", "nosuch.db"], ["parse", "nosuch"], ["parse", "/dev/null"], ["init", "nosuch"],
         ["plan", "c.yaml", "--topology", "pack:0"], ["plan", "c.yaml", "--topology", "nosuch.xml"], ["plan", "c.yaml", "--only", "x"],
-        ["run", "c.yaml", "--allow-write", "c.yaml"], ["run", "c.yaml", "-o", "/proc/x.db"], ["run", "c.yaml", "--scratch", "/proc"],
+        ["run", "c.yaml", "--allow-write", "c.yaml"], ["run", "c.yaml", "-o", "/proc/x.db"], ["run", "c.yaml", "--scratch", "/proc/nosuch"],
     ],
     ids=" ".join,
 )  # fmt: skip
