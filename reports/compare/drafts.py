@@ -220,17 +220,21 @@ def _over(pair: Pair, axis: str | None) -> Pair:
 
 
 def _with_steps(drafts: list[Draft]) -> list[Draft]:
-    """Give numbers of programs whose format nobody knows the last digit that their values show."""
+    """Give numbers of programs whose format nobody knows the last digit that their values show: those of a sweep, for another sweep
+    runs another program."""
 
     def is_unknown(draft: Draft) -> bool:
         return numbers.digits_unknown(draft.pair.a.tool, draft.a[0][0])
 
-    unknown = group_by(filter(is_unknown, drafts), lambda draft: draft.family)
+    def printed_by(draft: Draft) -> Hashable:
+        return draft.pair.a.sweep, draft.family
+
+    unknown = group_by(filter(is_unknown, drafts), printed_by)
     steps = {
-        family: numbers.last_digit(number for draft in own for number in draft.numbers)
-        for family, own in unknown.items()
+        of: numbers.last_digit(number for draft in own for number in draft.numbers)
+        for of, own in unknown.items()
     }
-    return [dataclasses.replace(d, step=steps[d.family]) if is_unknown(d) else d for d in drafts]
+    return [dataclasses.replace(d, step=steps[printed_by(d)]) if is_unknown(d) else d for d in drafts]
 
 
 def _with_families(drafts: Sequence[Draft]) -> list[Draft]:

@@ -145,10 +145,8 @@ def match(
                     ("B", c.key): (len(others), len(cells)) for c in others
                 }
     unmatched = []
-    for side, mine, others in (
-        ("A", left, [*(p.b for p in pairs), *right.values()]),
-        ("B", right, [*(p.a for p in pairs), *left.values()]),
-    ):
+    every = [*(p.a for p in pairs), *left.values()], [*(p.b for p in pairs), *right.values()]
+    for side, mine, own, others in (("A", left, *every), ("B", right, *every[::-1])):
         other = "B" if side == "A" else "A"
         for cell in mine.values():
             reason = ""
@@ -156,7 +154,7 @@ def match(
                 alike, fit = crowd[0] - 1, f"{fmt.plural(crowd[1], 'cell')} of {other}"
                 both = f"it and {fmt.plural(alike, 'other cell')} of {side} fit {fit}"
                 reason = both if alike else f"{fit} fit it"
-            reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other)  # type: ignore[arg-type]
+            reason = reason or (why(side, cell) if why else "") or nearest(cell, others, other, own)  # type: ignore[arg-type]
             unmatched.append(Unmatched(side=side, sweep=cell.sweep, cell=cell.name, reason=reason))  # type: ignore[arg-type]
     return Matching(pairs=tuple(sorted(pairs, key=lambda p: order[p.a.key])), unmatched=tuple(unmatched))
 
@@ -308,31 +306,43 @@ def _where(cell: CellOfSide) -> str:
 # --- why not -----------------------------------------------------------------------------------------------
 
 
-def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str) -> str:
-    """Say what the other side has instead: the option in which its nearest cells differ, and their values."""
+def nearest(cell: CellOfSide, others: Sequence[CellOfSide], other: str, own: Sequence[CellOfSide]) -> str:
+    """Say what the other side has instead: the option in which its nearest cells differ, and their values. `own`: the cells of
+    this side."""
     same_tool = [c for c in others if c.tool == cell.tool]
     if not same_tool:
         return f"{other} has no runs of {cell.tool}"
     parameters = _parameters(cell)
     gaps = [(c, _gap(parameters, _parameters(c))) for c in same_tool]
     fewest = min(len(gap) for _, gap in gaps)
-    names = next(gap for _, gap in gaps if len(gap) == fewest)
-    if not names:
+    close = [gap for _, gap in gaps if len(gap) == fewest]
+    if not fewest:
         return f"{other} has such a cell, which is compared with another of {'A' if other == 'B' else 'B'}"
     if fewest > 1:
-        return f"{other} has no such cell: the nearest differs in {fmt.words(names)}"
-    name = names[0]
+        return f"{other} has no such cell: the nearest differs in {fmt.words(close[0])}"
+    # what is no axis was changed, and the very cell is there; along an axis there are but its neighbours
+    name = min((gap[0] for gap in close), key=cell.axes.__contains__)
     theirs = [_parameters(c) for c, gap in gaps if gap == [name]]
     values = sorted({_text(p[name]) for p in theirs if name in p}, key=natural)
     untold = [f"a cell that does not tell its {name}"] if any(name not in p for p in theirs) else []
-    own = _text(parameters.get(name))
+    said = _text(parameters.get(name))
     listed = fmt.words([*values[:6], *untold]) + (f" and {len(values) - 6} more" if len(values) > 6 else "")
     if name == "place":
-        return f"{other} has no cell there ({own}); it has {listed}"
-    fixed = not any(name in c.axes for c in (cell, *same_tool))
+        return f"{other} has no cell there ({said}); it has {listed}"
+    hint = f" (--ignore {name}?)" if _is_fixed(name, own) and _is_fixed(name, others) else ""
     if name not in parameters:
-        return f"{name} is not said here; {other} has {listed}" + (f" (--ignore {name}?)" if fixed else "")
-    return f"{other} has no {name}={own}; it has {listed}" + (f" (--ignore {name}?)" if fixed else "")
+        return f"{name} is not said here; {other} has {listed}{hint}"
+    if any(_text(_parameters(c).get(name)) == said for c in same_tool):
+        return f"{other} has no such cell with {name}={said}; it has one with {listed}{hint}"
+    return f"{other} has no {name}={said}; it has {listed}{hint}"
+
+
+def _is_fixed(name: str, of: Sequence[CellOfSide]) -> bool:
+    """Does an option tell no cells of a sweep apart?"""
+    sweeps = group_by(of, lambda cell: (cell.tool, cell.sweep)).values()
+    return not any(name in cell.axes for cell in of) and all(
+        len({_text(cell.options.get(name)) for cell in own}) == 1 for own in sweeps
+    )
 
 
 def _parameters(cell: CellOfSide) -> dict[str, Any]:

@@ -170,7 +170,8 @@ def collect(
 
 
 def _with_steps(found: Iterable[Series]) -> tuple[Series, ...]:
-    """Give numbers of programs whose format nobody knows the last digit that the values of all their cells show."""
+    """Give numbers of programs whose format nobody knows the last digit that the values of all cells of a sweep show: another
+    sweep runs another program."""
     listed = tuple(found)
     unknown = group_by(filter(_is_unknown, listed), _family)
     steps = {
@@ -185,7 +186,7 @@ def _is_unknown(one: Series) -> bool:
 
 
 def _family(one: Series) -> Hashable:
-    return one.key.program, one.key.name.family
+    return one.key.program, one.key.sweep, one.key.name.family
 
 
 def _stepped(one: Series, step: float) -> Series:

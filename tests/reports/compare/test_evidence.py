@@ -19,7 +19,7 @@ from reports.compare.comparison import compare
 from reports.compare.model import Comparison, Row
 from reports.compare.section import delta
 from reports.compare.sides import Side, levels, side
-from reports.numbers import Name, Number, last_digit
+from reports.numbers import Name, Number, last_digit, series
 from reports.results.load import load
 
 TOOK = {"took": {"regex": r"took ([\d.]+)", "unit": "ms", "better": "lower"}}
@@ -109,6 +109,26 @@ def test_the_last_digit_where_nothing_tells_is_the_smallest_difference() -> None
     assert digit(25, 25, step=0.1) == pytest.approx(0.1)
     assert digit(110, 120, 130, 140, 150, step=1) == 10  # five different ones all end in a 0
     assert numbers.last_digit is last_digit
+
+
+def test_another_program_s_digits_are_no_digits_of_this_one(make: Any, tmp_path: Path) -> None:
+    """Two sweeps have a metric of one name: what one prints whole, 25 and 26 ms, the other prints with two digits."""
+    spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}}
+    fine = ("12.34", "12.41", "12.38", "12.29", "12.33", "12.36")
+    paths = []
+    for name, whole in (("a", "25"), ("b", "26")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for sweep, values in (("coarse", (whole,) * 3), ("fine", fine)):
+            for value in values:
+                maker.add(sweep, "command", {"command": sweep, "metrics": spec}, f"t {value}\n")
+        paths.append(maker.write())
+
+    found = compare(*(side(name, name, load([path])) for name, path in zip("AB", paths, strict=True)))
+
+    assert {row.sweep: row.verdict for row in found.rows} == {"coarse": "inconclusive", "fine": "same"}
+    assert {one.key.sweep: one.values[0].number.step for one in series.collect(load(paths))} == {
+        "coarse": 1e6, "fine": 1e4,
+    }  # fmt: skip
 
 
 # --- sessions ----------------------------------------------------------------------------------------------

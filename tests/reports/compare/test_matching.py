@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,32 @@ def test_the_reason_names_what_the_other_side_has(make: Any, tmp_path: Path) -> 
         ("B", "ntimes=4 place=l", "A has no ntimes=4; it has 3 and 9"),
         ("B", "ntimes=20 place=l", "A has no ntimes=20; it has 3 and 9"),
     ]
+
+
+def test_what_the_other_side_has_in_another_cell_is_not_called_none(make: Any, tmp_path: Path) -> None:
+    """Of cell offset=8 an option was changed: A's nearest cells are those of another offset, but it has offset=8."""
+    axes = ("offset",)
+    sides = []
+    for name, ntimes in (("a", 3), ("b", 5)):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for offset in (4, 6, 8):
+            options = {"offset": offset, "ntimes": ntimes if offset == 8 else 3}
+            maker.add("s", "stream", options, make.stream_text(9e3, 1), axes=axes)
+        sides.append(cells_of(load([maker.write()])))
+
+    assert [(u.side, u.cell, u.reason) for u in match(*sides).unmatched] == [
+        ("A", "offset=8", "B has no such cell with ntimes=3; it has one with 5"),
+        ("B", "offset=8", "A has no ntimes=5; it has 3"),
+    ]
+
+
+@given(a=st.deferred(lambda: st.lists(CELL, max_size=8)), b=st.deferred(lambda: st.lists(CELL, max_size=8)))
+def test_no_value_is_called_absent_that_a_cell_has(a: list[CellOfSide], b: list[CellOfSide]) -> None:
+    sides = {"A": a, "B": b}
+    for item in match(a, b).unmatched:
+        if told := re.match(r"([AB]) has no (\w+)=(\S+);", item.reason):
+            have = {str(cell.options.get(told[2])) for cell in sides[told[1]]}
+            assert told[3] not in have
 
 
 def test_a_cell_that_does_not_tell_an_option_is_not_called_none(make: Any, tmp_path: Path) -> None:
