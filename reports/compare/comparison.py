@@ -58,7 +58,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     }
     doubt = _doubts(a, b)
     found = (
-        dataclasses.replace(_row(draft, decisions[key]), doubt=doubt(behind[key]))
+        dataclasses.replace(_row(draft, decisions[key]), doubts=doubt(behind[key]))
         for key, draft in enumerate(drafts)
     )
     rows = tuple(sorted(found, key=worst_first))
@@ -91,15 +91,16 @@ def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> prints.Fin
     return prints.compared(facts)
 
 
-def _doubts(a: Side, b: Side) -> Callable[[Iterable[Pair]], str]:
-    """Return what says by which checks the cells of some pairs are convicted: each side by what its own results tell, for files of both
-    may be called the same."""
+def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair]], tuple[str, str]]:
+    """Return what says by which checks the cells of some pairs are convicted on A and on B: each side by what its own results tell, for
+    files of both may be called the same."""
     of_a = of_results(a.results)
     of_b = of_a if b.results is a.results else of_results(b.results)
 
-    def said(pairs: Iterable[Pair]) -> str:
-        return joined(
-            doubts(guilty, cell.runs) for pair in pairs for guilty, cell in ((of_a, pair.a), (of_b, pair.b))
+    def said(pairs: Sequence[Pair]) -> tuple[str, str]:
+        return (
+            joined(doubts(of_a, pair.a.runs) for pair in pairs),
+            joined(doubts(of_b, pair.b.runs) for pair in pairs),
         )
 
     return said

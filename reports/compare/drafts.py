@@ -7,6 +7,7 @@ import functools
 import statistics
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from parsers.units import to_base
 from reports import numbers
@@ -129,15 +130,26 @@ def _missing(
 
     def reason(name: Name) -> str:
         if there := measured.get(_unmeasured(name)):
-            return f"not the same unit or direction ({own}: {_measure(name)}; {other}: {_measure(there)}): "
+            return f"{_OTHERWISE} ({own}: {_measure(name)}; {other}: {_measure(there)}): "
         if name.statistic in dict(QUANTILES) and (name.metric, name.part) in told:
             return f"{other} has too few operations or bins for a "
         return f"{other} has no "
 
+    found = group_by((name for name in has if name not in lacks), reason)
     return [
-        Unmatched(side=own, sweep=cell.sweep, cell=cell.name, reason=why + _few(names), part=True)
-        for why, names in group_by((name for name in has if name not in lacks), reason).items()
+        Unmatched(
+            side="both" if both else own,
+            sweep=cell.sweep,
+            cell=cell.name,
+            reason=why + _few(names),
+            part=not both,
+        )
+        for why, names in found.items()
+        if not (both := why.startswith(_OTHERWISE)) or own == "A"  # of B it would be the same once more
     ]
+
+
+_OTHERWISE: Final = "not the same unit or direction"
 
 
 def _few(names: Sequence[Name]) -> str:

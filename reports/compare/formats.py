@@ -93,13 +93,17 @@ def _row(row: Row) -> dict[str, Any]:
         "sweep": row.sweep, "tool": row.pair.a.tool, "cell": row.cell, "labels": dict(row.labels), "metric": row.number.title,
         "row": row.number.row, "unit": row.unit, "better": row.better, "derived": row.derived, "name": row.number.fields(),
         "verdict": "no_verdict" if row.once else row.verdict, "provisional": row.provisional,
-        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a},
-        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b},
+        "a": {"median": row.median_a, "runs": list(row.a), "sessions": d.k_a, "doubtful": _listed(row.doubts[0])},
+        "b": {"median": row.median_b, "runs": list(row.b), "sessions": d.k_b, "doubtful": _listed(row.doubts[1])},
         "ratio": d.ratio, "low": d.low, "high": d.high, "p": d.p, "q": d.q, "method": d.method,
         "sd": d.sd, "df": d.df, "tau": d.tau, "threshold": d.threshold, "resolution": d.resolution, "need_repeats": d.need_repeats,
         "need_sessions": d.need_sessions, "advice": str(d.advice or ""), "matched": row.pair.said,
-        "doubtful": row.doubt.split(", ") if row.doubt else [],
+        "doubtful": list(dict.fromkeys(key for ids in row.doubts for key in _listed(ids))),
     }  # fmt: skip
+
+
+def _listed(ids: str) -> list[str]:
+    return ids.split(", ") if ids else []
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 (anything JSON holds)
@@ -260,14 +264,25 @@ def as_github(comparison: Comparison) -> str:
     if doubted := texts.doubted(comparison):
         out.append(f"::warning title=doubtful::{_data(doubted)}")
     summary = texts.sentence(comparison)
-    if len(comparison.unmatched):
-        summary += f" Not compared: {fmt.count(len(comparison.unmatched))}."
+    summary += _alone(comparison)
     summary += "".join(f" A clock was set: {text}." for text in comparison.clocks)
     if comparison.across:
         summary += f" Different programs: {'; '.join(comparison.across)}."
     level = "notice" if not regressed else "warning"
     out.append(f"::{level} title=pinsweep compare::{_data(summary)}")
     return "\n".join(out) + "\n"
+
+
+def _alone(comparison: Comparison) -> str:
+    """Return " Without a partner: 3 cells, and numbers of 1 other."; "" where all have one."""
+    whole = sum(item.side != "both" and not item.part for item in comparison.unmatched)
+    partly = len(
+        {(item.sweep, item.cell) for item in comparison.unmatched if item.side == "both" or item.part}
+    )
+    cells = [fmt.plural(whole, "cell")] if whole else []
+    of_others = "other" if whole else "cell"
+    numbers = [f"numbers of {fmt.plural(partly, of_others)}"] if partly else []
+    return f" Without a partner: {', and '.join([*cells, *numbers])}." if cells or numbers else ""
 
 
 def _data(text: str) -> str:

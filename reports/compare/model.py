@@ -38,7 +38,7 @@ class Row:
     a: tuple[float, ...]  # per run, base units
     b: tuple[float, ...]
     decision: Decision
-    doubt: str = ""  # the checks that convict its cell on either side: "F1, F7"
+    doubts: tuple[str, str] = ("", "")  # the checks that convict its cell, on A and on B: "F1, F7"
 
     @property
     def sweep(self) -> str:
@@ -93,6 +93,16 @@ class Row:
     @property
     def median_b(self) -> float:
         return statistics.median(self.b)
+
+    @property
+    def doubt(self) -> str:
+        """The checks that convict its cell on either side, and which one where it is not both: "F1, G10 of A"."""
+        of_a, of_b = (ids.split(", ") if ids else [] for ids in self.doubts)
+        of = {
+            key: "" if key in of_a and key in of_b else " of A" if key in of_a else " of B"
+            for key in (*of_a, *of_b)
+        }
+        return ", ".join(f"{key}{side}" for key, side in of.items())
 
     @property
     def change(self) -> float | None:

@@ -37,7 +37,7 @@ _MOST: Final = {"regressed": 80, "inconclusive": 25, "improved": 40, "same": 12}
 """Rows that stand open; the rest is in a closed table."""
 
 _CLIPS: Final = (0.18, 0.5, 1.0, 3.0, 9.0)
-"""How far the axis goes, as a share: ±18 % unless more than a fifth of the changes go further."""
+"""How far the axis goes, as a share: from ÷ 1.18 to × 1.18 unless more than a fifth of the changes go further."""
 
 _MOST_CLOSED: Final = 500
 """Rows of the closed table: 2000 cost half a megabyte and a second, and nobody reads them to the end."""
@@ -228,14 +228,10 @@ def _x(log_ratio: float, clip: float) -> float:
 
 
 def _ticks(clip: float) -> Iterable[tuple[float, str]]:
-    if clip < 1:
-        text = f"{fmt.number(clip * 100, 2)} %"
-        yield round(_x(-math.log1p(clip), clip), 1), f"{fmt.MINUS}{text}"
-        yield round(_x(math.log1p(clip), clip), 1), f"+{text}"
-    else:
-        text = f"{fmt.number(1 + clip, 2)}"
-        yield round(_x(-math.log1p(clip), clip), 1), f"÷ {text}"
-        yield round(_x(math.log1p(clip), clip), 1), f"× {text}"
+    """Yield both ends of the axis: a ratio and its inverse, which in per cent are not alike (× 1.5 is +50 %, ÷ 1.5 is −33 %)."""
+    text = f"{1 + clip:g}"
+    yield round(_x(-math.log1p(clip), clip), 1), f"÷ {text}"
+    yield round(_x(math.log1p(clip), clip), 1), f"× {text}"
 
 
 def _px(value: float) -> str:

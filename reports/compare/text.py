@@ -42,14 +42,19 @@ def change(value: float | None) -> str:
 
 
 def interval(ends: tuple[float, float] | None) -> str:
-    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2": per cent, without the sign; its ends are bounds, rounded outwards."""
+    """`interval((-0.14398, -0.122))` is "−14.4 to −12.2": per cent, without the sign; its ends are bounds, rounded outwards; `interval((2e5, 3e5))` is
+    "1 000 000 to ∞"."""
     if ends is None:
         return ""
     low, high = (
-        _percent(end, rounding) if end < 1e4 else "∞"
-        for end, rounding in zip(ends, (fmt.DOWN, fmt.UP), strict=True)
+        _percent(min(ends[0], _BEYOND), fmt.DOWN),
+        _percent(ends[1], fmt.UP) if ends[1] < _BEYOND else "∞",
     )
     return f"{low} to {high}"
+
+
+_BEYOND: Final = 1e4
+"""Of what end of an interval, relative, no more is told: as a lower one it stands for all that lies above, as an upper one it is infinite."""
 
 
 def _percent(value: float, rounding: str = fmt.NEAREST) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import random
@@ -343,21 +344,22 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
     found = of_files(*paths)
 
     bad = {row.cell: row.doubt for row in found.rows}
-    assert bad == {"iodepth=4": "F1", "iodepth=8": ""}
+    assert bad == {"iodepth=4": "F1 of B", "iodepth=8": ""}
     lines = texts.table(found, everything=True).splitlines()
     listed = [line for line in lines if "iodepth=4" in line and "→" in line]
     assert listed
-    assert all("⚠ F1" in line for line in listed)
+    assert all("⚠ F1 of B" in line for line in listed)
     assert not [line for line in lines if "iodepth=8" in line and "⚠" in line]
     assert "⚠ doubtful by the checks that its row names." in texts.sentence(found)
-    told = {row["cell"]: row["doubtful"] for row in json.loads(formats.render(found, "json"))["cells"]}
-    assert told == {"iodepth=4": ["F1"], "iodepth=8": []}
+    told = {
+        row["cell"]: (row["doubtful"], row["a"]["doubtful"], row["b"]["doubtful"])
+        for row in json.loads(formats.render(found, "json"))["cells"]
+    }
+    assert told == {"iodepth=4": (["F1"], [], ["F1"]), "iodepth=8": ([], [], [])}
     markdown = formats.render(found, "markdown")
-    assert "⚠ doubtful: F1" in markdown
-    n = sum(row.doubt == "F1" for row in found.rows)
-    counted = (
-        f"{n} of {len(found.rows)} numbers, by the checks of their cells: F1 ({n}); pinsweep audit says why"
-    )
+    assert "⚠ doubtful: F1 of B" in markdown
+    n = sum(row.doubt == "F1 of B" for row in found.rows)
+    counted = f"{n} of {len(found.rows)} numbers, by the checks of their cells: F1 of B ({n}); pinsweep audit says why"
     assert f"- Doubtful: {counted}\n" in markdown
     worse = of_files(*paths[::-1])
     assert worse.counts["regressed"]
@@ -368,17 +370,76 @@ def test_a_doubt_reaches_every_form_of_a_comparison(make: Any, tmp_path: Path) -
             case.findtext("system-out", ""),
             *(failure.get("message", "") for failure in case.findall("failure")),
         ]
-        assert {"⚠ doubtful: F1" in text for text in said} == {doubted}
+        assert {"⚠ doubtful: F1 of A" in text for text in said} == {doubted}
     github = formats.render(worse, "github").splitlines()
-    assert all("⚠ doubtful: F1" in line for line in github if line.startswith("::error"))
+    assert all("⚠ doubtful: F1 of A" in line for line in github if line.startswith("::error"))
     assert [line for line in github if line.startswith("::warning title=doubtful::")] == [
-        f"::warning title=doubtful::{counted}"
+        f"::warning title=doubtful::{counted.replace('of B', 'of A')}"
     ]
     section = delta(found)
     open_ = {(line.place, line.doubt) for line in section.lines}
     closed = section.rest.doubted.rows if section.rest else ()
-    assert ("disk, iodepth=4", "F1") in open_ or any(row[-1] == "⚠ F1" for row in closed)
+    assert ("disk, iodepth=4", "F1 of B") in open_ or any(row[-1] == "⚠ F1 of B" for row in closed)
     assert ("disk, iodepth=4", "") not in open_
+
+
+def test_a_doubt_says_of_which_side_it_is(make: Any, tmp_path: Path) -> None:
+    """F1 of both, G10 of A, nothing of B alone; a link of the key numbers leads to the check."""
+    row = Row(
+        pair=None, number=None, labels={}, a=(), b=(), decision=None, doubts=("F1, G10", "F1"),  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert row.doubt == "F1, G10 of A"
+    assert dataclasses.replace(row, doubts=("", "F1")).doubt == "F1 of B"
+    assert dataclasses.replace(row, doubts=("", "")).doubt == ""
+
+
+def test_the_axis_of_the_intervals_says_where_its_ends_are(make: Any, tmp_path: Path) -> None:
+    """The picture is of how B does against A: its ends are a ratio and its inverse, ÷ 1.5 is −33 %."""
+    spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}, "rate": {"regex": r"r (\S+)", "better": "higher"}}  # fmt: skip
+    for slower, ends in ((1.1, ("÷ 1.18", "× 1.18")), (1.4, ("÷ 1.5", "× 1.5")), (3.9, ("÷ 4", "× 4"))):
+        paths = []
+        for name, times in (("a", 1.0), ("b", slower)):
+            path = tmp_path / f"{name}{slower}.db"
+            maker = make.Maker(path)
+            for value in (100.0, 101.0, 100.5):
+                text = f"t {value * times:.1f}\nr {value / times:.1f}\n"
+                maker.add("s", "command", {"command": "x", "metrics": spec}, text)
+            paths.append(maker.write())
+        page = delta(of_files(*paths))
+
+        assert tuple(text for _, text in page.axis) == ends
+        assert f"from {ends[0]} to {ends[1]} (log)" in " ".join(page.lead)
+        dots = {line.metric: line.mark.filled[-1][1] for line in page.lines if line.mark}
+        assert len(dots) == 2
+        places = [float(re.match(r"M([\d.]+)", dot)[1]) for dot in dots.values()]  # type: ignore[index]
+        assert places[0] == pytest.approx(
+            places[1], abs=0.2
+        )  # 1.4 times the time and 1 ÷ 1.4 of the rate are as much worse
+
+
+def test_an_interval_holds_its_number(make: Any, tmp_path: Path) -> None:
+    """A hundred thousand times the time: "∞ to ∞" holds nothing."""
+    assert texts.interval((99_999.0, 100_001.0)) == "1\u2009000\u2009000 to ∞"
+    assert texts.interval((99.0, float("inf"))).endswith(" to ∞")
+    assert texts.interval((-0.5, 2.0)) == "−50.0 to 200"
+
+
+def test_a_direction_that_was_turned_is_told_once(make: Any, tmp_path: Path) -> None:
+    paths = []
+    for name, better in (("a", "lower"), ("b", "higher")):
+        maker = make.Maker(tmp_path / f"{name}.db")
+        spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": better}}
+        for value in (25.1, 25.2):
+            maker.add("s", "command", {"command": "x", "metrics": spec}, f"t {value}\n")
+        paths.append(maker.write())
+
+    found = of_files(*paths)
+
+    (group,) = texts.absent(found.unmatched)
+    assert (
+        group.text
+        == "s: not the same unit or direction (A: ns, lower is better; B: ns, higher is better): took"
+    )
 
 
 def test_two_files_of_a_host_are_one_host(make: Any, tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_cells_without_a_partner_are_listed_everywhere(
         " ".join(delta(found).absent),
     ):  # fmt: skip
         assert "no threads=64; it has 1, 2, 3 and 4" in " ".join(text.split()).replace("\\", "")
-    assert "Not compared: 1." in formats.as_github(found)
+    assert " Without a partner: 1 cell." in formats.as_github(found)
 
 
 def test_inner_rows_without_a_partner_are_listed(make: Any, tmp_path: Path) -> None:
@@ -591,7 +591,7 @@ def test_numbers_of_other_units_or_directions_are_not_compared(
     found = compare(*sides)
 
     assert [row.name for row in found.rows] == ["s, n=1: rate"]
-    assert [(u.side, u.cell) for u in found.unmatched] == [("A", "n=1"), ("B", "n=1")]
+    assert [(u.side, u.cell) for u in found.unmatched] == [("both", "n=1")]
     assert found.unmatched[0].reason == f"not the same unit or direction {said}"
 
 
@@ -716,7 +716,7 @@ def test_what_leaves_the_axis_has_an_arrow(make: Any, before: Path, tmp_path: Pa
 
     page = delta(compare(of("A", before), of("B", b)))
 
-    assert [text for _, text in page.axis] == ["−18 %", "+18 %"]
+    assert [text for _, text in page.axis] == ["÷ 1.18", "× 1.18"]
     assert page.lines[0].mark is not None
     assert page.lines[0].mark.filled[1][1].startswith("M1 9")  # its tip at the left edge
 
