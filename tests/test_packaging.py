@@ -92,6 +92,14 @@ def test_pinsweep_starts_from_the_wheel(installed: Path, tmp_path: Path) -> None
     assert __version__ in run(installed, "pinsweep", "--version", cwd=tmp_path)
 
 
+def test_shipped_experiments_are_found_by_name_from_any_folder(installed: Path, tmp_path: Path) -> None:
+    listed = run(installed, "pinsweep", "init", "--list", cwd=tmp_path)
+    assert {line.split()[0] for line in listed.splitlines()[1:]} == {
+        Path(name).stem for name in files_of("experiments")
+    }
+    assert "stream  threads=1" in run(installed, "pinsweep", "plan", "quickstart", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("package", sorted(PACKAGES))
 def test_packages_are_those_of_the_wheel(installed: Path, tmp_path: Path, package: str) -> None:
     code = f"import {package}; print(*{package}.__path__)"

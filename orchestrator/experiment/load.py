@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from orchestrator.experiment import expand, quantities, repeats
+from orchestrator.experiment import expand, quantities, repeats, shipped
 from orchestrator.experiment.load_options import OptionReader
 from orchestrator.experiment.quantities import QuantityError
 from orchestrator.experiment.yaml_nodes import (
@@ -48,17 +48,19 @@ ORDERS: Final = ("interleaved", "listed")
 
 
 def load_experiment(path: Path | str) -> Experiment:
-    """Read an experiment file. Raises ExperimentError with all its mistakes, UserError if it cannot be read."""
+    """Read an experiment file, or a shipped experiment by its bare name. Raises ExperimentError with all its mistakes, UserError if it
+    cannot be read."""
     try:
         str(path).encode()  # results and their cells bear the file's name
     except UnicodeEncodeError as error:
         name = os.fsencode(path).decode("utf-8", "replace")
         raise UserError(name, "the file's name is not UTF-8", "rename the file, e.g. in ASCII") from error
+    path = shipped.resolved(path)
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = (getattr(error, "strerror", None) or str(error)).lower()
-        raise UserError(str(path), why, "`pinsweep init TOOL` writes an experiment to start from") from error
+        raise UserError(str(path), why, shipped.hint(path)) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

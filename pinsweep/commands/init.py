@@ -12,7 +12,10 @@ from pinsweep.terminal import data, say
 
 
 @click.command(epilog="Example: pinsweep init fio > my-disk.yaml")
-@click.argument("tool")
+@click.argument("tool", required=False)
+@click.option(
+    "--list", "listing", is_flag=True, help="List the experiments that come with pinsweep, to be run by name."
+)
 @click.option(
     "-o",
     "--output",
@@ -20,11 +23,16 @@ from pinsweep.terminal import data, say
     metavar="FILE",
     help="Write it here; a file that is there is never overwritten. [default: standard output]",
 )
-def command(tool: str, output: Path | None) -> None:
+def command(tool: str | None, listing: bool, output: Path | None) -> None:
     """Print a commented experiment for TOOL, to start from."""
     from orchestrator.experiment.starter import starter
     from parsers.errors import UserError
 
+    if listing:
+        _list()
+        return
+    if tool is None:
+        raise UserError("init", "names no tool", "as in pinsweep init fio; --list lists whole experiments")
     text = starter(tool)
     if output is None:
         data(text)
@@ -40,3 +48,13 @@ def command(tool: str, output: Path | None) -> None:
             output.unlink(missing_ok=True)
         raise UserError(str(output), f"cannot be written: {error.strerror}") from error
     say(f"wrote  {output}; see what it would do: pinsweep plan {output}", err=True)
+
+
+def _list() -> None:
+    """Print the shipped experiments, a line each: the name that `run` takes, and its title."""
+    from orchestrator.experiment import shipped
+    from orchestrator.experiment.load import load_experiment
+    from reports.text.columns import columns
+
+    titles = [(name, load_experiment(shipped.folder() / f"{name}.yaml").title) for name in shipped.names()]
+    say("\n".join(columns([("experiment", "title"), *titles])))

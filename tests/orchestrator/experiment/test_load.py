@@ -544,6 +544,20 @@ def test_a_file_whose_name_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     assert "\n".join(error.value.lines()).encode()
 
 
+def test_a_shipped_experiment_has_a_bare_name_unless_a_file_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("node-acceptance").mkdir()  # of its results, say
+    assert load_experiment("node-acceptance").title == "Node acceptance"
+    with pytest.raises(UserError, match="no such file") as mistyped:
+        load_experiment("quickstrat")
+    assert mistyped.value.hint == "did you mean 'quickstart'?"
+
+    Path("quickstart").write_text("schema: 1\ntitle: Mine\ntool: poke\nfixed: {target: memory}\n")
+    assert load_experiment("quickstart").title == "Mine"
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda p: p.stem)
 def test_shipped_experiments_load_and_say_what_they_are(path: Path) -> None:
     experiment = load_experiment(path)

@@ -1,0 +1,43 @@
+"""The experiments that come with pinsweep: `pinsweep run quickstart`, from any folder. I/O: looks where they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from parsers.errors import UserError, nearest
+
+_HERE: Final = Path(__file__).resolve().parents[1]
+_HINT: Final = "`pinsweep init --list` names those that come with pinsweep, `pinsweep init TOOL` writes one to start from"
+
+
+def folder() -> Path:
+    """Return the folder of the shipped experiments: the repository's `experiments/`, or the copy inside an installed wheel."""
+    for found in (_HERE.parent / "experiments", _HERE / "shipped_experiments"):
+        if (found / "quickstart.yaml").is_file():
+            return found
+    raise UserError(str(_HERE / "shipped_experiments"), "is not there", "install pinsweep again")
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all shipped experiments, sorted."""
+    return tuple(sorted(path.stem for path in folder().glob("*.yaml")))
+
+
+def resolved(path: Path | str) -> Path | str:
+    """Return the file of a shipped experiment for its bare name ("quickstart"), where no file has that name; else the path as it is."""
+    name = os.fspath(path)
+    if not _is_bare(name) or Path(name).is_file() or name not in names():
+        return path
+    return folder() / f"{name}.yaml"
+
+
+def hint(path: Path | str) -> str:
+    """Return what to do about a path that is no file: the shipped experiment that may have been meant, or where to begin."""
+    name = os.fspath(path)
+    return (_is_bare(name) and nearest(name, names())) or _HINT
+
+
+def _is_bare(name: str) -> bool:
+    return bool(name) and Path(name).name == name and not Path(name).suffix
