@@ -48,7 +48,7 @@ from parsers.errors import ParseError
 from parsers.measurement import Blocks, Flag, NotYet, Parsed, Scalar, Table, Taken, measurements, whole
 
 NAME: Final = "fio"
-VERSION: Final = 2
+VERSION: Final = 3
 PRINTED: Final[Mapping[str, float]] = {}  # all digits that there are
 LABELS: Final = ("document", "job", "name", "direction", "statistic")
 
@@ -232,7 +232,15 @@ def _flags(runs: Sequence[Sequence[Report]], messages: Iterable[str]) -> Iterato
             yield Flag(id="fio_message", text=message)
 
 
+_NOT_WHAT_WAS_WRITTEN: Final = 84
+"""EILSEQ: what fio's `verify` ends a job with, and nothing else of fio does."""
+
+
 def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
+    if job.error == _NOT_WHAT_WAS_WRITTEN:
+        yield Flag(
+            id="validation_failed", text=f"job {job.name!r} read back other data than it had written (verify)"
+        )
     if job.error:
         reason = job.error_text or _ERRNO.get(job.error, "")
         yield Flag(

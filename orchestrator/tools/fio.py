@@ -29,7 +29,7 @@ from parsers.units import number_value, size_bytes, size_value
 
 PROGRAMS = ("fio",)
 KERNEL = ""
-FATAL = ("job_error", "no_io")
+FATAL = ("validation_failed", "job_error", "no_io")
 SIGNATURE = b"fio-"
 INSTALL = "apt-get install fio, or dnf install fio"
 STARTER: Final = """\

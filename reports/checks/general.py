@@ -322,8 +322,8 @@ def units(results: Results) -> Iterator[Fault]:
 def denied(results: Results) -> Iterator[Fault]:
     """results that their own program calls wrong
 
-    STREAM and OSU compare what they computed or received with what it should be, IMB where it was built to.
-    Where that fails, the program says so and ends well all the same. Its figures mean nothing: they are in no
+    STREAM and OSU compare what they computed or received with what it should be, IMB where it was built to, fio
+    what it reads back where `verify` asks for it. Where that fails, the program says so, and all but fio end well all the same. Its figures mean nothing: they are in no
     median with others, are drawn hollow, and are neither compared nor sent to OpenMetrics.
 
     Do: look for the cause (a compiler's option, memory, a library); measure again.

@@ -107,6 +107,13 @@ def test_a_job_that_failed_has_its_errno() -> None:
     assert parsed.has("job_error")
 
 
+def test_a_job_whose_verify_failed_read_other_data_than_it_wrote() -> None:
+    parsed = fio.parse(FIO % (READ % ("a", 84), ""))
+    assert parsed.has("validation_failed")
+    assert parsed.has("job_error")
+    assert not fio.parse(FIO % (READ % ("a", 5), "")).has("validation_failed")
+
+
 def test_two_documents_without_anything_between() -> None:
     text = (FIO % (READ % ("a", 0), "")).strip() + (FIO % (READ % ("b", 0), "")).strip()
     assert fio.parse(text).facts["documents"] == 2
