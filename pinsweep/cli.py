@@ -12,7 +12,7 @@ from pinsweep import __version__, commands
 
 _ORDER = (
     "doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
-    "history", "schema",
+    "history", "check", "schema",
 )  # fmt: skip
 
 

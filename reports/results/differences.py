@@ -17,6 +17,9 @@ from reports.results.grouping import group_by
 from reports.results.hardware import layout
 from reports.results.model import Run
 
+SEVERAL: Final = " | "
+"""Stands between the different values of one side."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
@@ -147,4 +150,4 @@ def compared(table: Mapping[str, tuple[str, str]]) -> Fingerprint:
 def _listed(values: Iterable[str]) -> str:
     """Return the different values, sorted, at most four."""
     known = sorted({value for value in values if value})
-    return " | ".join(known[:4]) + (f" and {len(known) - 4} more" if len(known) > 4 else "")
+    return SEVERAL.join(known[:4]) + (f" and {len(known) - 4} more" if len(known) > 4 else "")

@@ -1,0 +1,157 @@
+"""`pinsweep check` as a health check meets it: silent and 0, one ERROR line and 1, one UNKNOWN line and 3."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from orchestrator.experiment import shipped
+from tests.waits import PATIENCE_S, until
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+NUMBER = """\
+schema: 1
+title: A number
+repeats: 3
+sweeps:
+  - name: number
+    tool: command
+    fixed:
+      command: cat {number}
+      metrics:
+        rate: {regex: "rate ([0-9.]+)", unit: MB/s, better: higher}
+"""
+VERIFY = """
+  - name: verify
+    tool: fio
+    fixed: {rw: read, bs: 4k, size: 64k, verify: crc32c}
+"""
+
+
+@pytest.fixture
+def number(tmp_path: Path) -> Path:
+    """A file with the rate that the sweep `number` of check.yaml reads."""
+    path = tmp_path / "number"
+    (tmp_path / "check.yaml").write_text(NUMBER.replace("{number}", str(path)))
+    path.write_text("rate 1000\n")
+    return path
+
+
+def check(pinsweep: Cli, *words: str) -> tuple[int, str]:
+    """Return the exit status and what was printed on stdout; of a check that could be started nothing is said beside it."""
+    done = pinsweep("check", "check.yaml", "--allow-disturbed", *words)
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_a_sound_host_is_silent(pinsweep: Cli, number: Path) -> None:
+    assert check(pinsweep) == (0, "")
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+    assert check(pinsweep, "--baseline", "good.db") == (0, "")
+
+
+def test_what_is_slower_than_the_baseline_is_one_line(pinsweep: Cli, number: Path) -> None:
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+
+    number.write_text("rate 800\n")
+    status, said = check(pinsweep, "--baseline", "good.db")
+    assert (status, said.count("\n")) == (1, 1)
+    assert said.startswith(
+        "ERROR slower number: rate 1 000 → 800.0 MB/s, −20.0 %, 3 + 3 runs (baseline → now); kept in /"
+    )
+    assert check(pinsweep, "--baseline", "good.db", "--threshold", "30%") == (0, "")
+
+
+def test_the_evidence_of_an_error_is_kept_and_only_the_last(pinsweep: Cli, number: Path) -> None:
+    number.write_text("nothing\n")
+    for _ in range(2):
+        status, said = check(pinsweep)
+        assert status == 1
+        kept = Path(said.strip().partition("; kept in ")[2])
+        assert (
+            "3 runs failed" in pinsweep("show", str(kept)).stdout
+            or "failed" in pinsweep("show", str(kept)).stdout
+        )
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
+def test_wrong_answers_come_before_failures_and_slowness(pinsweep: Cli, number: Path, tmp_path: Path) -> None:
+    """fio reads back a file that it has not written: the data are not what `verify` expects."""
+    if shutil.which("fio") is None:
+        pytest.skip("needs fio")
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+    number.write_text("rate 500\n")
+    experiment = tmp_path / "check.yaml"
+    experiment.write_text(experiment.read_text() + VERIFY)
+
+    status, said = check(pinsweep, "--baseline", "good.db")
+    assert (status, said.count("\n")) == (1, 1)
+    assert said.startswith("ERROR wrong-answer verify: ")
+    assert "read back other data than it had written (verify)" in said
+    assert "; and 1 more; kept in" in said
+
+    found = json.loads(
+        pinsweep(
+            "check", "check.yaml", "--allow-disturbed", "--baseline", "good.db", "--format", "json"
+        ).stdout
+    )
+    assert found["status"] == "error"
+    assert [one["kind"] for one in found["troubles"]] == ["wrong", "slower"]
+
+
+def test_what_could_not_be_found_out_is_no_error(pinsweep: Cli, number: Path, tmp_path: Path) -> None:
+    assert check(pinsweep, "-o", "good.db") == (0, "")
+    other = (tmp_path / "check.yaml").read_text().replace("name: number", "name: another")
+    (tmp_path / "check.yaml").write_text(other)
+    status, said = check(pinsweep, "--baseline", "good.db")
+    assert (status, said.split()[:2]) == (3, ["UNKNOWN", "baseline"])
+
+    (tmp_path / "check.yaml").write_text(NUMBER.replace("cat {number}", "sleep 60"))
+    status, said = check(pinsweep, "--within", "1")
+    assert (status, said.count("\n")) == (3, 1)
+    assert said.startswith("UNKNOWN time not done within 1 s; number was running; kept in ")
+
+
+def test_a_check_does_not_wait_for_another_sweep(
+    pinsweep: Cli, start: Start, number: Path, tmp_path: Path, runtime: Path
+) -> None:
+    (tmp_path / "long.yaml").write_text(NUMBER.replace("cat {number}", f"sleep {10 * PATIENCE_S}"))
+    process = start("run", "long.yaml", "-o", "long.db")
+    until(lambda: runtime.is_dir() and any(runtime.iterdir()))
+    status, said = check(pinsweep)
+    process.terminate()
+    assert (status, said.split()[:2]) == (3, ["UNKNOWN", "busy"])
+    assert f"pid {process.pid} of " in said
+
+
+def test_mistakes_are_the_users(pinsweep: Cli, number: Path) -> None:
+    for words, said in (
+        (("none.yaml",), "no such file"),
+        (("check.yaml", "--baseline", "none"), "no such baseline"),
+        (("--level", "4"), "4 is not in the range"),
+    ):
+        done = pinsweep("check", *words)
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert said in done.stderr
+
+
+def test_each_level_holds_the_one_below_it() -> None:
+    """So that a baseline of level 3 is one of all."""
+    levels = [
+        {
+            sweep["name"]: sweep
+            for sweep in yaml.safe_load((shipped.folder() / f"check-{level}.yaml").read_text())["sweeps"]
+        }
+        for level in (1, 2, 3)
+    ]
+    for lower, higher in itertools.pairwise(levels):
+        assert lower.items() <= higher.items()

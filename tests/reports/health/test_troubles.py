@@ -1,0 +1,33 @@
+"""What a check of a host finds, the gravest first, in a line."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from reports.health.troubles import ORDER, Trouble, line, troubles
+from reports.results.differences import SEVERAL, Difference, Fingerprint
+
+
+def test_a_line_is_the_gravest_and_counts_its_like() -> None:
+    slow = Trouble(kind="slower", id="slower", text="stream: less")
+    unknown = Trouble(kind="unknown", id="disturbed", text="others\nused  it")
+    wrong = Trouble(kind="wrong", id="wrong-answer", text="stream: invalid")
+    assert ORDER.index(wrong.kind) < ORDER.index(slow.kind) < ORDER.index(unknown.kind)
+    assert line(()) == ""
+    assert line((wrong, slow, unknown)) == "ERROR wrong-answer stream: invalid; and 1 more"
+    assert line((unknown,)) == "UNKNOWN disturbed others used it"
+
+
+def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_kernel_none() -> None:
+    def told(*differences: Difference) -> list[str]:
+        fingerprint = Fingerprint(differences=differences, agreed=(), unknown=())
+        found: Any = SimpleNamespace(fingerprint=fingerprint, of=lambda *_: (), unmatched=())
+        nothing: Any = SimpleNamespace(failed=(), disturbed=(), missing=(), runs=())
+        return [one.text for one in troubles(nothing, (), found=found)]
+
+    kernel = Difference(what="kernel", a="6.1", b="6.8")
+    modules = Difference(what="memory modules", a="8 × 16 GiB", b="7 × 16 GiB")
+    kinds = Difference(what="memory modules", a=f"8 × 16 GiB{SEVERAL}8 × 32 GiB", b="8 × 16 GiB")
+    assert told(kernel, modules) == ["memory modules: 8 × 16 GiB in the baseline, 7 × 16 GiB now"]
+    assert told(kinds) == []
