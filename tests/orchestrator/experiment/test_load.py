@@ -554,7 +554,7 @@ def test_a_shipped_experiment_has_a_bare_name_unless_a_file_has_it(
         load_experiment("quickstrat")
     assert mistyped.value.hint == "did you mean 'quickstart'?"
 
-    Path("quickstart").write_text("schema: 1\ntitle: Mine\ntool: poke\nfixed: {target: memory}\n")
+    Path("quickstart").write_text("schema: 1\ntitle: Mine\ntool: poke\nfixed: {target: memory, bytes: 1kB}\n")
     assert load_experiment("quickstart").title == "Mine"
 
 
