@@ -28,6 +28,7 @@ from orchestrator.model import (
     canonical_json,
 )
 from orchestrator.placement.place import Unplaceable, expand_each, resolve
+from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
 from parsers.errors import UserError
@@ -49,14 +50,17 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTimings:
-    """How long earlier runs took: wall seconds by cell, and what a tool takes beyond its own estimate."""
+    """How long earlier runs took: wall seconds by cell, and what a tool takes beyond its own estimate (or less: then nothing is taken
+    off, for other cells of it need not be as quick)."""
 
     cells: Mapping[str, float] = field(default_factory=dict)
     overhead: Mapping[str, float] = field(default_factory=dict)
 
     def wall_s(self, cell: Cell, estimate_s: float) -> float:
         known = self.cells.get(cell.point_id)
-        return known if known is not None else max(0.1, estimate_s + self.overhead.get(cell.tool, 0.0))
+        return (
+            known if known is not None else max(0.1, estimate_s + max(0.0, self.overhead.get(cell.tool, 0.0)))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,9 +299,16 @@ def _labels(labels: Mapping[str, Any]) -> str:
 
 def as_json(plan: Plan) -> dict[str, Any]:
     """Return the plan as `plan --format json` prints it."""
+    takes = duration(plan)
     return {
         "seed": plan.seed,
         "runs_at_most": len(plan.runs) + sum(plan.more.values()),
+        "total_s": {
+            "estimate": round(takes.least_s, 1),
+            "at_most": round(takes.most_s, 1),
+            "limit": takes.limit_s,
+        },
+        "time_limit": takes.slurm,
         "warm_ups": [_run_as_json(run) for run in plan.warm_ups],
         "runs": [_run_as_json(run) for run in plan.runs],
         "aliases": [

@@ -76,7 +76,10 @@ def prepare(
         topology=load_topology(options.topology) if options.topology is not None else None,
         allow_write=options.allow_write,
     )
-    plan = make_plan(experiments, machine, seed=seed, past=timings.load(), strict=options.strict)
+    past = (
+        timings.load() if options.topology is None else None
+    )  # what runs took here tells nothing of another machine
+    plan = make_plan(experiments, machine, seed=seed, past=past, strict=options.strict)
     plan = chosen(plan, options.cells)
     return Prepared(experiments=experiments, machine=machine, plan=plan, scratch=folder)
 

@@ -1,14 +1,23 @@
-"""What earlier runs on this machine took, so that a plan can say how long it will take. I/O of one small file."""
+"""What earlier runs took on machines with this CPU, so that a plan can say how long it will take. I/O of one small file.
+
+A file for each model of CPU and number of PUs: a cell bears one name on all machines, and a home may be shared by a cluster of several
+kinds. Hosts that write at the same time replace the file whole; what the other one had learnt meanwhile is learnt again.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import math
 import os
+import platform
+import re
 import statistics
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.machine.user_folders import data_folder
 from orchestrator.model import PlannedRun
@@ -16,28 +25,42 @@ from orchestrator.plan.plan import PastTimings
 
 KEPT_CELLS = 5000
 KEPT_OVERHEADS = 50
+_CPUINFO = Path("/proc/cpuinfo")
+_MODEL: Final = (
+    "vendor_id", "cpu family", "model", "model name", "stepping", "CPU implementer", "CPU part", "CPU variant", "cpu", "machine",
+)  # fmt: skip
+"""What /proc/cpuinfo says of the kind of a CPU: on x86, Arm, POWER."""
 
 
 def _path() -> Path:
-    return data_folder() / "timings.json"
+    return data_folder() / "timings" / f"{_cpu()}.json"
+
+
+def _cpu() -> str:
+    """Return a file's name for this kind of CPU: "Intel-R-Xeon-R-Gold-6130-64-1f0c2d3e"."""
+    block = ""
+    with contextlib.suppress(OSError), _CPUINFO.open(encoding="utf-8", errors="replace") as file:
+        block = file.read(4096).partition("\n\n")[0]  # the first CPU's: of all of them it takes long to make
+    fields = {
+        key.strip(): value.strip() for key, _, value in (line.partition(":") for line in block.splitlines())
+    }
+    text = "\n".join([platform.machine(), *(fields.get(key, "") for key in _MODEL), str(os.cpu_count())])
+    name = re.sub(r"[^A-Za-z0-9]+", "-", fields.get("model name") or platform.machine()).strip("-")[:60]
+    return f"{name}-{os.cpu_count()}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def load() -> PastTimings:
     """Return what is known; nothing, if the file is missing or damaged."""
-    raw = _read()
-    overhead = {tool: statistics.median(values) for tool, values in raw.get("overhead", {}).items() if values}
-    return PastTimings(
-        cells={key: float(wall) for key, wall in raw.get("points", {}).items()}, overhead=overhead
-    )
+    cells, overhead = _read()
+    medians = {tool: statistics.median(values) for tool, values in overhead.items() if values}
+    return PastTimings(cells=cells, overhead=medians)
 
 
 def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> None:
     """Add the wall times of the ok runs of a call, by cell. A home that cannot be written costs nothing but the learning."""
-    raw = _read()
-    cells: dict[str, float] = dict(raw.get("points", {}))
-    overhead: dict[str, list[float]] = {
-        tool: list(values) for tool, values in raw.get("overhead", {}).items()
-    }
+    if not walls:
+        return
+    cells, overhead = _read()
     planned = {run.cell.point_id: run for run in runs}
     for point_id, seconds in walls.items():
         cells.pop(point_id, None)  # the newest stand last
@@ -46,19 +69,33 @@ def remember(runs: Iterable[PlannedRun], walls: Mapping[str, list[float]]) -> No
         kept = overhead.setdefault(run.tool, [])
         kept.append(round(cells[point_id] - run.nominal_s, 3))
         del kept[:-KEPT_OVERHEADS]
+    text = json.dumps({"points": dict(list(cells.items())[-KEPT_CELLS:]), "overhead": overhead})
     path = _path()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(
-            json.dumps({"points": dict(list(cells.items())[-KEPT_CELLS:]), "overhead": overhead}), "utf-8"
-        )
-        temporary.replace(path)
+        # a name that nobody has: process numbers are the same on all hosts of a shared home
+        number, temporary = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(temporary).replace(path)
+        except OSError:
+            Path(temporary).unlink(missing_ok=True)
 
 
-def _read() -> dict[str, Any]:
+def _read() -> tuple[dict[str, float], dict[str, list[float]]]:
+    """Return wall seconds by cell, and what tools took beyond their estimates."""
     try:
-        found = json.loads(_path().read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        raw: Any = json.loads(_path().read_text("utf-8"))
+        cells = {str(key): _finite(wall) for key, wall in raw.get("points", {}).items()}
+        overhead = {str(tool): [_finite(v) for v in own] for tool, own in raw.get("overhead", {}).items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}, {}
+    return cells, overhead
+
+
+def _finite(raw: Any) -> float:  # noqa: ANN401
+    value = float(raw)
+    if not math.isfinite(value):
+        raise ValueError(raw)
+    return value

@@ -66,7 +66,8 @@ def command(
 ) -> None:
     """Print the command line of every run that `pinsweep run` would start; start none of them.
 
-    What is skipped and why, what would be written, and how long it will take, come with it.
+    What is skipped and why, what would be written, and how long it will take, come with it; JSON has the sum (total_s) and a time limit
+    for `sbatch -t` (time_limit).
     """
     from orchestrator.plan import plan as planning
     from orchestrator.plan.prepare import PlanOptions
@@ -117,6 +118,7 @@ def _table(plan: Plan, topology: Topology) -> None:
 
 def _summary(plan: Plan, done: int) -> None:
     """Print what the reader decides by, on stderr: the time, the writes, what is left out."""
+    from orchestrator.plan.duration import duration
     from parsers.units import size_text
     from reports.text.format import plural
 
@@ -149,6 +151,7 @@ def _summary(plan: Plan, done: int) -> None:
         f"{cells}, {counted}{and_warm_ups}, seed {plan.seed}; about {_between(*total)}, would end {_clock(*total)}{before}",
         err=True,
     )
+    say(f"  time limit of a batch job: {duration(plan).slurm} (sbatch -t)", err=True)
     for sweep, seconds in sorted(most.items(), key=lambda item: -item[1])[:5]:
         say(f"  {_between(least[sweep], seconds):>14}  {sweep}", err=True)
 
