@@ -11,7 +11,7 @@ import click
 from pinsweep import __version__, commands
 
 _ORDER = (
-    "doctor", "init", "plan", "run", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
+    "doctor", "init", "plan", "run", "status", "show", "parse", "export", "audit", "report", "compare", "baseline", "fleet",
     "history", "check", "schema",
 )  # fmt: skip
 

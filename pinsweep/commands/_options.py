@@ -44,6 +44,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 experiments: Decorator = click.argument(
     "experiments", metavar="EXPERIMENT...", nargs=-1, required=True, type=FILE
 )
+experiments_or_none: Decorator = click.argument("experiments", metavar="EXPERIMENT...", nargs=-1, type=FILE)
 results: Decorator = click.argument("results", metavar="RESULT...", nargs=-1, required=True, type=FILE)
 
 scratch: Decorator = click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinsweep.commands import _options
+from pinsweep.commands import _cluster, _options
 from pinsweep.terminal import data, say, say_lines
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog='Example: pinsweep plan experiments/stream-membind.yaml --topology "pack:2 numa:1 core:10 pu:1"'
 )
-@_options.experiments
+@_options.experiments_or_none
 @click.option(
     "--topology",
     metavar="FILE|TEXT",
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @_options.repeats
 @_options.no_warm_up
 @_options.as_new
+@_cluster.options(_cluster.plan, run=False)
 def command(
     experiments: tuple[Path, ...],
     topology: str | None,

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 import click
 
 from pinsweep import __version__
-from pinsweep.commands import _loaded, _options
+from pinsweep.commands import _cluster, _loaded, _options
 from pinsweep.progress import SweepProgress
 from pinsweep.terminal import say
 
 if TYPE_CHECKING:
     from orchestrator.plan.prepare import Prepared
     from orchestrator.run.exclusive import Holder
+    from orchestrator.run.execute import Event
     from orchestrator.run.session import Finished
 
 
 @click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
-@_options.experiments
+@_options.experiments_or_none
 @click.option(
     "-o", "--output", type=_options.OUTPUT, metavar="FILE",
     help="The result file; one that is there is continued. [default: EXPERIMENT@HOST-UTC.db]",
@@ -62,6 +63,11 @@ if TYPE_CHECKING:
 @_options.repeats
 @_options.no_warm_up
 @_options.as_new
+@click.option(
+    "--home", type=_options.FILE, metavar="FILE",
+    help="Send the results there between runs, at most every 30 s: of a job of --nodes. What is there already is continued.",
+)  # fmt: skip
+@_cluster.options(_cluster.run, run=True)
 def command(
     experiments: tuple[Path, ...],
     output: Path | None,
@@ -81,6 +87,7 @@ def command(
     repeats: int | str | None,
     no_warm_up: bool,
     as_new: bool,
+    home: Path | None,
 ) -> int:
     """Run every cell of EXPERIMENT... into one result file.
 
@@ -90,7 +97,7 @@ def command(
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 3 the same,
     because --whole-node may use a part of the machine only; 130 stopped.
     """
-    with _told_if_stopped_early() as begin:
+    with _told_if_stopped_early() as begin, _sent_home(output, home) as sent:
         from orchestrator.plan.prepare import PlanOptions
         from orchestrator.run.outcome import Rules
         from orchestrator.run.session import run_experiments
@@ -122,9 +129,33 @@ def command(
             leading=_options.standing,
             on_tune=_tuned,
             on_begin=begin,
-            on_event=SweepProgress(),
+            on_event=sent,
         )
-    return _end(finished, click.get_current_context())
+    return _end(finished, click.get_current_context(), home)
+
+
+@contextlib.contextmanager
+def _sent_home(output: Path | None, home: Path | None) -> Iterator[Callable[[Event], None]]:
+    """Give what is told of each event: it prints, and of a job of many hosts' sweep sends home what there is."""
+    progress = SweepProgress()
+    if output is None or home is None:
+        yield progress
+        return
+    from orchestrator.cluster.home import Home
+
+    with Home(output, home, _not_home) as sent:
+
+        def both(event: Event) -> None:
+            progress(event)
+            sent(event)
+
+        yield both
+
+
+def _not_home(text: str) -> None:
+    from reports.text.plain import printable
+
+    say(printable(text), fg="yellow", err=True)
 
 
 @contextlib.contextmanager
@@ -185,15 +216,15 @@ def _warn_of_noise(prepared: Prepared) -> None:
         say(printable(preflight.told(found)), fg="yellow", err=True)
 
 
-def _end(finished: Finished, call: click.Context) -> int:
-    """Say what was done and what to do next; return the exit status."""
+def _end(finished: Finished, call: click.Context, home: Path | None) -> int:
+    """Say what was done and what to do next; return the exit status. `home`: where the file will lie."""
     import shlex
 
     summary = finished.summary
     if not finished.prepared.plan.runs:
         say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
         return 1
-    path = shlex.quote(str(finished.path))
+    path = shlex.quote(str(home or finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
         "nothing was started" if summary.stopped else "nothing to do"
     )

@@ -22,7 +22,14 @@ from tests.waits import PATIENCE_S, begun, gate, until
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
-OF_TYPE = {"integer": "0", "path": "a b/c.db", "text": "x=1,2; $y", "repeats": "auto"}
+OF_TYPE = {
+    "integer": "0",
+    "integer range": "3",
+    "choice": "slurm",
+    "path": "a b/c.db",
+    "text": "x=1,2; $y",
+    "repeats": "auto",
+}
 OPTIONS = [param for param in command.params if isinstance(param, click.Option)]
 
 

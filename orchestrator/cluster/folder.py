@@ -1,0 +1,200 @@
+"""The folder of a sweep of many hosts: what is kept of it, where each file lies. I/O of small files.
+
+sweep.json      who, what, how; written once, never changed
+NAME.yaml       the experiments as they run
+job.sh          the job of one host
+HOST.db         the results of a host, whole at any moment
+log/HOST.JOB    what its job printed; the last line is "rc=N reason"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from orchestrator.cluster import nodeset
+from parsers.errors import PinsweepError, UserError
+
+NAME: Final = "sweep.json"
+SCHEMA: Final = 1
+REFUSED: Final = "log/not-submitted.json"
+
+Via = Literal["slurm", "ssh"]
+
+_SAFE: Final = re.compile(r"/[A-Za-z0-9 _./+@,:=~-]*")
+"""Paths that Slurm, shells and ssh all take without a thought."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What is known of a sweep before its first job, and does not change."""
+
+    id: str  # eight hex digits; in the names of its jobs
+    folder: str  # absolute
+    via: Via
+    hosts: tuple[str, ...]
+    experiments: Mapping[str, str]  # name of the copy in the folder → sha256
+    words: tuple[str, ...]  # options of `pinsweep run` on each host
+    sbatch: tuple[str, ...] = ()
+    setup: str = ""  # lines of a shell
+    local: str = ""  # "": $TMPDIR, else /tmp
+    work: str = "/"  # the folder where the jobs begin
+    at_once: int = 0  # 0: no bound
+    canary: bool = False
+    limits_min: Mapping[str, int] = field(
+        default_factory=dict
+    )  # kind of host → minutes that its job may last
+    user: str = ""
+    python: str = ""
+    version: str = ""
+    created_utc: str = ""
+
+    def path(self, *names: str) -> Path:
+        return Path(self.folder, *names)
+
+    def result(self, host: str) -> Path:
+        return self.path(f"{host}.db")
+
+    @property
+    def job_name(self) -> str:
+        return f"pinsweep-{self.id}"
+
+    @property
+    def job_names(self) -> tuple[str, ...]:
+        """The names that its jobs may have: one, or with --at-once one a lane, where one job runs at a time, and its own by hand."""
+        return (self.job_name, *(f"{self.job_name}-{lane}" for lane in range(1, self.at_once + 1)))
+
+    @property
+    def limit_min(self) -> int:
+        """The longest that a host may take."""
+        return max(self.limits_min.values(), default=0)
+
+
+def is_sweep(folder: Path | None) -> bool:
+    return folder is not None and (folder / NAME).is_file()
+
+
+def safe(path: Path, option: str) -> str:
+    """Return an absolute path that needs no quoting anywhere. Raises UserError."""
+    text = str(path if path.is_absolute() else Path.cwd() / path)
+    text = os.path.normpath(text)
+    if not _SAFE.fullmatch(text):
+        raise UserError(
+            option,
+            f"{text!r} has signs that job scripts cannot take",
+            "letters, digits, blanks and _ . / + @ , : = ~ -",
+        )
+    return text
+
+
+def read(folder: Path) -> Sweep:
+    """Return the sweep of a folder. Raises UserError if there is none, or it is none of ours."""
+    path = folder / NAME
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if raw["schema"] != SCHEMA:
+            raise UserError(str(path), f"is of schema {raw['schema']}", "use the pinsweep that made it")
+        return _sweep(raw, str(folder.resolve()))
+    except FileNotFoundError:
+        raise UserError(
+            str(folder), "is not the folder of a sweep of many hosts", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/"
+        ) from None  # fmt: skip
+    except OSError as error:
+        raise PinsweepError(str(path), f"cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(str(path), f"is not what pinsweep writes: {error!r}", "") from None
+
+
+def _sweep(raw: Mapping[str, Any], folder: str) -> Sweep:
+    """Return what the JSON says. Raises KeyError, TypeError, ValueError."""
+    if not re.fullmatch(r"[0-9a-f]{8}", raw["id"]) or raw["via"] not in ("slurm", "ssh"):
+        raise ValueError("id or via")
+    text = {name: str(raw[name]) for name in ("setup", "local", "work", "user", "python", "version", "created_utc")}  # fmt: skip
+    return Sweep(
+        id=raw["id"],
+        folder=folder,
+        via=raw["via"],
+        hosts=nodeset.checked(raw["hosts"]),
+        experiments={Path(name).name: str(digest) for name, digest in raw["experiments"].items()},
+        words=tuple(map(str, raw["words"])),
+        sbatch=tuple(map(str, raw["sbatch"])),
+        at_once=int(raw["at_once"]),
+        canary=bool(raw["canary"]),
+        limits_min={str(kind): int(minutes) for kind, minutes in raw["limits_min"].items()},
+        **text,
+    )
+
+
+def make(sweep: Sweep, texts: Mapping[str, str], script: str) -> None:
+    """Write the folder: the experiments, the job, and sweep.json last, so that a folder without it is none yet.
+
+    Raises UserError if there is a sweep already, PinsweepError where it cannot be written.
+    """
+    folder = Path(sweep.folder)
+    try:
+        (folder / "log").mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            _put(folder / name, text)
+        _put(folder / "job.sh", script, mode=0o755)
+        about = {"schema": SCHEMA, **asdict(sweep)}
+        _put(folder / NAME, json.dumps(about, indent=1, ensure_ascii=False) + "\n", once=True)
+    except FileExistsError:
+        raise UserError(
+            str(folder), "another sweep was begun here meanwhile", "pinsweep status shows it"
+        ) from None
+    except OSError as error:
+        raise PinsweepError(
+            error.filename or str(folder), f"cannot be written: {error.strerror}", "name a folder that the hosts share with -o"
+        ) from error  # fmt: skip
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def refused(sweep: Sweep) -> dict[str, str]:
+    """Return the hosts that got no job at the last attempt, each with the reason."""
+    try:
+        raw = json.loads(sweep.path(REFUSED).read_text("utf-8"))
+        return {str(host): str(reason) for host, reason in raw.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def keep_refused(sweep: Sweep, reasons: Mapping[str, str]) -> None:
+    """Keep who got no job and why, for `status`; where that cannot be written, it has been said."""
+    with contextlib.suppress(OSError):
+        _put(sweep.path(REFUSED), json.dumps(reasons, indent=1, ensure_ascii=False) + "\n")
+
+
+def _put(path: Path, text: str, *, mode: int = 0o644, once: bool = False) -> None:
+    """Write a file that is whole at any moment. `once`: FileExistsError if it is there."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(mode & ~umask)
+        if not once:
+            part.replace(path)
+            return
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            if path.exists():
+                raise FileExistsError(path) from None
+            part.rename(path)
+    finally:
+        part.unlink(missing_ok=True)

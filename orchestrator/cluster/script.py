@@ -1,0 +1,87 @@
+"""The job of one host, as text: plain shell, to be read by those who answer for the cluster, and to be started by hand. Pure."""
+
+from __future__ import annotations
+
+import shlex
+
+from orchestrator.cluster.folder import Sweep
+
+_BODY = """
+host=${PINSWEEP_HOST:-${SLURMD_NODENAME:-$(hostname -s)}}
+local=$tmp/$name-$host       # results and scratch files while it runs; survives the job if they cannot be brought home
+set -u
+reason='ended before pinsweep began'
+
+finish() {                   # the last line of the log; a host that died has none
+    rc=$?
+    trap - EXIT
+    if [ -s "$local/reason" ]; then read -r reason < "$local/reason"; fi
+    if [ "$rc" = 0 ]; then reason=complete; rm -rf -- "$local"; fi
+    echo "rc=$rc $reason"
+    exit "$rc"
+}
+trap finish EXIT
+trap : TERM INT HUP          # pinsweep gets them, too, and ends its tool
+
+echo "$host $(date -u +%Y-%m-%dT%H:%M:%SZ) pid $$"
+[ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }
+mkdir -m 700 -- "$local" 2>/dev/null
+[ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || { reason="cannot make $local"; exit 2; }
+rm -f -- "$local/reason"
+command -v "$python" >/dev/null || { reason="$python is not on this host"; exit 2; }
+"""
+
+
+def job_script(sweep: Sweep) -> str:
+    """Return job.sh. Every value of the sweep is quoted, but for --setup, which is shell by intent."""
+    lines = [
+        "#!/bin/bash",
+        *(f"#SBATCH {_sbatch_word(word)}" for word in sbatch_words(sweep)),
+        *([f"#SBATCH {' '.join(map(_sbatch_word, sweep.sbatch))}"] if sweep.sbatch else []),
+        f"# One host's part of the sweep {sweep.id}: {', '.join(sweep.experiments)}; written by pinsweep {sweep.version}.",
+        "# By hand: sbatch -w n7 job.sh; under another scheduler, on the host itself: bash job.sh > log/n7.1 2>&1",
+        "",
+        f"dir={shlex.quote(sweep.folder)}",
+        f"tmp={shlex.quote(sweep.local)}" if sweep.local else "tmp=${TMPDIR:-/tmp}",
+        f"name={shlex.quote(f'{sweep.job_name}')}",
+        f"python={shlex.quote(sweep.python)}",
+        _BODY.strip(),
+        f'cd {shlex.quote(sweep.work)} 2>/dev/null || cd "$local" || exit 2',
+    ]
+    if sweep.setup:
+        lines += [
+            "",
+            "set +u",
+            "[ -r /etc/profile ] && . /etc/profile      # where `module` comes from",
+            "{",
+            *sweep.setup.splitlines(),
+            "} || { reason='--setup failed'; exit 2; }",
+            "set -u",
+        ]
+    experiments = " ".join(f'"$dir"/{shlex.quote(name)}' for name in sweep.experiments)
+    lines += [
+        "",
+        "reason='pinsweep ended without a word'",
+        f'"$python" -P -m pinsweep run {experiments} -o "$local/$host.db" --home "$dir/$host.db" \\',
+        f'    {shlex.join(["--whole-node", *sweep.words])} "$@"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def sbatch_words(sweep: Sweep) -> tuple[str, ...]:
+    """Return the options that every job has, whoever submits it; the site's own come behind them, and win."""
+    limit = (f"--time={sweep.limit_min}",) if sweep.limit_min else ()
+    return (
+        f"--job-name={sweep.job_name}",
+        f"--output={sweep.folder}/log/%N.%j",
+        "--nodes=1",
+        "--exclusive",
+        "--mem=0",
+        "--no-requeue",
+        *limit,
+    )
+
+
+def _sbatch_word(word: str) -> str:
+    """Return a word for a line of `#SBATCH`, which Slurm takes apart by blanks and quotes, and where # begins a comment."""
+    return word if all(sign.isalnum() or sign in "-_=/.,:%+@~" for sign in word) else f'"{word}"'

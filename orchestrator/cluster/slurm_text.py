@@ -1,0 +1,104 @@
+"""What sinfo, squeue and sbatch print, and what it means. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from orchestrator.cluster.engine import Host, Job
+
+SINFO: Final = "%n|%T|%z|%f|%E"
+SQUEUE: Final = "%n|%A|%T|%r"
+"""Columns that have been the same since long before `--json`, whose layout changes with releases."""
+
+_USABLE: Final = frozenset({"idle", "allocated", "mixed", "completing", "reserved", "planned"})
+_RUNS: Final = frozenset(
+    {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}
+)
+_WAITS: Final = frozenset(
+    {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+)
+_HOPELESS: Final = (
+    "UnavailableNodes", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
+    "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "launch failed", "JobHeld", "BadConstraints", "QOSMaxWall",
+    "AssocMaxWall",
+)  # fmt: skip
+"""Beginnings or parts of reasons that do not go away while nobody does anything about them."""
+
+_AWAY: Final = re.compile(
+    r"Unable to contact|timed out|Connection refused|Zero Bytes|Socket|communication|backup controller",
+    re.IGNORECASE,
+)
+
+
+def hosts(text: str, asked: Iterable[str]) -> dict[str, Host]:
+    """Return what sinfo says of each host: a line per node and partition. Hosts that it does not name are unknown to Slurm."""
+    found: dict[str, Host] = {}
+    for line in text.splitlines():
+        parts = line.split("|", 4)
+        if len(parts) == 5:
+            name, state, cores, features, reason = parts
+            found[name] = _host(name, state, cores, features, reason)
+    return {name: found.get(name) or Host(name=name, problem="Slurm does not know it") for name in asked}
+
+
+def _host(name: str, state: str, cores: str, features: str, reason: str) -> Host:
+    word = state.rstrip("*~#!%$@^-+")
+    silent = "*" in state
+    problem = ""
+    if word not in _USABLE or silent:
+        why = "" if reason in ("none", "(null)", "") else f' "{reason}"'
+        problem = f"{word}{' and not responding' if silent else ''}{why}"
+    kind = cores if features in ("(null)", "") else f"{cores} {features}"
+    return Host(name=name, problem=problem, kind=kind, idle=word == "idle")
+
+
+def jobs(text: str) -> dict[str, Job]:
+    """Return the newest job of each host, of those that squeue lists; one that is not over counts before those that are."""
+    found: dict[str, Job] = {}
+    for line in text.splitlines():
+        parts = line.split("|", 3)
+        if len(parts) == 4 and parts[0] and parts[1].isdigit():
+            job = _job(*parts)
+            before = found.get(job.host)
+            if before is None or (job.phase != "over", int(job.id)) > (
+                before.phase != "over",
+                int(before.id),
+            ):
+                found[job.host] = job
+    return found
+
+
+def _job(host: str, number: str, state: str, reason: str) -> Job:
+    if state in _WAITS:
+        hopeless = state != "PENDING" or any(word in reason for word in _HOPELESS)
+        return Job(host=host, id=number, phase="waits", state=state, reason=reason, hopeless=hopeless)
+    if state in _RUNS:
+        return Job(host=host, id=number, phase="runs", state=state)
+    known = reason if reason not in ("None", "") else ""
+    return Job(host=host, id=number, phase="over", state=state, reason=known)
+
+
+def is_away(stderr: str) -> bool:
+    """Tell whether Slurm did not answer, so that nothing is known of what was asked."""
+    return bool(_AWAY.search(stderr))
+
+
+def refusal(stderr: str) -> str:
+    """Return why sbatch took no job: "QOSMaxSubmitJobPerUserLimit", else its last words."""
+    lines = [re.sub(r"^sbatch: (error: )?", "", line).strip() for line in stderr.splitlines()]
+    lines = [line for line in lines if line]
+    limit = next((line for line in lines if re.fullmatch(r"\w*(Max|Grp|Limit)\w*", line)), "")
+    said = next(
+        (line for line in reversed(lines) if "failed" in line), lines[-1] if lines else "sbatch said nothing"
+    )
+    return limit or said.removeprefix("Batch job submission failed: ")
+
+
+def folded_lines(lines: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return what each line stands for, once: line → its hosts, in their order."""
+    found: dict[str, list[str]] = {}
+    for host, line in lines.items():
+        found.setdefault(line, []).append(host)
+    return found

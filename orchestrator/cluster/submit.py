@@ -1,0 +1,157 @@
+"""Who of a sweep gets a job now, and in which order: begin one, go on with one, and look at it. Thin: it asks, `states` decides. I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.cluster import folder, kept, logs, states
+from orchestrator.cluster.engine import Away, Engine, Host, Job, Submission
+from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.kept import Kept
+from orchestrator.cluster.slurm import Slurm
+from orchestrator.cluster.states import Difference, State
+from parsers.errors import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """A sweep as it is at one moment."""
+
+    sweep: Sweep
+    states: tuple[State, ...]  # in the order of the hosts
+    differences: tuple[Difference, ...] = ()
+    nodes: Mapping[str, Host] = field(default_factory=dict)
+    jobs: Mapping[str, Job] = field(default_factory=dict)
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    problem: str = ""  # why nothing is known of jobs and hosts
+    full: bool = False  # no space is left in the folder
+
+    @property
+    def exit_status(self) -> int:
+        return states.UNFINISHED if self.problem else states.exit_status(self.states)
+
+
+def engine_of(sweep: Sweep) -> Engine:
+    """Return who starts the jobs of a sweep."""
+    if sweep.via == "ssh":
+        raise UserError("--via", "ssh is still to come", "slurm")
+    return Slurm(sweep)
+
+
+def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
+    """Return what became of each host so far. Who starts the jobs may be away: then `problem` says so, unless `patient` raises it."""
+    problem = ""
+    nodes: Mapping[str, Host] = {}
+    jobs: Mapping[str, Job] = {}
+    try:
+        jobs = engine.jobs()  # before what has come home: a job that is over by then has sent it
+        nodes = engine.hosts(sweep.hosts)
+    except Away as error:
+        if patient:
+            raise
+        problem = str(error)
+    engine.fetch(sweep.hosts)
+    found = {host: one for host in sweep.hosts if (one := kept.read(sweep.result(host))) is not None}
+    ends = logs.read(sweep.path("log"))
+    refused = folder.refused(sweep)
+    return View(
+        sweep=sweep,
+        states=tuple(
+            states.state(
+                host,
+                kept=found.get(host),
+                log=ends.get(host),
+                job=jobs.get(host),
+                node=nodes.get(host),
+                refused=refused.get(host, ""),
+            )
+            for host in sweep.hosts
+        ),
+        differences=states.differences(found),
+        nodes=nodes,
+        jobs=jobs,
+        kept=found,
+        problem=problem,
+        full=_is_full(sweep),
+    )
+
+
+def _is_full(sweep: Sweep) -> bool:
+    import os
+
+    try:
+        space = os.statvfs(sweep.folder)
+    except OSError:
+        return False
+    return space.f_bavail * space.f_frsize < 1 << 20
+
+
+def wanted(view: View, words: Sequence[str] = (), *, retry_failed: bool = False) -> list[Submission]:
+    """Return the jobs that are to be started now, idle hosts and canaries first: where something is missing, and can be had. Pure."""
+    sweep = view.sweep
+    todo = [
+        one.host
+        for one in view.states
+        if (one.left or (one.retry and retry_failed)) and not _problem(view, one.host)
+    ]
+    todo.sort(key=lambda host: not (host in view.nodes and view.nodes[host].idle))
+    return [
+        Submission(
+            host=host,
+            words=tuple(words),
+            lane=1 + number % sweep.at_once if sweep.at_once else 0,
+            limit_min=sweep.limits_min.get(_kind(view, host), 0),
+        )
+        for number, host in enumerate(todo)
+    ]
+
+
+def _problem(view: View, host: str) -> str:
+    return view.nodes[host].problem if host in view.nodes else ""
+
+
+def _kind(view: View, host: str) -> str:
+    return view.nodes[host].kind if host in view.nodes else ""
+
+
+def canaries(view: View, todo: Iterable[Submission]) -> tuple[dict[str, str], list[str]]:
+    """Return (kind of host → the job that others of it wait for, hosts that go first): none of a kind where a host is done. Pure."""
+    kinds: dict[str, str] = {}
+    first: list[str] = []
+    done = {_kind(view, one.host) for one in view.states if one.word == "done"}
+    live = {_kind(view, one.host): one.job for one in reversed(view.states) if one.word in states.LIVE}
+    for one in todo:
+        kind = _kind(view, one.host)
+        if kind in done or kind in kinds:
+            continue
+        kinds[kind] = live.get(kind, "")
+        if kind not in live:
+            first.append(one.host)
+    return kinds, first
+
+
+def start(view: View, engine: Engine, todo: Sequence[Submission]) -> tuple[dict[str, str], dict[str, str]]:
+    """Start jobs: (host → its job, host → why it got none), and keep the second for `status`."""
+    import dataclasses
+
+    if not view.sweep.canary:
+        taken, refused = engine.submit(todo)
+    else:
+        kinds, first = canaries(view, todo)
+        taken, refused = engine.submit([one for one in todo if one.host in first])
+        kinds |= {_kind(view, host): job for host, job in taken.items()}
+        behind = []
+        for one in todo:
+            kind = _kind(view, one.host)
+            if one.host in first:
+                continue
+            if kind in kinds and not kinds[kind]:
+                refused[one.host] = "the canary of its kind got no job"
+                continue
+            behind.append(dataclasses.replace(one, after=kinds.get(kind, "")))
+        more, not_taken = engine.submit(behind)
+        taken |= more
+        refused |= not_taken
+    folder.keep_refused(view.sweep, refused)
+    return taken, refused

@@ -1,0 +1,460 @@
+"""Sweeps of many hosts: what `run`, `plan` and `status` share of them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from pinsweep import __version__
+from pinsweep.commands import _options
+from pinsweep.terminal import say, say_lines
+
+if TYPE_CHECKING:
+    from orchestrator.cluster.engine import Engine, Host
+    from orchestrator.cluster.folder import Sweep
+    from orchestrator.cluster.submit import View
+
+_SETTLES_S = 6.0
+"""Slurm says of a new job why it waits a moment after it was taken."""
+_LOOK_S = 2.0, 30.0
+"""Between two looks of --wait: at first, and at last."""
+
+
+class Asked(NamedTuple):
+    """The options of a sweep of many hosts."""
+
+    nodes: str | None
+    via: str | None
+    sbatch: str | None
+    setup: str | None
+    local: str | None
+    at_once: int | None
+    canary: bool
+    wait: bool
+
+
+_OF_SWEEP = (
+    click.option("--nodes", metavar="NODESET", help="Run on these hosts, each by a job of its own, into the folder -o DIR/ that they share."),
+    click.option("--via", type=click.Choice(["slurm", "ssh"]), help="Who starts the jobs of --nodes. [default: slurm where sbatch is]"),
+    click.option("--sbatch", metavar="WORDS", help="Options of sbatch for every job: '-p main -A acct -C icelake'."),
+    click.option("--setup", metavar="SHELL", help="Lines of bash before the sweep on each host: 'module load impi'."),
+    click.option("--local", metavar="DIR", help="A folder on a disk of each host, for results and scratch files. [default: $TMPDIR, /tmp]"),
+    click.option("--at-once", type=click.IntRange(1, 1000), metavar="K", help="At most so many hosts at a time."),
+    click.option("--canary", is_flag=True, help="One host of each CPU kind first; the others of it only if that ends well."),
+)  # fmt: skip
+_OF_RUN = (
+    click.option("--wait", is_flag=True, help="With --nodes or DIR/: stay until all jobs have ended."),
+)
+_NAMES = ("nodes", "via", "sbatch", "setup", "local", "at_once", "canary", "wait")
+
+
+def options(begin: Callable[..., Any], *, run: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the options of sweeps of many hosts to a command. `begin` is called in its place where one is asked for: with
+    (Asked, experiments, output, the command's other values)."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def dispatched(**values: Any) -> Any:  # noqa: ANN401 (click's own)
+            asked = Asked(**{name: values.pop(name, None) or None for name in _NAMES[:6]}, canary=values.pop("canary"), wait=values.pop("wait", False))  # fmt: skip
+            if asked.nodes is not None or _is_sweep(values.get("output")):
+                return begin(asked, values)
+            for name in _NAMES[1:]:
+                if getattr(asked, name):
+                    raise click.UsageError(
+                        f"--{name.replace('_', '-')} goes with --nodes, or with the folder of such a sweep"
+                    )
+            if not values["experiments"]:
+                call = click.get_current_context()
+                raise click.MissingParameter(ctx=call, param=call.command.params[0])
+            return command(**values)
+
+        for option in reversed(_OF_SWEEP + (_OF_RUN if run else ())):
+            dispatched = option(dispatched)
+        return dispatched
+
+    return decorate
+
+
+def _is_sweep(output: Path | None) -> bool:
+    if output is None or not output.is_dir():
+        return False
+    from orchestrator.cluster.folder import is_sweep
+
+    return is_sweep(output)
+
+
+# --- run -----------------------------------------------------------------------------------------------
+
+
+def run(asked: Asked, values: dict[str, Any]) -> int:
+    """Begin a sweep of many hosts, or go on with one: only what is missing, where it is missing."""
+    from orchestrator.cluster import folder, submit
+    from parsers.errors import UserError
+
+    output = values["output"]
+    if output is None:
+        raise UserError("-o", "a sweep of many hosts needs a folder that they share", "-o DIR/")
+    if folder.is_sweep(output):
+        sweep = folder.read(output)
+        _refuse_other(sweep, asked, values)
+        engine = submit.engine_of(sweep)
+    else:
+        sweep, texts, nodes = _described(asked, values)
+        from orchestrator.cluster.script import job_script
+
+        engine = submit.engine_of(sweep)
+        folder.make(sweep, texts, job_script(sweep))
+        del nodes
+    view = submit.look(sweep, engine, patient=True)
+    if stuck := [view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs]:
+        engine.cancel(stuck)
+    retry = ["--retry-failed"] if values.get("retry_failed") and view.kept else []
+    todo = submit.wanted(view, retry, retry_failed=bool(retry))
+    taken, refused = submit.start(view, engine, todo)
+    if todo:
+        say(
+            f"{_hosts(len(taken))} submitted to {sweep.via}: {_folded(taken)}"
+            if taken
+            else "no job was taken",
+            err=True,
+        )
+    refused |= _hopeless(engine, taken)
+    if taken:
+        folder.keep_refused(sweep, refused)
+    if asked.wait:
+        return _waited(sweep, engine)
+    view = submit.look(sweep, engine)
+    _show(view)
+    say(f"see  pinsweep status {sweep.folder}", err=True)
+    return 1 if any(one.word not in ("done", "running", "queued") for one in view.states) else 0
+
+
+def _hopeless(engine: Engine, taken: dict[str, str]) -> dict[str, str]:
+    """Cancel new jobs that would wait for ever; return host → why."""
+    from orchestrator.cluster.engine import Away
+
+    ends = time.monotonic() + _SETTLES_S
+    while taken:
+        try:
+            jobs = [job for host, job in engine.jobs().items() if taken.get(host) == job.id]
+        except Away:
+            return {}
+        unknown = [job for job in jobs if job.phase == "waits" and job.reason in ("", "None")]
+        if not unknown or time.monotonic() >= ends:
+            hopeless = [job for job in jobs if job.hopeless]
+            engine.cancel(hopeless)
+            return {job.host: job.reason for job in hopeless}
+        time.sleep(0.5)
+    return {}
+
+
+def _waited(sweep: Sweep, engine: Engine) -> int:
+    """Look until all jobs have ended, then say what became of the hosts."""
+    from orchestrator.cluster import states, submit
+
+    pause, most = _LOOK_S
+    while True:
+        view = submit.look(sweep, engine)
+        live = any(one.word in states.LIVE for one in view.states)
+        if not live and not view.problem:
+            _show(view)
+            return view.exit_status
+        if sweep.via == "ssh" and sweep.at_once and (todo := submit.wanted(view)):
+            submit.start(view, engine, todo)
+        time.sleep(pause)
+        pause = min(most, pause * 1.5)
+
+
+def _refuse_other(sweep: Sweep, asked: Asked, values: dict[str, Any]) -> None:
+    """Raise UserError if what is asked for is another sweep than that of the folder."""
+    from orchestrator.cluster import folder, nodeset
+    from parsers.errors import UserError
+
+    other = f"{sweep.folder.rstrip('/')}2/"
+    hint = f"-o {other} begins another one; pinsweep run -o {sweep.folder} goes on with this"
+    if sweep.version != __version__:
+        raise UserError(
+            sweep.folder,
+            f"was begun by pinsweep {sweep.version}, this is {__version__}",
+            f"-o {other} begins another one",
+        )
+    if asked.nodes is not None and set(nodeset.expand(asked.nodes)) != set(sweep.hosts):
+        raise UserError(sweep.folder, "is a sweep of other hosts", hint)
+    for name, digest in sweep.experiments.items():
+        copy = sweep.path(name)
+        if not copy.is_file() or folder.digest(copy.read_text("utf-8")) != digest:
+            raise UserError(str(copy), "is not what the sweep began with", f"put it back, or: -o {other}")
+    if values["experiments"]:
+        texts = _copies(values["experiments"])
+        if {name: folder.digest(text) for name, text in texts.items()} != dict(sweep.experiments):
+            raise UserError(sweep.folder, "is a sweep of another experiment, or it was edited since", hint)
+        if asked.nodes is not None and _words() != sweep.words:
+            raise UserError(sweep.folder, "is a sweep with other options", hint)
+    given = {
+        "sbatch": _split(asked.sbatch),
+        "setup": asked.setup or "",
+        "local": asked.local or "",
+        "at_once": asked.at_once or 0,
+    }
+    for name, value in given.items():
+        if value and value != getattr(sweep, name):
+            raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
+
+
+def _described(asked: Asked, values: dict[str, Any]) -> tuple[Sweep, dict[str, str], dict[str, Host]]:
+    """Return the sweep that is asked for, the experiments' copies, and what is known of its hosts. Nothing is written.
+
+    Raises UserError for every mistake, Away where nobody answers who could start jobs.
+    """
+    import dataclasses
+    import datetime
+    import os
+    import pwd
+    import secrets
+    import shutil
+
+    from orchestrator.cluster import folder, limits, nodeset, submit
+    from orchestrator.cluster.folder import Sweep
+    from orchestrator.plan.prepare import PlanOptions
+    from parsers.errors import UserError
+
+    if not values["experiments"]:
+        raise UserError("EXPERIMENT", "which one?", "pinsweep run EXPERIMENT --nodes NODESET -o DIR/")
+    output = values["output"] or Path("DIR")
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UserError(
+            str(output),
+            "is there already, and not the folder of a sweep of many hosts",
+            "-o names a new folder",
+        )
+    texts = _copies(values["experiments"])
+    sweep = Sweep(
+        id=secrets.token_hex(4),
+        folder=folder.safe(output, "-o"),
+        via=asked.via or ("slurm" if shutil.which("sbatch") else "ssh"),  # type: ignore[arg-type] # of click.Choice
+        hosts=nodeset.expand(asked.nodes or ""),
+        experiments={name: folder.digest(text) for name, text in texts.items()},
+        words=_words(),
+        sbatch=_split(asked.sbatch),
+        setup=asked.setup or "",
+        local=folder.safe(Path(asked.local), "--local") if asked.local else "",
+        work=folder.safe(Path.cwd(), "the working folder"),
+        at_once=asked.at_once or 0,
+        canary=asked.canary,
+        user=pwd.getpwuid(os.getuid()).pw_name,
+        python=folder.safe(Path(sys.executable), "Python"),
+        version=__version__,
+        created_utc=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+    options = PlanOptions(
+        only=values["only"], cells=values["cells"], repeats=values["repeats"], warm_up=not values["no_warm_up"], topology="pack:1 core:1 pu:1"
+    )  # fmt: skip
+    nodes = submit.engine_of(sweep).hosts(sweep.hosts)
+    kinds = dict.fromkeys(host.kind for host in nodes.values() if host.kind)
+    minutes = {kind: limits.limit_min(kind, values["experiments"], options) for kind in kinds}
+    if not kinds:
+        limits.limit_min("1:1:1", values["experiments"], options)  # its mistakes are told now
+    return dataclasses.replace(sweep, limits_min=minutes), texts, dict(nodes)
+
+
+def _copies(experiments: Sequence[Path]) -> dict[str, str]:
+    """Return the copies of experiments by the names that they get in the folder."""
+    from orchestrator.experiment import shipped
+    from parsers.errors import UserError
+
+    texts: dict[str, str] = {}
+    for path in (Path(shipped.resolved(name)) for name in experiments):
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError:
+            raise UserError(str(path), "is not UTF-8") from None
+        except OSError as error:
+            raise UserError(str(path), error.strerror or "cannot be read", shipped.hint(path)) from None
+        if texts.setdefault(path.name, text) != text:
+            raise UserError(str(path), "two experiments of one name", "rename one")
+    return texts
+
+
+def _words() -> tuple[str, ...]:
+    """Return the options for `pinsweep run` on each host: those that were given here, but for what is about the hosts."""
+    call = click.get_current_context()
+    here = dict.fromkeys(
+        ("experiments", "output", "home", "whole_node", "retry_failed", "form", "topology", *_NAMES)
+    )
+    return tuple(_options.typed(call, **here)[1:])
+
+
+def _split(words: str | None) -> tuple[str, ...]:
+    """Return the options for sbatch. Raises UserError for signs that a line of #SBATCH cannot hold."""
+    import shlex
+
+    from parsers.errors import UserError
+
+    try:
+        found = tuple(shlex.split(words or ""))
+    except ValueError as error:
+        raise UserError("--sbatch", f"{words!r}: {error}") from None
+    for word in found:
+        if any(sign in "\"'\\#\n" or not sign.isprintable() for sign in word):
+            raise UserError(
+                "--sbatch",
+                f"{word!r} has signs that a line of #SBATCH cannot hold",
+                "quotes, \\, # and line ends",
+            )
+    return found
+
+
+# --- plan ----------------------------------------------------------------------------------------------
+
+
+def plan(asked: Asked, values: dict[str, Any]) -> None:
+    """Print the job and the submissions; write nothing."""
+    from orchestrator.cluster import folder, submit
+    from orchestrator.cluster.script import job_script
+
+    if folder.is_sweep(values["output"]):
+        sweep = folder.read(values["output"])
+        _refuse_other(sweep, asked, {**values, "experiments": ()})
+        engine = submit.engine_of(sweep)
+        view = submit.look(sweep, engine, patient=True)
+    else:
+        sweep, _, nodes = _described(asked, values)
+        view = submit.look(sweep, submit.engine_of(sweep), patient=True)
+        del nodes
+    say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
+    _submissions(view)
+    for kind, minutes in sweep.limits_min.items():
+        number = sum(host.kind == kind for host in view.nodes.values())
+        say(f"-t  {minutes} min  {_hosts(number)} of {kind}", err=True)
+    _show(view, quiet=("not submitted",))
+
+
+def _submissions(view: View) -> None:
+    """Print the commands that submit the jobs, hosts of one command together."""
+    import shlex
+
+    from orchestrator.cluster import slurm_text, submit
+    from orchestrator.cluster.slurm import submission
+
+    todo = submit.wanted(view)
+    _, first = submit.canaries(view, todo) if view.sweep.canary else ({}, [])
+    lines: dict[str, str] = {}
+    import dataclasses
+
+    for one in todo:
+        if view.sweep.via == "ssh":
+            lines[one.host] = f"ssh HOST bash {shlex.quote(view.sweep.folder)}/job.sh"
+            continue
+        later = "" if not view.sweep.canary or one.host in first else "CANARY"
+        words = submission(view.sweep, dataclasses.replace(one, after=later))
+        lines[one.host] = (
+            shlex.join(words).replace(f"-w {one.host} ", "-w HOST ").replace(f"/{one.host}.%j", "/HOST.%j")
+        )
+    for line, hosts in slurm_text.folded_lines(lines).items():
+        say(f"# HOST: {_folded(hosts)}")
+        say(line)
+
+
+# --- status --------------------------------------------------------------------------------------------
+
+
+def status(path: Path, form: str) -> int:
+    """Print what became of each host; return the exit status."""
+    from orchestrator.cluster import folder, submit
+
+    sweep = folder.read(path)
+    view = submit.look(sweep, submit.engine_of(sweep))
+    if form == "json":
+        import json
+
+        from pinsweep.terminal import data
+
+        data(json.dumps(_as_json(view), ensure_ascii=False, indent=1), nl=True)
+    else:
+        _show(view)
+    return view.exit_status
+
+
+def _as_json(view: View) -> dict[str, Any]:
+    return {
+        "id": view.sweep.id,
+        "folder": view.sweep.folder,
+        "exit_status": view.exit_status,
+        "problem": view.problem,
+        "hosts": {
+            one.host: {
+                "state": one.word,
+                "reason": one.reason,
+                "done": one.done,
+                "runs": one.total,
+                "job": one.job,
+            }
+            for one in view.states
+        },
+        "differences": [
+            {"hosts": list(d.hosts), "what": d.what, "here": d.here, "others": d.others}
+            for d in view.differences
+        ],
+    }
+
+
+def _show(view: View, quiet: Sequence[str] = ()) -> None:
+    """Print a line for each state and reason, its hosts folded."""
+    from orchestrator.cluster import states
+    from reports.text.plain import printable
+
+    sweep = view.sweep
+    say(
+        f"{sweep.folder}: {', '.join(Path(name).stem for name in sweep.experiments)} on {_hosts(len(sweep.hosts))}"
+    )
+    colours = {
+        "done": "green",
+        "failed": "red",
+        "lost": "red",
+        "not submitted": "yellow",
+        "skipped": "yellow",
+    }
+    for word, reason, group in states.folded(view.states):
+        if word in quiet and not reason:
+            continue
+        done, total = sum(one.done for one in group), sum(one.total for one in group)
+        counts = (
+            ""
+            if word == "done" or not total
+            else f"{done} of {total} runs{' kept' if word in ('failed', 'lost') else ''}"
+        )
+        text = "; ".join(filter(None, (counts, printable(reason))))
+        say(
+            f"  {word:13}  {_folded(one.host for one in group)}{f'  {text}' if text else ''}",
+            fg=colours.get(word),
+        )
+    for found in view.differences:
+        here = f"{found.what} {found.here}" if found.here else f"no {found.what}"
+        say(
+            f"  differs        {_folded(found.hosts)}  {printable(here)}, others {printable(found.others or 'none')}",
+            fg="yellow",
+        )
+    if any(one.retry for one in view.states):
+        say(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
+    if view.problem:
+        say(f"what runs now is not known: {printable(view.problem)}", fg="yellow", err=True)
+    if view.full:
+        say(f"{sweep.folder}: no space is left; results stay on the hosts until there is", fg="red", err=True)
+
+
+def _hosts(number: int) -> str:
+    from reports.text.format import plural
+
+    return plural(number, "host")
+
+
+def _folded(hosts: Any) -> str:  # noqa: ANN401 (of names)
+    from reports.text.hostlist import folded
+
+    return folded(hosts)

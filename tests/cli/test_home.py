@@ -1,0 +1,121 @@
+"""The job of one host of a sweep of many: measured on a disk of its own, its results sent home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cluster import kept
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SWEEP = """\
+schema: 1
+title: two
+tool: command
+repeats: 2
+fixed: {{command: "sh -c '{command}'", metrics: {{n: {{regex: "([0-9]+)", unit: "1", better: higher}}}}}}
+matrix: {{x: [1, 2]}}
+"""
+
+
+def experiment(folder: Path, command: str = "echo {x}") -> Path:
+    path = folder / "two.yaml"
+    path.write_text(SWEEP.format(command=command))
+    return path
+
+
+def test_results_come_home_and_are_continued_where_the_host_has_lost_them(
+    pinsweep: Cli, tmp_path: Path
+) -> None:
+    local, shared = tmp_path / "local" / "n1.db", tmp_path / "n1.db"
+    words = ["run", experiment(tmp_path), "-o", local, "--home", shared]
+    first = pinsweep(*words, "--cells", "x=1")
+    assert first.returncode == 0, first.stderr
+    shutil.rmtree(local.parent)
+    local.parent.mkdir()
+
+    second = pinsweep(*words)
+
+    assert second.returncode == 0, second.stderr
+    found = kept.read(shared)
+    assert found is not None
+    assert (found.done, found.total, found.sessions, found.complete) == (4, 4, 2, True)
+    with sqlite3.connect(shared) as db:
+        assert db.execute("SELECT count(*), count(DISTINCT point_id || repeat) FROM run").fetchone() == (4, 4)
+    assert sorted(path.name for path in tmp_path.glob(".*")) == []
+
+
+def test_what_could_not_come_home_stays_and_is_taken_by_the_next_job(pinsweep: Cli, tmp_path: Path) -> None:
+    local, shared = tmp_path / "local" / "n1.db", tmp_path / "shared" / "n1.db"
+    local.parent.mkdir()
+    words = ["run", experiment(tmp_path), "-o", local, "--home", shared]
+
+    away = pinsweep(*words)
+
+    assert away.returncode == 4
+    assert "No such file or directory; " not in away.stderr
+    assert "results stay on this host for now" in away.stderr
+    assert str(shared) in (local.parent / "reason").read_text()
+    shared.parent.mkdir()
+    assert pinsweep(*words).returncode == 0
+    found = kept.read(shared)
+    assert found is not None
+    assert found.complete
+
+
+def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_path: Path) -> None:
+    shared = tmp_path / "n1.db"
+    local = tmp_path / "local" / "n1.db"
+    local.parent.mkdir()
+
+    done = pinsweep("run", experiment(tmp_path, "if test {x} = 2; then echo no room >&2; exit 5; fi; echo 1"), "-o", local, "--home", shared)  # fmt: skip
+
+    assert done.returncode == 1
+    found = kept.read(shared)
+    assert found is not None
+    assert (found.done, found.failed, found.total, found.complete) == (2, 2, 4, False)
+    assert found.failure == "two: exit status 5: no room"
+
+
+def test_a_file_that_is_none_says_so(tmp_path: Path) -> None:
+    (tmp_path / "n1.db").write_bytes(b"SQLite format 3\0" + b"x" * 500)
+
+    found = kept.read(tmp_path / "n1.db")
+
+    assert found is not None
+    assert "n1.db" in found.problem
+    assert kept.read(tmp_path / "n2.db") is None
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one PU cannot be a part")
+def test_a_part_of_the_cpus_is_refused_with_both_numbers(tmp_path: Path, home: Mapping[str, str]) -> None:
+    shared = tmp_path / "n1.db"
+    (tmp_path / "local").mkdir()
+    one = str(min(os.sched_getaffinity(0)))
+    words = [
+        "run",
+        experiment(tmp_path),
+        "-o",
+        tmp_path / "local" / "n1.db",
+        "--home",
+        shared,
+        "--whole-node",
+    ]
+
+    done = subprocess.run(
+        ["taskset", "-c", one, sys.executable, "-m", "pinsweep", *map(str, words)],
+        env={**os.environ, **home}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 3, done.stderr
+    assert "1 of " in done.stderr
+    assert "1 of " in (tmp_path / "local" / "reason").read_text()
+    assert not shared.exists()

@@ -1,0 +1,130 @@
+"""The job of one host: what stands in it, and that nothing of a sweep is more than a word there."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cluster import folder, nodeset
+from orchestrator.cluster.engine import Submission
+from orchestrator.cluster.folder import Sweep
+from orchestrator.cluster.script import job_script
+from orchestrator.cluster.slurm import submission
+from parsers.errors import UserError
+
+SWEEP = Sweep(
+    id="3f9a12bc",
+    folder="/shared/a b",
+    via="slurm",
+    hosts=("n1", "n2"),
+    experiments={"disk.yaml": "0" * 64},
+    words=("--only", "a; touch x", "--repeats", "3"),
+    sbatch=("-p", "main", "--comment=two words"),
+    limits_min={"2:32:2": 12, "2:64:2": 20},
+    python="/opt/py/bin/python",
+    version="0.2.0",
+)
+
+
+def test_every_word_of_a_sweep_is_one_word_of_the_shell(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT"\n')
+    fake.chmod(0o755)
+    shared = tmp_path / "a b"
+    shared.mkdir()
+    (shared / "sweep.json").touch()
+    script = job_script(
+        dataclasses.replace(
+            SWEEP, folder=str(shared), python=str(fake), local=str(tmp_path), setup="export OUT=$WHERE"
+        )
+    )
+    env = {**os.environ, "PINSWEEP_HOST": "n1", "WHERE": str(tmp_path / "out")}
+
+    done = subprocess.run(
+        ["bash", "-c", script, "job", "--more"], env=env, capture_output=True, text=True, check=False
+    )
+
+    words = (tmp_path / "out").read_text().splitlines()
+    assert words[:4] == ["-P", "-m", "pinsweep", "run"]
+    assert words[4:9] == [
+        f"{shared}/disk.yaml",
+        "-o",
+        f"{tmp_path}/pinsweep-3f9a12bc-n1/n1.db",
+        "--home",
+        f"{shared}/n1.db",
+    ]
+    assert words[9:] == ["--whole-node", "--only", "a; touch x", "--repeats", "3", "--more"]
+    assert done.stdout.splitlines()[-1] == "rc=0 complete"
+    assert not (tmp_path / "pinsweep-3f9a12bc-n1").exists()
+
+
+@pytest.mark.parametrize(
+    ("setup", "python", "last"),
+    [
+        ("false", "bash", "rc=2 --setup failed"),
+        ("", "/no/such/python", "rc=2 /no/such/python is not on this host"),
+        ("", "false", "rc=1 pinsweep ended without a word"),
+    ],
+)
+def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: str) -> None:
+    (tmp_path / "sweep.json").touch()
+    script = job_script(
+        dataclasses.replace(SWEEP, folder=str(tmp_path), python=python, local=str(tmp_path), setup=setup)
+    )
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+
+    assert done.stdout.splitlines()[-1] == last
+    assert done.returncode == int(last[3])
+
+
+def test_a_folder_that_is_not_shared_is_named(tmp_path: Path) -> None:
+    script = job_script(dataclasses.replace(SWEEP, folder=str(tmp_path / "elsewhere")))
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+
+    assert re.search(r"rc=2 .*elsewhere is not there: not shared with ", done.stdout)
+
+
+def test_by_hand_slurm_is_told_all_it_needs() -> None:
+    lines = [line for line in job_script(SWEEP).splitlines() if line.startswith("#SBATCH")]
+
+    assert lines == [
+        "#SBATCH --job-name=pinsweep-3f9a12bc",
+        '#SBATCH "--output=/shared/a b/log/%N.%j"',
+        "#SBATCH --nodes=1",
+        "#SBATCH --exclusive",
+        "#SBATCH --mem=0",
+        "#SBATCH --no-requeue",
+        "#SBATCH --time=20",
+        '#SBATCH -p main "--comment=two words"',
+    ]
+
+
+def test_what_submits_a_job_pins_it() -> None:
+    one = Submission(host="n1", lane=2, after="77", limit_min=12, words=("--retry-failed",))
+
+    words = submission(SWEEP, one)
+
+    assert words == [
+        "sbatch", "--parsable", "--time=12", "-N1", "--no-requeue", "-w", "n1", "-J", "pinsweep-3f9a12bc-2", "-D", "/",
+        "-o", "/shared/a b/log/n1.%j", "--dependency=singleton,afterok:77", "--kill-on-invalid-dep=yes",
+        "/shared/a b/job.sh", "--retry-failed",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["-n1", "n1;reboot", "$(reboot)", "n1 n2", "../n1", ""])
+def test_what_no_host_can_be_called_goes_no_further(name: str) -> None:
+    with pytest.raises(UserError):
+        nodeset.checked([name])
+
+
+@pytest.mark.parametrize("path", ["/a\nb", "/a$(b)", '/a"b', "/a%j", "/a\\b", "/a#b", "/a'b"])
+def test_folders_that_slurm_would_misread_are_refused(path: str) -> None:
+    with pytest.raises(UserError):
+        folder.safe(Path(path), "-o")

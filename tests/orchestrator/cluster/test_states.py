@@ -1,0 +1,100 @@
+"""The table of states: what became of a host, and what is done about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.cluster import states
+from orchestrator.cluster.engine import Host, Job
+from orchestrator.cluster.kept import Kept
+from orchestrator.cluster.logs import Log, ended
+from orchestrator.cluster.states import State
+
+HALF = Kept(total=150, done=20, sessions=1)
+WHOLE = Kept(total=150, done=150, sessions=2, ended=True)
+TOOL = Kept(total=36, done=33, failed=3, ended=True, failure="disk: fio: No space left")
+STOPPED = Kept(total=150, done=23, sessions=1, ended=True)
+UP = Host(name="n7")
+DOWN = Host(name="n7", problem='down "Not responding"')
+NO_LAST_LINE = Log(job="55")
+
+
+def job(phase: str, state: str, reason: str = "", *, hopeless: bool = False, id: str = "55") -> Job:
+    return Job(host="n7", id=id, phase=phase, state=state, reason=reason, hopeless=hopeless)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kept", "log", "about", "node", "word", "reason", "left"),
+    [
+        (None, None, None, Host(name="n7", problem='drained "bad DIMM"'), "skipped", 'drained "bad DIMM"', True),
+        (None, None, None, UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
+        (None, None, job("waits", "PENDING", "Priority"), UP, "queued", "Priority", False),
+        (None, None, job("waits", "PENDING", "PartitionTimeLimit", hopeless=True), UP, "failed", "its job waits for ever: PartitionTimeLimit", True),
+        (None, None, job("waits", "PENDING", "Resources"), DOWN, "failed", 'its job waits for ever: down "Not responding"', True),
+        (None, None, job("over", "CANCELLED"), UP, "not submitted", "QOSMaxSubmitJobPerUserLimit", True),
+        (HALF, NO_LAST_LINE, job("runs", "RUNNING"), UP, "running", "", False),
+        (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
+        (HALF, NO_LAST_LINE, job("over", "NODE_FAIL"), UP, "lost", "the node failed", True),
+        (HALF, NO_LAST_LINE, None, UP, "lost", "its job ended without a last word", True),
+        (HALF, NO_LAST_LINE, job("over", "TIMEOUT"), UP, "failed", "job 55 TIMEOUT", True),
+        (STOPPED, Log(job="55", rc=130), job("over", "CANCELLED"), UP, "failed", "job 55 CANCELLED", True),
+        (STOPPED, Log(job="55", rc=130), None, UP, "failed", "job 55 stopped: cancelled, or out of time", True),
+        (None, Log(job="55", rc=3, reason="may use 1 of 2 PUs"), None, UP, "failed", "may use 1 of 2 PUs (rc 3)", True),
+        (TOOL, Log(job="55", rc=1), job("over", "FAILED"), UP, "failed", "disk: fio: No space left (3 of 36)", False),
+        (Kept(problem="n7.db cannot be read"), Log(job="55", rc=0), None, UP, "failed", "n7.db cannot be read", True),
+        (Kept(ended=True, nothing="disk: no fio"), Log(job="55", rc=1), None, UP, "failed", "disk: no fio", False),
+        (WHOLE, Log(job="55", rc=0), job("over", "COMPLETED"), UP, "done", "", False),
+        (WHOLE, NO_LAST_LINE, job("over", "NODE_FAIL"), DOWN, "done", "", False),
+        (HALF, Log(job="54", rc=1, reason="of before"), job("over", "NODE_FAIL"), DOWN, "lost", 'down "Not responding"', True),
+    ],
+)  # fmt: skip
+def test_what_became_of_a_host(
+    kept: Kept | None, log: Log | None, about: Job | None, node: Host, word: str, reason: str, left: bool
+) -> None:
+    refused = "QOSMaxSubmitJobPerUserLimit" if word == "not submitted" else ""
+
+    found = states.state("n7", kept=kept, log=log, job=about, node=node, refused=refused)
+
+    assert (found.word, found.reason, found.left) == (word, reason, left)
+
+
+def test_the_last_line_of_a_log_says_how_its_job_ended() -> None:
+    assert ended("[1/9] disk\nrc=3 may use 1 of 2 PUs\n", "7") == Log(
+        job="7", rc=3, reason="may use 1 of 2 PUs"
+    )
+    assert ended("[1/9] disk  rw=read\n", "7") == Log(job="7")
+
+
+def of(*words: str) -> list[State]:
+    return [State(host=f"n{number}", word=word) for number, word in enumerate(words)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("done", "done"), 0),
+        (("done", "lost"), 1),
+        (("done", "skipped"), 1),
+        (("failed", "running"), 3),
+        (("not submitted", "queued"), 3),
+        (("not submitted",), 1),
+    ],
+)
+def test_exit_status(words: tuple[str, ...], status: int) -> None:
+    assert states.exit_status(of(*words)) == status
+
+
+def test_hosts_of_one_state_and_reason_are_one_line() -> None:
+    found = states.folded(of("lost", "done", "done", "running", "done"))
+
+    assert [(word, len(group)) for word, _, group in found] == [("done", 3), ("running", 1), ("lost", 1)]
+
+
+def test_who_was_measured_with_something_else_is_named() -> None:
+    usual = {"fio": "3.36", "kernel": "6.1"}
+    kept = {f"n{n}": Kept(traits=usual) for n in (1, 2, 3)}
+    kept["n4"] = Kept(traits={"fio": "3.33", "kernel": "6.1", "disk": "skipped: no room"})
+
+    found = [(d.hosts, d.what, d.here, d.others) for d in states.differences(kept)]
+
+    assert found == [(("n4",), "fio", "3.33", "3.36"), (("n4",), "disk", "skipped: no room", "")]
