@@ -21,7 +21,7 @@ from reports.checks.doubts import LEGEND
 from reports.numbers import formulas
 from reports.results import model, naming
 from reports.results.grouping import group_by
-from reports.results.load import load
+from reports.results.load import load, printed
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.remembered import remembered
 from reports.text import format as fmt
@@ -393,7 +393,7 @@ def _listed(path: Path) -> str:
 
 def show_run(path: Path, number: int) -> str:
     """Return one run in detail. Raises UserError if the file has no run of that number."""
-    results = load([path], excerpts=1200)
+    results = load([path])
     every = results.started
     run = next((r for r in every if r.record.run_id == number), None)
     if run is None:
@@ -420,7 +420,8 @@ def show_run(path: Path, number: int) -> str:
     ]
     out = [printable(line) for line in lines if line]
     out += [printable(f"note       {flag.text}") for flag in (run.parsed.flags if run.parsed else ())]
-    for name, text in (("output", run.stdout), ("standard error", run.stderr)):
+    texts = printed(results, [run], 1200)[run]
+    for name, text in zip(("output", "standard error"), texts, strict=True):
         if text.strip():
             out += ["", f"--- {name} ---", text.rstrip()]
     out += ["", printable(f"all of it: pinsweep show {shlex.quote(str(path))} {number} --raw")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reports.draw.vega import Spec
-from reports.text.format import NOTHING
+from reports.text.format import NOTHING, count
 
 MARK = "⚠"
 
@@ -51,6 +51,9 @@ def _hollow(spec: Spec) -> str:
 Runs = tuple[Any, ...]
 """Runs (`reports.results.model.Run`, which drawing knows nothing of) whose numbers are shown."""
 
+MOST_ROWS = 200
+"""Rows that a page shows of a table: nobody reads ten thousand, and a page of them has 16 MB."""
+
 ROW = -1
 """In a row of `Table.of`: of the whole row, whatever its columns."""
 
@@ -78,6 +81,15 @@ class Table:
     doubts: tuple[Mapping[int, str], ...] = ()
     """As `of`: by which checks; () where nothing is doubted."""
 
+    def cut(self) -> Table:
+        """Return the table with its first MOST_ROWS; its caption says where all numbers are."""
+        if len(self.rows) <= MOST_ROWS:
+            return self
+        return replace(
+            self, rows=self.rows[:MOST_ROWS], heat=self.heat[:MOST_ROWS], of=self.of[:MOST_ROWS], doubts=self.doubts[:MOST_ROWS],
+            caption=". ".join(filter(None, (self.caption.removesuffix("."), first_of(len(self.rows))))),
+        )  # fmt: skip
+
     @property
     def doubted(self) -> Table:
         """The table as it is read: where doubted columns are of several cells a mark before their texts, and the checks in a last column;
@@ -99,6 +111,11 @@ class Table:
             columns=(*self.columns, "Cell doubted by"),
             rows=tuple((*row, ids) for row, ids in zip(rows, last, strict=True)),
         )
+
+
+def first_of(rows: int) -> str:
+    """Say of a table with so many rows which of them stand there."""
+    return f"The first {MOST_ROWS} of {count(rows)} rows; pinsweep export writes all numbers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +145,12 @@ class Figure:
     marks: str = ""  # what shades and outlines of its tables mean: for a medium that shows them
     runs: Runs = field(default=(), repr=False, compare=False)  # whose numbers it shows beyond its tables
     doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
+
+    def cut(self) -> Figure:
+        """Return the figure with tables that can be read."""
+        return replace(
+            self, tables=tuple(t.cut() for t in self.tables), numbers=tuple(t.cut() for t in self.numbers)
+        )
 
     @property
     def heading(self) -> str:

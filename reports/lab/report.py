@@ -16,8 +16,6 @@ from reports.report import build
 from reports.results.load import load
 from reports.results.model import Results
 
-_EXCERPT = 3000  # characters of output per run: the audit reads claims around captured tables
-
 LATEXMKRC = b"# Plain `latexmk` makes a PDF.\n$pdf_mode = 1;\n@default_files = ('report.tex');\n"
 
 
@@ -43,7 +41,7 @@ def render_lab(paths: Iterable[Path], out: Path, *, template: Path | None = None
     but report.pdf is written. Raises UserError for files that are no results, for a folder that cannot be written,
     for mistakes in the user's templates, and where vl-convert is not installed; then nothing is written.
     """
-    results = load(paths, excerpts=_EXCERPT)
+    results = load(paths)
     files = make(results, document.build(results, build.build(results)), template)
     no_pdf = None
     try:

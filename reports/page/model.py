@@ -116,7 +116,8 @@ class Runs(Section):
     title: str = "All runs"
     anchor: str = "runs"
     rows: tuple[RunRow, ...]
-    started: int  # runs in all; more than rows where these are of cells
+    started: int  # runs in all
+    by_cell: bool = False  # a row is of several runs of a cell
     several_hosts: bool
     several_files: bool
 

@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any
 
 from orchestrator.machine import facts
@@ -31,7 +32,7 @@ from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.results import naming
 from reports.results.grouping import group_by
-from reports.results.model import Results, Run, excerpt
+from reports.results.model import Results, Run
 from reports.text import format as fmt
 
 _MOST_RUNS_WITH_OUTPUT = 80
@@ -39,9 +40,19 @@ _MOST_RUN_ROWS = 600
 _MOST_LISTED = 12
 EXCERPT = 3000  # characters of what a run printed
 
+Printed = tuple[str, str]
+"""The beginning and the end of what a run printed: standard output, standard error."""
 
-def build(results: Results, comparison: Delta | None = None) -> Page:
-    """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then."""
+_NOTHING_PRINTED: Mapping[Run, Printed] = MappingProxyType({})
+
+
+def build(
+    results: Results, comparison: Delta | None = None, printed: Mapping[Run, Printed] = _NOTHING_PRINTED
+) -> Page:
+    """Return the page of some results; with a comparison, that of both sides, whose title, sentence and key numbers it is then.
+
+    printed: what the runs `with_output` printed, as far as it is shown.
+    """
     chapters = {tool: chart_module(tool).chapter(results, tool) for tool in results.told}
     found = audit_of(results)
     numbers = [n for c in chapters.values() for n in c.key_numbers]
@@ -53,6 +64,9 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
     placed = of_hosts(results)
     several_hosts = len({machine.host for machine in results.machines}) > 1
     several_files = len({machine.file for machine in results.machines}) > 1
+    started = results.started
+    rows = _alike(started)
+    listed = _listed_rows(rows)
     return Page(
         title=f"Comparison: {comparison.title}" if comparison else title,
         sentence=comparison.sentence if comparison else _sentence(results),
@@ -64,9 +78,10 @@ def build(results: Results, comparison: Delta | None = None) -> Page:
         placement=Placements(hosts=placed) if placed else None,
         methods=tuple(_methods(results)),
         runs=Runs(
-            lead=(_lead(results),),
-            rows=tuple(_run_rows(results)),
-            started=len(results.started),
+            lead=(_lead(results, len(listed), len(rows)),),
+            rows=tuple(run_row(alike[0], alike, printed.get(alike[0], ("", ""))) for alike in listed),
+            started=len(started),
+            by_cell=len(rows) < len(started),
             several_hosts=several_hosts,
             several_files=several_files,
         ),
@@ -112,7 +127,8 @@ def _sections(results: Results, chapters: Mapping[str, Chapter], guilty: Guilty)
 
 
 def _marked(figures: Iterable[Figure], guilty: Guilty) -> tuple[Figure, ...]:
-    return tuple(of_figure(figure, guilty) for figure in figures)
+    """Return the figures with what doubts the cells that they show, and of long tables what can be read."""
+    return tuple(of_figure(figure, guilty).cut() for figure in figures)
 
 
 def _nothing(results: Results) -> Section:
@@ -169,8 +185,13 @@ def _sentence(results: Results) -> str:
     return f"{text}; {results.taken_in}." if results.texts else f"{text}."
 
 
-def _lead(results: Results) -> str:
-    """Say what the table of all runs lists."""
+def _lead(results: Results, listed: int, rows: int) -> str:
+    """Say what the table of all runs lists; where that is not every row, which it does."""
+    if listed < rows:
+        return (
+            f"{fmt.count(listed)} of {fmt.count(rows)} rows, in order, those of runs without a number before others. "
+            "pinsweep show FILE --runs lists every run, pinsweep export writes all numbers."
+        )
     started = "process that was started" if results.measured or not results.texts else ""
     taken_in = "text that was taken in" if results.texts else ""
     return f"Every {fmt.words(filter(None, (started, taken_in)), 'and every')}, in order."
@@ -410,25 +431,37 @@ def _methods(results: Results) -> Iterable[str]:
         )
 
 
-def _run_rows(results: Results) -> Iterable[RunRow]:
-    """All runs, in order; of very many a row a cell and status, with the first run's command. Output excerpts only where the
-    page stays small: of all runs if there are few, else of failures."""
-    few = len(results.started) <= _MOST_RUNS_WITH_OUTPUT
-    folded = len(results.started) > _MOST_RUN_ROWS
+def with_output(results: Results) -> list[Run]:
+    """Return the runs of which the page shows what they printed: of all if they are few, so that it stays small, else of failures."""
+    started = results.started
+    few = len(started) <= _MOST_RUNS_WITH_OUTPUT
+    return [alike[0] for alike in _listed_rows(_alike(started)) if few or alike[0].parsed is None]
+
+
+def _alike(started: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs of each row of the table of all runs, in order; of very many a row is of those of a cell that ended alike."""
+    folded = len(started) > _MOST_RUN_ROWS
     rows = group_by(
-        results.started,
+        started,
         lambda r: (
             (r.cell.sweep, r.record.point_id, r.record.warm_up, r.record.status, r.unreadable)
             if folded
             else (r.file, r.record.run_id)
         ),
     )
-    for alike in rows.values():
-        yield run_row(alike[0], alike, excerpts=few or alike[0].parsed is None)
+    return list(rows.values())
 
 
-def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> RunRow:
-    """Return the row of a run; `alike`: all runs that it stands for, itself among them. Without excerpts, nothing of what it printed."""
+def _listed_rows(rows: Sequence[list[Run]]) -> list[list[Run]]:
+    """Return those of the rows that the page lists: as many as anybody may want to read, those without a number before others."""
+    if len(rows) <= _MOST_RUN_ROWS:
+        return list(rows)
+    ranked = sorted(range(len(rows)), key=lambda i: rows[i][0].parsed is not None)  # stable
+    return [rows[i] for i in sorted(ranked[:_MOST_RUN_ROWS])]
+
+
+def run_row(run: Run, alike: Sequence[Run] = (), printed: Printed = ("", "")) -> RunRow:
+    """Return the row of a run; `alike`: all runs that it stands for, itself among them; printed: what is shown of what it printed."""
     record, every = run.record, alike or (run,)
     attempt = f", attempt {record.attempt}" if record.attempt > 1 else ""
     return RunRow(
@@ -452,8 +485,8 @@ def run_row(run: Run, alike: Sequence[Run] = (), *, excerpts: bool = False) -> R
         environment=" ".join(f"{k}={shlex.quote(str(v))}" for k, v in record.env.items()),
         asked="not recorded" if run.captured else placement_text(record.placement),
         seen=seen_text(record),
-        stdout=excerpt(run.stdout, EXCERPT) if excerpts else "",
-        stderr=excerpt(run.stderr, EXCERPT) if excerpts else "",
+        stdout=printed[0],
+        stderr=printed[1],
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from reports.compare.section import Delta
 from reports.page.html import html
 from reports.report import build
-from reports.results.load import Watched, load
+from reports.results.load import Watched, load, printed
 from reports.results.write import write_whole
 
 
@@ -30,6 +30,7 @@ def render_report(
     Raises UserError for files that are no results, for an `out` that cannot be written, for mistakes in the user's
     templates, and where vl-convert is not installed.
     """
-    results = load(paths, excerpts=build.EXCERPT, watched=watched)
-    write_whole(out, html(build.build(results, comparison), static=static, template=template))
+    results = load(paths, watched=watched)
+    texts = printed(results, build.with_output(results), build.EXCERPT)
+    write_whole(out, html(build.build(results, comparison, texts), static=static, template=template))
     return out

@@ -56,22 +56,16 @@ class _File:
     sweeps: list[str]  # in the order in which they were first planned
 
 
-def load(
-    paths: Iterable[Path],
-    *,
-    excerpts: int = 0,
-    watched: Watched = iter,
-) -> Results:
+def load(paths: Iterable[Path], *, watched: Watched = iter) -> Results:
     """Read result files. Raises UserError for a file that is none, or if there is not a single file.
 
-    `excerpts` > 0 also keeps that many characters of what each run printed, its beginning and its end. Of captured texts it is
-    always CAPTURED, so that every audit of a file finds the same.
+    What a run printed is not among it (`printed`), but for the first and last characters of captured texts, CAPTURED in all.
     """
     listed = list({path.resolve(): path for path in paths}.values())
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
     names = short_names(listed)
-    files = [_read(path, name, excerpts) for path, name in watched(list(zip(listed, names, strict=True)))]
+    files = [_read(path, name) for path, name in watched(list(zip(listed, names, strict=True)))]
     machines = [machine for file in files for machine in file.machines]
     experiments = {digest: one for file in files for digest, one in file.experiments.items()}
     of_host = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
@@ -110,7 +104,21 @@ def load(
     )
 
 
-def _read(path: Path, name: str, excerpts: int) -> _File:
+def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tuple[str, str]]:
+    """Return run → (standard output, standard error), beginning and end of each, `limit` characters at most. Reads their files again.
+
+    Raises UserError for a file that is no longer there, Damaged.
+    """
+    found = {}
+    for file, own in group_by(runs, lambda run: run.file).items():
+        with open_result(results.paths[file], known=True) as result:
+            for run in own:
+                out, err = (_text(result, run.record, stream, limit) for stream in ("stdout", "stderr"))
+                found[run] = out, err
+    return found
+
+
+def _read(path: Path, name: str) -> _File:
     with open_result(path) as result:
         known_by = remembered.known_by(result)  # first: what comes meanwhile makes it another one
         sessions = {session.session: session for session in result.sessions()}
@@ -132,7 +140,7 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
         runs: list[Run] = []
         warm_ups: list[Run] = []
         for record in every:
-            run = _run(result, name, sessions[record.session], by_id[record.point_id], record, excerpts)
+            run = _run(result, name, sessions[record.session], by_id[record.point_id], record)
             (warm_ups if record.warm_up else runs).append(run)
             if not record.warm_up and (run.parsed is not None or record.status in LEFT_OUT):
                 slots.pop((record.point_id, record.repeat), None)
@@ -163,9 +171,7 @@ def _read(path: Path, name: str, excerpts: int) -> _File:
         )
 
 
-def _run(
-    result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord, excerpts: int
-) -> Run:
+def _run(result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord) -> Run:
     """Return a run with what its parser reads, or why it reads nothing."""
     parsed, unreadable = None, ""
     if record.status in ("ok", "disturbed"):
@@ -173,10 +179,8 @@ def _run(
             parsed = result.parsed(record, stored.cell)
         except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
             unreadable = error.cause if record.status == "ok" else ""
-    kept = max(excerpts, CAPTURED if record.capture else 0)
     stdout, stderr = (
-        excerpt(decode(_output(result, record.run_id, stream)), kept) if kept else ""
-        for stream in ("stdout", "stderr")
+        _text(result, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
     )
     return Run(
         file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,
@@ -285,8 +289,8 @@ def _cell(run: Run) -> tuple[str, str]:
     return run.file, run.record.point_id
 
 
-def _output(result: ResultFile, run_id: int, stream: str) -> bytes:
+def _text(result: ResultFile, record: RunRecord, stream: str, limit: int) -> str:
     try:
-        return result.output(run_id, stream)
+        return excerpt(decode(result.output(record.run_id, stream)), limit)
     except UserError:  # nothing was kept of it
-        return b""
+        return ""

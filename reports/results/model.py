@@ -84,7 +84,7 @@ class Run:
         ""  # of a captured run, where the files hold several texts: the name of its own, and which part of it
     )
     build: str = ""  # which program, where runs of the file come from several of one name and version
-    stdout: str = ""  # an excerpt, if asked for
+    stdout: str = ""  # an excerpt, of a captured text alone
     stderr: str = ""
     most_repeats: int = 0  # of a cell with `repeats: auto`: how many there may be; else 0
 

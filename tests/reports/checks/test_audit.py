@@ -55,7 +55,7 @@ def take(
 
 
 def findings(*results: Path) -> tuple[Finding, ...]:
-    return module.audit(load(results, excerpts=200_000))
+    return module.audit(load(results))
 
 
 def found(all_of: Iterable[Finding], key: str, level: str = "") -> list[tuple[str, str]]:

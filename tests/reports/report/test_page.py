@@ -25,7 +25,7 @@ from reports.page.html import anchor, script_json
 from reports.page.model import Page
 from reports.report import build
 from reports.report.render import render_report
-from reports.results.load import load
+from reports.results.load import load, printed
 
 VOID = {"meta", "br", "link", "input", "img", "hr"}
 PAYLOAD = '<img src=x onerror="document.title=\'OWNED\'"><script>document.title="OWNED"</script></script></style></svg>'
@@ -497,6 +497,49 @@ def test_very_many_runs_are_listed_by_cell(
     ]
 
 
+def test_what_nobody_can_read_is_left_to_the_export_and_the_page_says_so(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_MOST_RUN_ROWS", 4)
+    monkeypatch.setattr("reports.draw.figure.MOST_ROWS", 3)
+    maker = make.Maker(tmp_path / "m.db")
+    for threads in range(1, 8):
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
+    maker.add(
+        "s", "stream", {"threads": 8}, "no memory\n", axes=("threads",), status="failed", reason="exit 1"
+    )
+    results = load([maker.write()])
+    texts = printed(results, build.with_output(results), build.EXCERPT)
+
+    built = build.build(results, printed=texts)
+
+    rows = built.runs.rows
+    assert [(r.cell, r.status) for r in rows] == [
+        ("threads=1", "ok"), ("threads=2", "ok"), ("threads=3", "ok"), ("threads=8", "failed")
+    ]  # fmt: skip
+    assert rows[-1].stdout == "no memory\n"
+    (lead,) = built.runs.lead
+    assert lead.startswith("4 of 8 rows, in order, those of runs without a number before others. ")
+    assert lead.endswith("pinsweep show FILE --runs lists every run, pinsweep export writes all numbers.")
+    (numbers,) = (t for s in built.sections for b in s.blocks for f in b.figures for t in f.numbers)
+    assert len(numbers.rows) == 3
+    assert numbers.caption == "The first 3 of 28 rows; pinsweep export writes all numbers"
+
+
+def test_of_many_runs_no_output_is_read_but_what_is_shown(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "m.db")
+    for threads in range(1, 101):
+        maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
+    maker.add(
+        "s", "stream", {"threads": 101}, "no memory\n", axes=("threads",), status="failed", reason="exit 1"
+    )
+
+    results = load([maker.write()])
+
+    assert [run.cell.options["threads"] for run in build.with_output(results)] == [101]
+    assert not any(run.stdout or run.stderr for run in results.runs)
+
+
 def test_two_files_of_one_host_are_not_mixed(make: Any, tmp_path: Path) -> None:
     for name, rate in (("before", 12e3), ("after", 10e3)):
         maker = make.Maker(tmp_path / f"{name}.db", host="n1")
@@ -548,16 +591,16 @@ def test_the_page_finds_what_an_audit_finds(make: Any, tmp_path: Path) -> None:
     asked = intake_options("imb", (), (), "", "")
     items = [item for item in read([str(tmp_path / "report.txt")], asked) if isinstance(item, Captured)]
     store(items, tmp_path / "r.db", asked, version="test")
-    results = load([tmp_path / "r.db"], excerpts=3000)
+    results = load([tmp_path / "r.db"])
 
     found = audit(load([tmp_path / "r.db"]))
-    built = build.build(results)
+    built = build.build(results, printed=printed(results, build.with_output(results), build.EXCERPT))
 
     assert "P1" in {f.id for f in found}
     said = built.checks[: len(found)]
     assert [(c.id, c.level) for c in said] == [(f.id, f.level) for f in found]
     assert all(c.subject.startswith(f.title) for c, f in zip(said, found, strict=True))
-    assert all(len(row.stdout) < 3100 for row in built.runs.rows)
+    assert all(0 < len(row.stdout) < 3100 for row in built.runs.rows)
 
 
 def test_a_check_of_some_repeats_says_so_and_says_it_once(make: Any, tmp_path: Path) -> None:

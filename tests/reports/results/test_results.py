@@ -23,7 +23,7 @@ from reports.checks.doubts import of_results
 from reports.export.long_text import lines
 from reports.export.tables import export, table
 from reports.results import model
-from reports.results.load import load
+from reports.results.load import load, printed
 from reports.results.write import write_whole
 
 
@@ -128,12 +128,14 @@ def test_excerpts_keep_both_ends(make: Any, tmp_path: Path) -> None:
     text = make.stream_text(9e3, 1) + "".join(f"line {i}\n" for i in range(2000)) + "the end\n"
     maker = make.Maker(tmp_path / "a.db").add("s", "stream", {}, text)
 
-    (run,) = load([maker.write()], excerpts=1000).runs
+    results = load([maker.write()])
+    stdout, stderr = printed(results, results.runs, 1000)[results.runs[0]]
 
-    assert len(run.stdout) < 1100
-    assert run.stdout.startswith("-----")
-    assert run.stdout.endswith("the end\n")
-    assert "lines left out" in run.stdout
+    assert len(stdout) < 1100
+    assert stdout.startswith("-----")
+    assert stdout.endswith("the end\n")
+    assert "lines left out" in stdout
+    assert stderr == ""
 
 
 def test_no_files_is_a_mistake() -> None:
