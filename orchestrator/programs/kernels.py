@@ -58,13 +58,45 @@ def kernel_names() -> tuple[str, ...]:
 def build(name: str, cache: Path | None = None) -> Path:
     """Return the path of a kernel ("stream", "memlat", "poke") for this CPU; compile it if the cache has none that fits.
 
-    `cache` defaults to `kernels` in pinsweep's folder of the user's cache.
-    Raises UserError where there is no compiler, no OpenMP, or no place to keep an executable.
+    `cache` defaults to `kernels` in pinsweep's folder of the user's cache. Where there is no compiler, as on many compute nodes, one that
+    was compiled of these sources for this CPU is taken: a home that hosts share has it, if one of them could compile.
+    Raises UserError where there is neither, no OpenMP, or no place to keep an executable.
     """
     _check_name(name)
     options = (*OPTIONS, *_NATIVE.get(platform.machine(), ()))
     source = sources_folder() / f"{name}.c"
-    return compile_cached(source, find_compiler(), options, cache if cache is not None else _user_cache())
+    cache = cache if cache is not None else _user_cache()
+    note = cache / f"{_key(source, '', options)}.{name}"  # which one it is, without a word of the compiler
+    try:
+        compiler = find_compiler()
+    except NoCompiler:
+        if kept := _noted(note, cache):
+            return kept
+        raise
+    program = compile_cached(source, compiler, options, cache)
+    _take_note(note, program)
+    return program
+
+
+def _noted(note: Path, cache: Path) -> Path | None:
+    """Return the program that a note names, if it is there."""
+    try:
+        key = note.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    program = cache / key / note.suffix.removeprefix(".")
+    return program if re.fullmatch("[0-9a-f]{20}", key) and os.access(program, os.X_OK) else None
+
+
+def _take_note(note: Path, program: Path) -> None:
+    """Write which program was made for this CPU, whole or not at all; a cache that cannot be written goes without."""
+    key = program.parent.name
+    with contextlib.suppress(OSError):
+        if not note.exists() or note.read_text("ascii", "replace") != key:
+            number, temporary = tempfile.mkstemp(prefix=".note-", dir=note.parent)
+            with os.fdopen(number, "w", encoding="ascii") as file:
+                file.write(key)
+            Path(temporary).replace(note)
 
 
 def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache: Path) -> Path:
@@ -97,15 +129,19 @@ def compile_cached(source: Path, compiler: str, options: tuple[str, ...], cache:
     return program
 
 
+class NoCompiler(UserError):
+    """There is none on PATH."""
+
+
 def find_compiler() -> str:
     """Return the path of the machine's C compiler. Raises UserError, with what to install, if there is none."""
     for name in COMPILERS:
         if path := planted.which(name):
             return path
-    raise UserError(
+    raise NoCompiler(
         "kernels",
         f"no C compiler on PATH ({', '.join(COMPILERS)}): the kernels are compiled on the machine they measure",
-        _INSTALL_GCC,
+        f"{_INSTALL_GCC}; or `pinsweep kernels build` on a host that has one, with this CPU and this home",
     )
 
 
@@ -137,7 +173,7 @@ def _compile(source: Path, argv: list[str]) -> None:
 
 
 def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
-    """Return the name of everything that decides the program: text, headers beside it, compiler, C library, CPU."""
+    """Return the name of everything that decides the program: text, headers beside it, compiler ("": any), C library, CPU."""
     digest = hashlib.sha256()
     for path in (source, *sorted(source.parent.glob("*.h"))):
         digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
@@ -145,7 +181,7 @@ def _key(source: Path, compiler: str, options: tuple[str, ...]) -> str:
     cpu = ""
     with contextlib.suppress(OSError):
         cpu = cpu_kinds(_CPUINFO.read_text(errors="replace"))
-    for text in (_compiler_text(compiler), *options, platform.machine(), libc or "", cpu):
+    for text in (_compiler_text(compiler) if compiler else "", *options, platform.machine(), libc or "", cpu):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:20]
 

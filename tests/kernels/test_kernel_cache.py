@@ -137,6 +137,46 @@ def test_no_compiler_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "dnf install gcc glibc-devel" in caught.value.hint
 
 
+def test_without_a_compiler_what_was_compiled_for_this_cpu_is_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on compute nodes that share a home with one that has a compiler."""
+    cache = tmp_path / "cache"
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(INTEL)
+    monkeypatch.setattr(kernels, "_CPUINFO", cpuinfo)
+    made = kernels.build("poke", cache)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert kernels.build("poke", cache) == made
+    with pytest.raises(UserError, match="no C compiler"):
+        kernels.build("memlat", cache)  # that one was not made
+    cpuinfo.write_text(INTEL.replace("avx512f", "avx512f amx"))
+    with pytest.raises(UserError) as caught:  # another CPU: what is there may not even start
+        kernels.build("poke", cache)
+    assert "`pinsweep kernels build` on a host that has one" in caught.value.hint
+    cpuinfo.write_text(INTEL)
+    made.unlink()
+    with pytest.raises(UserError, match="no C compiler"):
+        kernels.build("poke", cache)
+
+
+@pytest.mark.parametrize("text", ["", "../../bin", "0123456789abcdef0123", "\xff"])
+def test_a_note_that_leads_nowhere_is_no_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    made = kernels.build("poke", tmp_path)
+    (note,) = tmp_path.glob("*.poke")
+    note.write_bytes(text.encode("latin-1"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UserError, match="no C compiler"):
+        kernels.build("poke", tmp_path)
+    monkeypatch.undo()
+    assert kernels.build("poke", tmp_path) == made
+    assert note.read_text() == made.parent.name
+
+
 @pytest.mark.parametrize(
     ("message", "package"),
     [

@@ -1,0 +1,25 @@
+"""`pinsweep kernels`"""
+
+from __future__ import annotations
+
+import click
+
+from pinsweep.terminal import say
+
+
+@click.group(epilog="Example: srun -N1 -C icelake pinsweep kernels build")
+def command() -> None:
+    """The C kernels that measure where MLC and STREAM are absent."""
+
+
+@command.command(epilog="Example: pinsweep kernels build")
+def build() -> None:
+    """Compile the kernels for this CPU, where hosts without a compiler find them.
+
+    They are kept in the user's cache (XDG_CACHE_HOME), which hosts with one home share: once for each kind of CPU, on a host of that
+    kind, is enough. What is there already is not compiled again.
+    """
+    from orchestrator.programs import kernels
+
+    for name in kernels.kernel_names():
+        say(str(kernels.build(name)))
