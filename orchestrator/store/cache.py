@@ -10,6 +10,7 @@ columns but the last. The runs of a sweep have the same few heads, so that of mo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -138,12 +139,26 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Strange(f"{name} is not what a parser returns") from error
-    facts = {sys.intern(key): _shared(value) for key, value in facts.items()}
+    facts = _same_facts(tuple(facts), tuple(facts.values()), tuple(map(type, facts.values())))
+    texts = {sys.intern(key): _same_text(text) for key, text in texts.items()}
     if order == ("measurements",):
         return Parsed(tables={"measurements": measured}, flags=flags, facts=facts)
     return Parsed(
         tables=_Tables(order, measured, texts, data[4 + length :], name, damaged), flags=flags, facts=facts
     )
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _same_facts(
+    names: tuple[str, ...], values: tuple[Scalar, ...], _: tuple[type, ...]
+) -> Mapping[str, Scalar]:
+    """Return the facts of a run, once for all runs that tell the same, as the repeats of a cell do. The last are the types of the
+    values: 1 is equal to True."""
+    return {sys.intern(name): _shared(value) for name, value in zip(names, values, strict=True)}
+
+
+_same_text = functools.lru_cache(maxsize=1 << 12)(lambda text: text)
+"""Of a small table: the repeats of a cell have the same options."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -177,6 +192,8 @@ class _Tables(Mapping[str, Table]):
             raise KeyError(key)
         try:
             if text := self._texts.get(key):
+                with contextlib.suppress(Exception):  # the next line says of which run, and is not kept
+                    return _small_table(text)
                 return _checked_table(json.loads(text), self._name)
             return _later(self._packed, self._name)[key]
         except KeyError:
@@ -200,6 +217,11 @@ def _later(packed: bytes, name: str) -> Mapping[str, Table]:
     if not isinstance(raw, dict):
         raise Strange(f"{name} is not what a parser returns")
     return {key: _checked_table(table, name) for key, table in raw.items()}
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _small_table(text: str) -> Table:
+    return _table(json.loads(text))
 
 
 def _checked_table(raw: Any, name: str) -> Table:  # noqa: ANN401 (anything JSON holds)

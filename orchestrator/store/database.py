@@ -280,7 +280,12 @@ def texts_up_to(database: sqlite3.Connection, size_bytes: int) -> Iterator[None]
 
 def inflate(packed: bytes, most_bytes: int) -> bytes:
     """Return what zlib packed. Raises ValueError if that is more than `most_bytes`, or not whole: a few bytes may stand for GBs."""
-    return b"".join(inflated(packed, most_bytes, piece_bytes=most_bytes))
+    packer = zlib.decompressobj()
+    try:
+        whole = packer.decompress(packed, most_bytes)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    return whole if packer.eof else b"".join(inflated(packed, most_bytes, piece_bytes=most_bytes))
 
 
 def inflated(packed: bytes, most_bytes: int, piece_bytes: int) -> Iterator[bytes]:

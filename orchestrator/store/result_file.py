@@ -268,8 +268,9 @@ class ResultFile:
     def _read(self, made: Callable[[Sequence[Any]], T], query: str) -> tuple[T, ...]:
         """Return what is made of each row that a query finds. Raises Damaged for a row that pinsweep does not write."""
         try:
-            return tuple(map(made, self._rows(query)))
-        except rows.Strange as error:
+            with database.watched(self.path, self._db, self.stopped):
+                return tuple(map(made, self._db.execute(query)))  # one after the other: all of them are large
+        except (rows.Strange, sqlite3.DatabaseError) as error:
             raise database.Damaged(self.path, error) from error
 
     def _since_2(self, table: str) -> str:
