@@ -308,6 +308,10 @@ class Parsed:
         found: T = self._once[read]
         return found
 
+    def let_go(self) -> None:
+        """Forget what `once` keeps: of a hundred thousand texts it is more than the memory holds."""
+        self._once.clear()
+
     def has(self, flag_id: str) -> bool:
         return any(flag.id == flag_id for flag in self.flags)
 

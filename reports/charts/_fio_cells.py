@@ -47,31 +47,53 @@ def cells(runs: Sequence[Run]) -> pd.DataFrame:
     Beside the columns of the summaries: iodepth and processes (Int64, NA where the text does not say); kind, series and label (str:
     "randread", "randrw 70:30, reads", "mix r"); size (str: "4 KiB", "4 KiB and 64 KiB", "" if not known); cpu (ns per I/O), asked and
     in_flight (I/Os of the run), busy (share of the time, of the busiest disk), float; verify (bool: reads that nobody asked for);
-    panel (a Facet), and order (int), the rank of the kind.
+    engines (frozenset of str) and way (str: "direct", CACHED, "" where nothing tells or no file is behind them); panel (a Facet), at (int),
+    the rank of the panel, and order (int), that of the kind.
     """
     import pandas as pd
 
-    found = summaries.frame(runs).dropna(subset="iops")
+    parts = [_read(runs[at : at + _AT_ONCE]) for at in range(0, len(runs), _AT_ONCE)]
+    found = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
     both = found.dropna(subset="mean")["which"].nunique() > 1
-    run, direction = found["run"], found["direction"]
-
-    found = found.assign(
-        iodepth=pd.array(list(map(depth_of, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
-        kind=list(map(_kind, run, direction)), verify=list(map(is_verify, run, direction)),
-        cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
-        busy=run.map(_utilisations(runs)).astype(float),
-    )  # fmt: skip
+    run = found["run"]
+    found = found.assign(busy=run.map(_utilisations(runs)).astype(float))
     which = found["which"] if both else [""] * len(found)
-    names = [_series(*of) for of in zip(run, found["kind"], found["direction"], which, strict=True)]
+    told = zip(run, found["kind"], found["direction"], found["verify"], which, strict=True)
+    names = [_series(*of) for of in told]
     alike = Counter(short for _, short in set(names))
     found["series"] = [name for name, _ in names]
     found["label"] = [short if alike[short] == 1 else name for name, short in names]
     found["order"] = [_KINDS.index(kind) if kind in _KINDS else len(_KINDS) for kind in found["kind"]]
     apart = facet_names(runs, found)
     found["panel"] = run.map(lambda r: facets.facet(r, apart))
-    panels = list(dict.fromkeys(found["panel"]))
-    found["at"] = [panels.index(of) for of in found["panel"]]
+    panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
+    found["at"] = [panels[of] for of in found["panel"]]
     return found.sort_values(["at", *RANKED], kind="stable")
+
+
+_AT_ONCE = 1000
+"""Runs that are read before what was read of them is let go, where there are more."""
+
+
+def _read(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the columns of `cells` that each run tells by itself."""
+    import pandas as pd
+
+    found = summaries.frame(runs).dropna(subset="iops").drop(columns="latencies")
+    run, direction = found["run"], found["direction"]
+    engines = {one: engines_of(one) for one in run}
+    ways = {one: _way(one, engines[one]) for one in run}
+    found = found.assign(
+        iodepth=pd.array(list(map(depth_of, run, direction)), dtype="Int64"), processes=run.map(job_count).astype("Int64"), size=list(map(_size, run, direction)),
+        kind=list(map(_kind, run, direction)), verify=pd.array(list(map(is_verify, run, direction)), dtype="bool"),
+        cpu=run.map(cpu_per_io).astype(float), asked=run.map(asked).astype(float), in_flight=run.map(in_flight).astype(float),
+        engines=run.map(engines), way=[ways[one] for one in run],
+    )  # fmt: skip
+    if len(runs) == _AT_ONCE:
+        for one in runs:
+            if one.parsed:
+                one.parsed.let_go()
+    return found
 
 
 RANKED = ["order", "kind", "verify", "direction", "which"]
@@ -143,10 +165,10 @@ def _kind(run: Run, direction: str) -> str:
     return fmt.words(sorted(map(str, told)))
 
 
-def _series(run: Run, kind: str, direction: str, which: str) -> tuple[str, str]:
+def _series(run: Run, kind: str, direction: str, verify: bool, which: str) -> tuple[str, str]:
     """Return (name, short name): "randread", "read"; "randrw 70:30, reads", "mix r". which: "" where all have the same latency."""
     name, short = f"{kind}{share_of(run) if kind in MIXES else ''}", SHORT.get(kind, kind)
-    if is_verify(run, direction):
+    if verify:
         name, short = f"{kind}, verify reads", "verify"
     elif direction != "mixed" and kind not in (direction, f"rand{direction}", ios(direction)):
         name, short = f"{name}, {ios(direction)}", f"{short} {direction[0]}"
@@ -188,24 +210,30 @@ _NO_STORAGE = {"null", "cpuio", "net", "netsplice"}
 """Engines without a file behind them."""
 
 
-def engines_of(runs: Iterable[Run]) -> set[str]:
-    return {str(value) for run in runs for value in given(run, "ioengine") - {None}}
+def engines_of(run: Run) -> frozenset[str]:
+    return frozenset(str(value) for value in given(run, "ioengine") - {None})
 
 
 CACHED = "through the page cache"
+_WAYS = {"direct": {"1", "True"}, CACHED: {"0", "False"}}
 
 
-def cache_words(runs: Sequence[Run]) -> str:
-    """Return "direct" or "through the page cache"; "" where the runs differ, nothing tells, or no file is behind their engine."""
-    direct = {str(value) for run in runs for value in given(run, "direct", 0)}
-    ways = {"direct": {"1", "True"}, CACHED: {"0", "False"}}
-    known = direct and all(map(is_stored, runs))
-    return next((way for way, values in ways.items() if known and direct <= values), "")
+def _way(run: Run, engines: frozenset[str]) -> str:
+    """Return "direct" or "through the page cache"; "" where its jobs differ, nothing tells, or no file is behind its engine."""
+    direct = {str(value) for value in given(run, "direct", 0)}
+    known = direct and is_stored(engines)
+    return next((way for way, values in _WAYS.items() if known and direct <= values), "")
 
 
-def is_stored(run: Run) -> bool:
-    """Is there a file or a device behind its engine, as far as is known?"""
-    return not engines_of([run]) & _NO_STORAGE
+def cache_words(ways: Iterable[str]) -> str:
+    """Return the way that all runs have; "" where they differ, or it is not known of one."""
+    found = set(ways)
+    return found.pop() if len(found) == 1 else ""
+
+
+def is_stored(engines: frozenset[str]) -> bool:
+    """Is there a file or a device behind a run's engines, as far as is known?"""
+    return not engines & _NO_STORAGE
 
 
 def known_count(value: Any) -> int | None:  # noqa: ANN401 (a cell of a frame)

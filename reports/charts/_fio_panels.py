@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reports.charts import curve_rows, facets, wording
 from reports.charts import titles as findings
@@ -14,21 +16,19 @@ from reports.charts._fio_cells import (
     RANKED,
     cache_words,
     depth_of,
-    engines_of,
     facet_names,
     is_mix,
+    known_count,
     no_depth,
     share_of,
 )
 from reports.charts.curve_rows import Curve
-from reports.charts.soundness import sound_rows
 from reports.draw import axes, label_placement, vega
 from reports.draw.figure import Key, Panel, panel
 from reports.draw.plot import Plot, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.fio import WORDS
-from reports.readings import groups
 from reports.results.grouping import group_by
 from reports.results.model import Run
 from reports.results.naming import program_name
@@ -60,7 +60,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     missing = group_by(lost, lambda r: facets.facet(r, names))
     crosses = {of: [float(depth) for run in own if (depth := depth_of(run))] for of, own in missing.items()}
     depths = sorted({*map(int, found["iodepth"]), *(int(d) for own in crosses.values() for d in own)})
-    panels = {of: own for (of,), own in groups(found, ["panel"])}
+    panels = group_by(_points(found), lambda point: point.panel)
     shown = dict(list(panels.items())[: facets.MOST_PANELS // 2])
     middle = "p50" if found["p50"].notna().all() else "mean"
     once = max(len(same) for same in group_by(runs, facets.cell).values()) == 1 and not facets.pooled(runs)
@@ -69,7 +69,8 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     }  # fmt: skip
     shared = _shared([*drawn.values()], latency, middle, colours, depths)
     rows = [_row(lines, of, crosses.get(of, []), shared) for of, lines in drawn.items()]
-    titles = {_finding(sound, known, middle) for own in panels.values() if len(sound := sound_rows(own))}
+    quiet = ([point for point in own if point.run.sound] for own in panels.values())
+    titles = {_finding(own, known, middle) for own in quiet if own}
     marks = _marks(runs, [*drawn.values()], rows, shared)
     if missing:
         marks.append("Cross on the axis: a cell that failed.")
@@ -179,7 +180,28 @@ def _marks(
     return marks
 
 
-def _finding(own: pd.DataFrame, known: Sequence[tuple[str, str]], middle: str) -> str:
+class _Point(NamedTuple):
+    """A row of `_fio_cells.cells` as a curve needs it; nan: not told."""
+
+    panel: facets.Facet
+    series: str
+    run: Run
+    iodepth: int
+    processes: Any
+    iops: float
+    mean: float
+    p50: float
+    p99: float
+    iops_min: float
+    iops_max: float
+
+
+def _points(found: pd.DataFrame) -> list[_Point]:
+    columns = (found[name].tolist() for name in _Point._fields)
+    return [_Point(*row) for row in zip(*columns, strict=True)]
+
+
+def _finding(own: Sequence[_Point], known: Sequence[tuple[str, str]], middle: str) -> str:
     """Return what is true of a panel; a figure's title says it if it is of all of them."""
     drawn = {what: _lines(own, known, what) for what in ("iops", middle)}
     iops, waits = (
@@ -193,7 +215,7 @@ def what_ran(drawn: pd.DataFrame, found: pd.DataFrame) -> list[str]:
     """Say what ran of what is drawn: program and repeats, engine, cache, jobs and, where jobs of a run differ in it, block size; and what
     is to be known of the tables, which have all that was found."""
     runs = list(dict.fromkeys(drawn["run"]))
-    engines, cache = engines_of(runs), cache_words(runs)
+    engines, cache = frozenset[str]().union(*drawn["engines"]), cache_words(drawn["way"])
     jobs = drawn["processes"]
     low, high = jobs.min(), jobs.max()
     many = (
@@ -236,23 +258,30 @@ def _bars(runs: Sequence[Run], lines: Sequence[Curve]) -> Iterator[str]:
 
 
 def _lines(
-    own: pd.DataFrame, known: Sequence[tuple[str, str]], what: str, *, samples: bool = False
+    own: Sequence[_Point], known: Sequence[tuple[str, str]], what: str, *, samples: bool = False
 ) -> list[Curve]:
     """Return one curve per series of the panel over iodepth: "iops", or in ns "mean", "p50", "p99". samples: the IOPS of single
     processes have the range of fio's samples."""
     lines = []
+    by_series = group_by(own, lambda point: point.series)
+    value = attrgetter(what)
     for name, short in known:
-        of = own[own["series"] == name]
-        incomplete = of.loc[of[what].isna(), "iodepth"]  # what only some repeats tell is not of the cell
-        of = of[~of["iodepth"].isin(incomplete)]
-        pairs = zip(of["iodepth"].astype(float), of[what], strict=True)
-        line = curve_rows.curve(name, pairs, runs=of["run"], label=short, dashed=is_mix(name))
+        of = by_series.get(name, [])
+        # what only some repeats tell is not of the cell
+        incomplete = {point.iodepth for point in of if math.isnan(value(point))}
+        of = [point for point in of if point.iodepth not in incomplete]
+        if not of:
+            continue
+        pairs = [(float(point.iodepth), value(point)) for point in of]
+        line = curve_rows.curve(
+            name, pairs, runs=[point.run for point in of], label=short, dashed=is_mix(name)
+        )
         if what == "iops" and samples:
-            one = of[of["processes"] == 1].dropna(subset=["iops_min", "iops_max"])
-            ranges = one[["iodepth", "iops_min", "iops_max"]].astype(float).itertuples(index=False, name=None)
-            line = replace(line, ranges=tuple(ranges))
+            one = (p for p in of if known_count(p.processes) == 1)
+            ranges = ((float(p.iodepth), p.iops_min, p.iops_max) for p in one)
+            line = replace(line, ranges=tuple(r for r in ranges if not math.isnan(r[1] + r[2])))
         lines.append(line)
-    return [line for line in lines if line.points]
+    return lines
 
 
 def _panel(

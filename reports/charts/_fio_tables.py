@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from reports.charts import facets, wording
 from reports.charts._fio_cells import RANKED, known_count
 from reports.charts.soundness import counted_rows
-from reports.draw.figure import Table, row_of
+from reports.draw.figure import MOST_ROWS, Table, cut_caption, row_of
 from reports.numbers import formulas
-from reports.readings import groups
+from reports.readings import first_groups, groups
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
@@ -27,7 +27,9 @@ LIMITS = (100e3, 1e6, 10e6)
 def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     """Return the most IOPS of each series, from which depth on, and within a limit on p99; None of sweeps without depths. Of a series with
     quiet cells these count."""
-    series = [(of, counted_rows(own)) for of, own in groups(found, ["panel", "series", "processes"])]
+    if found.groupby(_OF_A_SERIES, dropna=False)["iodepth"].nunique().max() < 2:
+        return None
+    series = [(of, counted_rows(own)) for of, own in groups(found, _OF_A_SERIES)]
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
@@ -70,6 +72,8 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         of=tuple(whose),
     )  # fmt: skip
 
+
+_OF_A_SERIES = ["panel", "series", "processes"]
 
 _Repeat = Mapping[int, tuple[float, float]]
 """iodepth → (IOPS, p99 in ns or NaN) of one repeat."""
@@ -148,9 +152,9 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
         name for of in found["panel"] for name, _ in of
     }
     latencies, rates, whose = [], [], []
-    for (of, name, depth, jobs, _), own in groups(
-        found.sort_values(["at", *RANKED, "iodepth"], kind="stable"), ["panel", "series", "iodepth", "processes", "direction"]
-    ):  # fmt: skip
+    of_a_row = ["panel", "series", "iodepth", "processes", "direction"]
+    listed, every = first_groups(found.sort_values(["at", *RANKED, "iodepth"], kind="stable"), of_a_row, MOST_ROWS)  # fmt: skip
+    for (of, name, depth, jobs, _), own in groups(listed, of_a_row):
         own = counted_rows(own)
         middle = own[["bandwidth", "p50", "p99", "filled", "busy", "cpu"]].median(skipna=False)
         means = own["mean"].dropna()
@@ -190,8 +194,8 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     of_rates = (*(["IOPS min", "IOPS max"] if sampled else []), *([f"Bandwidth, {moved.unit}"] if moves else []), *(["Utilisation"] if timed else []))  # fmt: skip
     return [
         Table(
-            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))), caption=caption,
-            of=tuple(whose),
+            columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))),
+            caption=cut_caption(caption, every), of=tuple(whose),
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more

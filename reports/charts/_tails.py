@@ -6,13 +6,13 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reports.charts.soundness import counted as counted_runs
 from reports.charts.soundness import is_hollow
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Panel, Table, panel, row_of
+from reports.draw.figure import Panel, Table, cut_caption, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
@@ -32,10 +32,12 @@ class Distribution:
 
     name: str
     target: str  # what is accessed; of a tool that knows one kind only: ""
+    op: str = ""  # what is done with it, likewise
     buckets: tuple[Bucket, ...]
     mean: float  # ns, of all buckets: of the normal distribution that is drawn
     deviation: float  # ns
     largest: float  # ns, of all repeats
+    n: int  # samples
     runs: tuple[Run, ...]
     by_run: tuple[tuple[Bucket, ...], ...]  # the buckets of each repeat alone
     told: tuple[Mapping[str, float], ...]  # of each repeat: "p50", "p99.9", "mean", "sd" (ns)
@@ -63,9 +65,9 @@ class Distribution:
         """Is no run sound? Then it is shown, and no statement is made of it."""
         return is_hollow(self.runs)
 
-    @property
-    def n(self) -> int:
-        return sum(b.n for b in self.buckets)
+    def without_buckets(self) -> Distribution:
+        """Return what is told of it, without what is drawn: of very many cells few are."""
+        return replace(self, buckets=(), by_run=())
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -105,6 +107,7 @@ def pooled(
     target: str,
     members: Sequence[tuple[Run, Sequence[Bucket], Mapping[str, float]]],
     *,
+    op: str = "",
     step: float = 0.0,
 ) -> Distribution:
     """Return the distribution of some repeats: (run, its buckets, what its tool tells of it: "p99.9", "mean", "sd", "max").
@@ -120,8 +123,8 @@ def pooled(
     together = tuple(Bucket(low, high, n) for (low, high), n in sorted(added.items()))
     mean, deviation = formulas.moments(together)
     return Distribution(
-        name=name, target=target, buckets=together, mean=mean, deviation=deviation,
-        largest=max(own.get("max") or max(buckets).middle for _, buckets, own in members), step=step,
+        name=name, target=target, op=op, buckets=together, mean=mean, deviation=deviation,
+        largest=max(own.get("max") or max(buckets).middle for _, buckets, own in members), step=step, n=sum(b.n for b in together),
         runs=tuple(run for run, _, _ in members), by_run=tuple(tuple(buckets) for _, buckets, _ in members),
         told=tuple(_told(buckets, own) for _, buckets, own in members),
     )  # fmt: skip
@@ -135,7 +138,8 @@ def runs_of(drawn: Iterable[Distribution]) -> list[Run]:
 def _told(buckets: Sequence[Bucket], own: Mapping[str, float]) -> dict[str, float]:
     """Return what a run's buckets tell, and over it what its tool does. One sample has no deviation."""
     mean, deviation = formulas.moments(buckets)
-    found = {statistic: formulas.quantile(buckets, share) for statistic, share, _ in _SHARES}
+    values = formulas.quantiles(buckets, [share for _, share, _ in _SHARES])
+    found = {statistic: value for (statistic, _, _), value in zip(_SHARES, values, strict=True)}
     told = {"mean": mean, "sd": deviation, **found, **own}
     alone = sum(b.n for b in buckets) < 2
     return {name: v for name, v in told.items() if v is not None and not (alone and name == "sd")}
@@ -455,8 +459,8 @@ def _over_repeats(value: Spread | None) -> str:
     return fmt.quantity(value.median, "ns") + (f" ({low}–{high})" if low != high else "")
 
 
-def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
-    """Return quantiles, moments and modes, a row per distribution."""
+def numbers(found: Sequence[Distribution], *, noun: str = "access", of: int = 0) -> Table:
+    """Return quantiles, moments and modes, a row per distribution; of: how many there are, where these are the first of them."""
     rows = [
         (
             d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
@@ -476,6 +480,6 @@ def numbers(found: Sequence[Distribution], *, noun: str = "access") -> Table:
         rows=tuple(rows),
         numeric=frozenset(range(1, 10)),
         of=tuple(row_of(d.runs) for d in found),
-        caption=f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it: the median needs 20, 99.9 % 10 000. A mode is a peak with 2 % of "
-        "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak",
+        caption=cut_caption(f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it: the median needs 20, 99.9 % 10 000. A mode is a peak with 2 % of "
+        "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak", of),
     )  # fmt: skip

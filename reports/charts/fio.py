@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from reports.charts import _tails, facets, wording
 from reports.charts import titles as findings
@@ -26,8 +26,8 @@ from reports.charts._fio_panels import drawn_picture, what_ran
 from reports.charts._fio_tables import MOST_OFFERS, numbers_tables, offers_table
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
-from reports.charts.soundness import counted_rows, sound_rows
-from reports.draw.figure import Figure
+from reports.charts.soundness import counted_rows, is_hollow, sound_rows
+from reports.draw.figure import MOST_ROWS, Figure
 from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count
 from reports.page.model import KeyNumber
@@ -59,16 +59,18 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     runs = results.shown(tool)
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
-    both = len({cache_words([run]) for run in runs} - {""}) > 1
-    for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
-        found = cells(members)
+    sweeps = group_by(runs, lambda r: r.cell.sweep)
+    every = {sweep: cells(members) for sweep, members in sweeps.items()}
+    both = len({way for found in every.values() for way in found["way"]} - {""}) > 1
+    for sweep, members in sweeps.items():
+        found = every[sweep]
         if len(found):
             figures.append(
                 _figure(sweep, members, found, facets.lost(results, tool, sweep, members, within=WITHIN))
             )
             if tails := _tails_figure(sweep, members, found):
                 figures.append(tails)
-            stored = found[found["run"].map(is_stored).astype(bool)]
+            stored = found[[is_stored(engines) for engines in found["engines"]]]
             if len(stored):
                 numbers = _key_numbers(sound_rows(stored), both)
                 leading |= {number.name for number in numbers[:1]}
@@ -91,46 +93,32 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence
     small = [offers] if offers and not large else []
     return Figure(
         id=f"fio-{sweep}", of=sweep, sweep=runs[0].sweep_title,
-        title=picture.title if picture and all(map(is_stored, runs)) else "IOPS and latency",
+        title=picture.title if picture and all(map(is_stored, found["engines"])) else "IOPS and latency",
         sub=" ".join(filter(None, (*what_ran(found if picture is None else picture.drawn, found), *(picture.marks if picture else ())))),
         panels=picture.panels if picture else (),
         key=picture.key if picture else (),
         tables=tuple(small) if picture else (*small, *numbers),
         numbers=(*large, *(numbers if picture else [])),
+        runs=tuple(dict.fromkeys(found["run"])),
     )  # fmt: skip
 
 
 def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figure | None:
     """Draw how long single I/Os took, from the bins of json+: each series of one panel at its lowest and highest depth."""
-    found = found[~found["verify"]]
-    bins = {(run, dict(name.part)["direction"]): own for run in runs for name, own in histograms(run)}
-    binned = found[[key in bins for key in zip(found["run"], found["direction"], strict=True)]]
+    binned = found[~found["verify"] & found["binned"]]
     if not len(binned):
         return None
-    every: list[tuple[facets.Facet, str, int, str, Distribution]] = []
-    for (of, series, label, depth, _, direction), own in groups(
-        binned, ["panel", "series", "label", "iodepth", "processes", "direction"]
-    ):
-        told = [
-            {name: value for name, value in (("mean", mean), ("max", largest)) if value == value}
-            for mean, largest in zip(own["mean"], own["largest"], strict=True)
-        ]
-        members = [(run, bins[run, direction], of_run) for run, of_run in zip(own["run"], told, strict=True)]
-        at = known_count(depth)
-        words = f"depth {at}" if at else "depth not said"
-        drawn = _tails.pooled(f"{label}, {words}", "", members)
-        where = facets.facet_title(of, "fio")
-        listed = f"{series}, {words}{', ' + where if where else ''}"
-        every.append((of, series, at or 0, listed, drawn))
-    quiet = [d for d in every if not d[-1].hollow] or every
-    first = quiet[0][0]
-    by_series = group_by((d for d in quiet if d[0] == first), lambda d: d[1]).values()
-    ends = [(same, {min(d[2] for d in same), max(d[2] for d in same)}) for same in by_series]
-    chosen = [d[-1] for same, at in ends for d in same if d[2] in at]
-    chosen += [d[-1] for d in every if d[0] == first and d[-1].hollow and d not in quiet]
-    chosen = chosen[: _tails.MOST_CURVES]
+    every = [_Tail.of(*of) for of in groups(binned, _OF_A_TAIL)]
+    quiet = [tail for tail in every if not tail.hollow] or every
+    first = quiet[0].panel
+    by_series = group_by((tail for tail in quiet if tail.panel == first), lambda tail: tail.series).values()
+    ends = [(same, {min(t.depth for t in same), max(t.depth for t in same)}) for same in by_series]
+    picked = [tail for same, at in ends for tail in same if tail.depth in at]
+    picked += [t for t in every if t.panel == first and t.hollow and t not in quiet]
+    picked = picked[: _tails.MOST_CURVES]
+    chosen = [tail.drawn() for tail in picked]
     subject = chosen[0]
-    name = fmt.sentence(next(listed for *_, listed, d in every if d is subject))
+    name = fmt.sentence(picked[0].listed)
     where, latency = facets.facet_title(first, "fio"), latency_words(binned)[0]
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     median, p999 = subject.least_tail() or (None, None)
@@ -150,8 +138,48 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{f' {left} more in the numbers.' if left else ''}",
         panels=panels,
-        numbers=(_tails.numbers([replace(d, name=listed) for *_, listed, d in every], noun=noun),),
+        numbers=(_tails.numbers([t.drawn(t.listed) for t in every[:MOST_ROWS]], noun=noun, of=len(every)),),
+        runs=tuple(dict.fromkeys(binned["run"])),
     )  # fmt: skip
+
+
+_OF_A_TAIL = ["panel", "series", "label", "iodepth", "processes", "direction"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tail:
+    """A row of the table of tails, and perhaps a curve: its distribution is read when it is asked for."""
+
+    panel: facets.Facet
+    series: str
+    direction: str
+    depth: int  # 0: not known
+    name: str
+    listed: str  # in a table of all panels
+    members: tuple[tuple[Run, float, float], ...]  # run, its mean and its longest I/O, ns; nan: not told
+    hollow: bool
+
+    @classmethod
+    def of(cls, values: tuple[Any, ...], own: pd.DataFrame) -> _Tail:
+        """Return the tail of the cells (or parts of them) that have these values of _OF_A_TAIL."""
+        panel, series, label, depth, _, direction = values
+        at = known_count(depth)
+        words = f"depth {at}" if at else "depth not said"
+        where = facets.facet_title(panel, "fio")
+        return cls(
+            panel=panel, series=series, direction=direction, depth=at or 0, name=f"{label}, {words}",
+            listed=f"{series}, {words}{', ' + where if where else ''}",
+            members=tuple(zip(own["run"], own["mean"], own["largest"], strict=True)), hollow=is_hollow(own["run"]),
+        )  # fmt: skip
+
+    def drawn(self, name: str = "") -> Distribution:
+        """Return its distribution, under another name if one is given."""
+        members = []
+        for run, mean, largest in self.members:
+            told = {key: value for key, value in (("mean", mean), ("max", largest)) if value == value}
+            bins = next(own for of, own in histograms(run) if dict(of.part)["direction"] == self.direction)
+            members.append((run, bins, told))
+        return _tails.pooled(name or self.name, "", members)
 
 
 _SAID = ("bs", "numjobs", "host", "direct", *WITHIN)
@@ -190,7 +218,7 @@ def _key_number(same: pd.DataFrame, both: bool) -> KeyNumber:
     context = [best["series"].removesuffix(" (clat)")]
     context += [f"iodepth {depth}{' (one in flight a job)' if waits else ''}"] if depth else []
     context += [fmt.plural(jobs, "job")] if jobs and jobs > 1 else []
-    context += [cache] if both and (cache := cache_words([best["run"]])) else []
+    context += [cache] if both and (cache := best["way"]) else []
     apart = tuple((name, value) for name, value in best["panel"] if name not in _SAID)
     context += [title] if (title := facets.facet_title(apart, "fio")) else []
     if len(means := same["mean"].dropna()):
@@ -230,6 +258,6 @@ def _access(same: pd.DataFrame, both: bool) -> str:
     one = same.iloc[0]
     words = (one["size"], SHORT.get(one["kind"], one["kind"]), one["which"] == "clat" and "clat")
     depth = "iodepth 1" if known_count(one["iodepth"]) == 1 else "one in flight"
-    way = cache_words(list(same["run"]))
+    way = cache_words(same["way"])
     told = way if both or way == CACHED else ""
     return ", ".join(filter(None, [" ".join(word for word in words if word), depth, told]))

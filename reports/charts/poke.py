@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from parsers.units import size_bytes
@@ -10,9 +11,9 @@ from reports.charts import _tails, facets, titles, wording
 from reports.charts._tails import Distribution
 from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.soundness import counted
-from reports.draw.figure import Figure, Table, row_of
-from reports.numbers import formulas
-from reports.numbers.poke import histograms, latencies, numbers, turns_of
+from reports.draw.figure import MOST_ROWS, Figure, Table, row_of
+from reports.numbers import Buckets, Part, formulas
+from reports.numbers.poke import histograms, latencies, totals, turns_of
 from reports.page.model import KeyNumber
 from reports.readings.poke import first
 from reports.results.grouping import group_by
@@ -51,25 +52,49 @@ def chapter(results: Results, tool: str = "poke") -> Chapter:
 
 
 def distributions(runs: Sequence[Run]) -> list[Distribution]:
-    """Return one distribution per cell and operation, in the order of the experiment; of very many hosts, one of them all."""
+    """Return one distribution per cell and operation, in the order of the experiment; of very many hosts, one of them all. Those that are
+    in no table have no buckets (`_with_buckets`)."""
     blocks = _blocks(runs)
-    found = []
-    for run in runs:
-        told, turns = latencies(run), turns_of(run)
-        for of, buckets in histograms(run):
-            target, op = (str(value) for _, value in of.part)
-            name = _name(run, target, op, turns.get(of.part), len(blocks.get(target, ())) > 1)
-            found.append((name, target, op, (run, buckets, told[of.part])))
     own = 1 if facets.pooled(runs) else 0  # of many hosts, the file counts for nothing
-    cells = group_by(found, lambda f: (*facets.cell(f[3][0])[own:], f[1], f[2])).values()
-    names = facets.names_apart([(same[0][0], same[0][3][0]) for same in cells])
-    return [
-        _tails.pooled(
-            name, same[0][1], [member for *_, member in same],
-            step=max(first(run, "timer_resolution") or 0.0 for *_, (run, _, _) in same),
-        )
-        for name, same in zip(names, cells, strict=True)
-    ]  # fmt: skip
+    found: list[Distribution] = []
+    for repeats in group_by(runs, lambda run: facets.cell(run)[own:]).values():
+        for of, members in group_by(_members(repeats), lambda member: member[0]).items():
+            run, (target, op) = members[0][1][0], (str(value) for _, value in of)
+            name = _name(run, target, op, turns_of(run).get(of), len(blocks.get(target, ())) > 1)
+            drawn = _drawn(name, target, op, [member for _, member in members])
+            found.append(drawn if len(found) < MOST_ROWS else drawn.without_buckets())
+        for run in repeats if len(runs) > _MANY else ():
+            if run.parsed:
+                run.parsed.let_go()
+    names = facets.names_apart([(d.name, d.runs[0]) for d in found])
+    return [replace(d, name=name) for name, d in zip(names, found, strict=True)]
+
+
+_MANY = 1000
+"""Runs; of more, what was read of them is let go."""
+
+_Member = tuple[Run, Buckets, Mapping[str, float]]
+
+
+def _members(runs: Sequence[Run]) -> Iterator[tuple[Part, _Member]]:
+    """Give the distributions of some runs, by what was accessed, with what poke tells of them."""
+    for run in runs:
+        told = latencies(run)
+        for of, buckets in histograms(run):
+            yield of.part, (run, buckets, told[of.part])
+
+
+def _drawn(name: str, target: str, op: str, members: Sequence[_Member]) -> Distribution:
+    step = max(first(run, "timer_resolution") or 0.0 for run, _, _ in members)
+    return _tails.pooled(name, target, members, op=op, step=step)
+
+
+def _with_buckets(d: Distribution) -> Distribution:
+    """Return the distribution with its buckets, which are read again where it has none."""
+    if d.buckets:
+        return d
+    own = [member for of, member in _members(d.runs) if tuple(str(v) for _, v in of) == (d.target, d.op)]
+    return _drawn(d.name, d.target, d.op, own)
 
 
 def _blocks(runs: Sequence[Run]) -> dict[str, set[int]]:
@@ -132,9 +157,9 @@ def _noun(found: Sequence[Distribution]) -> str:
 
 def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figure:
     told = [d for d in found if not d.hollow] or found
-    subject = _subject(told)
-    chosen = _chosen(told)
-    chosen = [*chosen, *(d for d in found if d not in told)][: _tails.MOST_CURVES]
+    subject = _with_buckets(_subject(told))
+    chosen = [*_chosen(told), *(d for d in found if d.hollow and told is not found)][: _tails.MOST_CURVES]
+    chosen = [_with_buckets(d) for d in chosen]
     noun = _noun(found)
     name = fmt.sentence(subject.name)
     timers = [time for run in runs if (time := first(run, "timer_overhead"))]
@@ -166,7 +191,8 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         or titles.tail(name, median, p999, subject.largest, subject.n, _noun([subject])),
         sub=sub,
         panels=tuple(panels),
-        numbers=(_tails.numbers(found, noun=noun),),
+        numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found)),),
+        runs=tuple(_tails.runs_of(found)),
     )
 
 
@@ -224,7 +250,7 @@ _TOTALS: Final = {
 
 def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     """What poke measures besides single accesses: time per byte, per turn of a loop, of all files together."""
-    found = [(run, number) for run in runs for number in numbers(run) if number.name.metric in _TOTALS]
+    found = [(run, number) for run in runs for number in totals(run) if number.name.metric in _TOTALS]
     if not found:
         return None
     rows, whose = [], []

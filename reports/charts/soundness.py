@@ -33,7 +33,8 @@ def is_hollow(runs: Iterable[Run]) -> bool:
 
 def sound_rows(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows (with a column `run`) of which statements may be made."""
-    return found[found["run"].map(lambda run: run.sound).astype(bool)]
+    kept = [run.sound for run in found["run"]]
+    return found if all(kept) else found[kept]
 
 
 def counted_rows(found: pd.DataFrame) -> pd.DataFrame:

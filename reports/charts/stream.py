@@ -12,12 +12,12 @@ from reports.charts.chapter import Chapter
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows, is_hollow, sound, sound_rows
 from reports.draw import axes, vega
-from reports.draw.figure import Figure, Panel, Table, panel
+from reports.draw.figure import MOST_ROWS, Figure, Panel, Table, cut_caption, panel
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Spec
 from reports.numbers import formulas
 from reports.page.model import KeyNumber
-from reports.readings import groups
+from reports.readings import first_groups, groups
 from reports.readings.stream import rates
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
@@ -50,10 +50,10 @@ def chapter(results: Results, tool: str = "stream") -> Chapter:
             continue
         lost = facets.lost(results, tool, sweep, members, within=("place", "threads"))
         figures.append(_figure(sweep, members, found, kernel, lost))
-        for same in group_by(members, program_kind).values():
-            quiet = sound_rows(
-                _rates(same)
-            )  # in panels by what tells them from those that were never quiet, too
+        kinds = group_by(members, program_kind).values()
+        for same in kinds:
+            # in panels by what tells them from those that were never quiet, too
+            quiet = sound_rows(found if len(kinds) == 1 else _rates(same))
             key_numbers += _key_numbers(sound(same), kernel, curves(quiet, kernel))
     return Chapter(
         tool=tool, figures=tuple(figures), key_numbers=tuple(key_numbers), programs=wording.programs(runs)
@@ -164,6 +164,7 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         panels=drawn,
         note=share,
         numbers=(_numbers(found, scale),),
+        runs=tuple(dict.fromkeys(found["run"])),
         half=len(panels) == 1,
     )
 
@@ -236,16 +237,19 @@ def _panel(
 
 def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
     """Every kernel, place and thread count, with the ratio remote ÷ local where there are both."""
-    panels = list(dict.fromkeys(found["panel"]))
+    panels = {of: at for at, of in enumerate(dict.fromkeys(found["panel"]))}
     places = sorted(found["place"].unique(), key=lambda p: (p != "local", p))
     both = {"local", "remote"} <= set(places)
     named = any(panels)
     first = 2 if named else 1
     rows, whose = [], []
-    for (of, kernel, count), own in sorted(
-        groups(found, ["panel", "kernel", "threads"]),
-        key=lambda g: (panels.index(g[0][0]), -_rank(g[0][1]), g[0][2]),
-    ):
+    ranks = {
+        "at": [panels[of] for of in found["panel"]],
+        "rank": [-_rank(kernel) for kernel in found["kernel"]],
+    }
+    ordered = found.assign(**ranks).sort_values(["at", "rank", "threads"], kind="stable")
+    listed, every = first_groups(ordered, ["panel", "kernel", "threads"], MOST_ROWS)
+    for (of, kernel, count), own in groups(listed, ["panel", "kernel", "threads"]):
         at = {place: counted_rows(same) for (place,), same in groups(own, ["place"])}
         unsound = {place for place, same in at.items() if is_hollow(same["run"])}
         spreads = {place: formulas.spread(list(same["bandwidth"])) for place, same in at.items()}
@@ -272,6 +276,7 @@ def _numbers(found: pd.DataFrame, scale: fmt.Scale) -> Table:
         ),
         rows=tuple(rows),
         numeric=frozenset(range(first, first + 2 + len(places))),
+        caption=cut_caption("", every),
         of=tuple(whose),
     )  # fmt: skip
 

@@ -87,7 +87,7 @@ class Table:
             return self
         return replace(
             self, rows=self.rows[:MOST_ROWS], heat=self.heat[:MOST_ROWS], of=self.of[:MOST_ROWS], doubts=self.doubts[:MOST_ROWS],
-            caption=". ".join(filter(None, (self.caption.removesuffix("."), first_of(len(self.rows))))),
+            caption=cut_caption(self.caption, len(self.rows)),
         )  # fmt: skip
 
     @property
@@ -113,9 +113,12 @@ class Table:
         )
 
 
-def first_of(rows: int) -> str:
-    """Say of a table with so many rows which of them stand there."""
-    return f"The first {MOST_ROWS} of {count(rows)} rows; pinsweep export writes all numbers"
+def cut_caption(caption: str, rows: int) -> str:
+    """Return the caption of a table of so many rows, of which MOST_ROWS at most stand there: it says so."""
+    if rows <= MOST_ROWS:
+        return caption
+    cut = f"The first {MOST_ROWS} of {count(rows)} rows; pinsweep export writes all numbers"
+    return ". ".join(filter(None, (caption.removesuffix("."), cut)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +151,8 @@ class Figure:
 
     def cut(self) -> Figure:
         """Return the figure with tables that can be read."""
-        return replace(
-            self, tables=tuple(t.cut() for t in self.tables), numbers=tuple(t.cut() for t in self.numbers)
-        )
+        tables, numbers = (tuple(t.cut() for t in own) for own in (self.tables, self.numbers))
+        return replace(self, tables=tables, numbers=numbers)
 
     @property
     def heading(self) -> str:

@@ -25,8 +25,8 @@ def quantiles(
     part: Part, buckets: Sequence[Bucket], least: float = 0.0, metric: str = "latency"
 ) -> Iterator[Number]:
     """Give the QUANTILES of a distribution; the step is the width of the bin, at least `least`."""
-    for statistic, share in QUANTILES:
-        value = formulas.quantile(buckets, share)
+    values = formulas.quantiles(buckets, [share for _, share in QUANTILES])
+    for (statistic, _), value in zip(QUANTILES, values, strict=True):
         if value is not None and value > 0:
             own = next((b for b in buckets if b.low <= value < b.high), None)
             step = max(own.high - own.low if own else 0.0, least)

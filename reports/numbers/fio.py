@@ -49,6 +49,7 @@ class Summary(NamedTuple):
     p99: float | None
     largest: float | None  # ns, as fio prints it; None where an entry does not tell
     latencies: tuple[Number, ...]  # all that are given: mean, p50, p95, p99, p99.9
+    binned: bool  # is their distribution told: has it `histograms`?
 
 
 @reading(Summary)
@@ -66,7 +67,7 @@ def summaries(parsed: Parsed) -> Iterator[Summary]:
             iops=_total(job.iops for job in own), bandwidth=_total(job.bandwidth for job in own),
             iops_min=alone and alone.iops_min, iops_max=alone and alone.iops_max,
             mean=by_name.get("mean"), p50=by_name.get("p50"), p99=by_name.get("p99"),
-            largest=_largest(own, which), latencies=latencies,
+            largest=_largest(own, which), latencies=latencies, binned=direction in joined,
         )  # fmt: skip
 
 
@@ -123,22 +124,22 @@ def _largest(own: Sequence[Job], which: str) -> float | None:
 
 def _joined(parsed: Parsed, which: str) -> dict[str, Buckets]:
     """Return direction → the bins of all its entries, added up; nothing of a direction of which an entry has none."""
-    counts: dict[str, dict[tuple[float, float], int]] = {}
+    found: dict[str, list[tuple[float, float, int]]] = {}
     binned: set[tuple[object, ...]] = set()
     for entry, every in bins(parsed, which):
-        found = list(every)
-        if not found:
-            continue
-        own = counts.setdefault(entry[2], {})
-        for low, high, n in found:
-            own[low, high] = own.get((low, high), 0) + n
-        binned.add(entry)
+        if own := list(every):
+            found.setdefault(entry[2], []).extend(own)
+            binned.add(entry)
     lacking = {j.direction for j in jobs(parsed) if j.iops and (j.document, j.job, j.direction) not in binned}
-    return {
-        direction: tuple(Bucket(low, high, n) for (low, high), n in sorted(own.items()))
-        for direction, own in counts.items()
-        if direction not in lacking
-    }
+    return {direction: _added(own) for direction, own in found.items() if direction not in lacking}
+
+
+def _added(found: Sequence[tuple[float, float, int]]) -> Buckets:
+    """Return the buckets of some bins, from the lowest; bins of the same ends are one."""
+    counts: dict[tuple[float, float], int] = {}
+    for low, high, n in found:
+        counts[low, high] = counts.get((low, high), 0) + n
+    return tuple(Bucket(low, high, n) for (low, high), n in sorted(counts.items()))
 
 
 def bin_width(value: float, bins: int = 64) -> float:

@@ -5,6 +5,7 @@ Each docstring gives the formula. A number that the data does not carry is None,
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import statistics
@@ -451,8 +452,15 @@ class Bucket(NamedTuple):
 def quantile(buckets: Sequence[Bucket], share: float) -> float | None:
     """Return the value below which `share` of the samples lie: the middle of the bucket that holds the sample of
     rank ⌈share · n⌉. None unless at least ten samples lie beyond it: 99.9 % needs 10 000 samples, the median 20."""
+    return quantiles(buckets, [share])[0]
+
+
+def quantiles(buckets: Sequence[Bucket], shares: Sequence[float]) -> list[float | None]:
+    """Return the `quantile` of each share: the buckets are ranked once."""
     total = sum(b.n for b in buckets)
-    return _ranked(buckets, share, total) if fixed(share, total) else None
+    known = [share for share in shares if fixed(share, total)]
+    at = dict(zip(known, _ranked(buckets, known, total), strict=True))
+    return [at.get(share) for share in shares]
 
 
 def fixed(share: float, n: float) -> bool:
@@ -460,11 +468,12 @@ def fixed(share: float, n: float) -> bool:
     return n * (1 - share) >= 10 - 1e-6
 
 
-def _ranked(buckets: Sequence[Bucket], share: float, total: int) -> float:
-    rank = max(1, math.ceil(share * total - 1e-9))
+def _ranked(buckets: Sequence[Bucket], shares: Sequence[float], total: int) -> list[float]:
+    """Return the middle of the bucket that holds the sample of rank ⌈share · total⌉, for each share."""
     ordered = sorted(buckets)
-    seen = itertools.accumulate(b.n for b in ordered)
-    return next(b.middle for b, n in zip(ordered, seen, strict=True) if n >= rank)
+    seen = list(itertools.accumulate(b.n for b in ordered))
+    ranks = (max(1, math.ceil(share * total - 1e-9)) for share in shares)
+    return [ordered[bisect.bisect_left(seen, rank)].middle for rank in ranks]
 
 
 def moments(buckets: Sequence[Bucket]) -> tuple[float, float]:
@@ -608,4 +617,4 @@ def _one(heights: Sequence[int], a: range, b: range) -> bool:
 def _mode(own: Sequence[Bucket], low: float, high: float, total: int) -> Mode:
     """Return the mode from `low` to `high` that some of the buckets lie in, with the median of their samples."""
     n = sum(b.n for b in own)
-    return Mode(min(max(_ranked(own, 0.5, n), low), high), n / total, low, high)
+    return Mode(min(max(_ranked(own, [0.5], n)[0], low), high), n / total, low, high)

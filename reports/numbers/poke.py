@@ -35,14 +35,20 @@ def numbers(run: Run) -> Iterator[Number]:
                 yield quantile(statistic, value, part, step)
             elif statistic in binned:
                 yield binned[statistic]
+    yield from totals(run)
+
+
+def totals(run: Run) -> Iterator[Number]:
+    """Give what is measured besides single accesses: time per byte, of all files together, per turn of a loop."""
     for time in times(run):
         if time.metric in ("time_per_byte", "total_time"):
             labels = (("target", time.target), ("op", time.op), ("statistic", time.statistic))
-            part = tuple((label, value) for label, value in labels if value is not None)
+            part: Part = tuple((label, value) for label, value in labels if value is not None)
             yield Number(name=_name(time.metric, part), value=time.value)
-    for part, turns in turns_of(run).items():
-        if median := told[part].get("p50"):
-            yield Number(name=_name("time_per_iteration", part, "p50"), value=median / turns)
+    told = latencies(run)
+    for of, turns in turns_of(run).items():
+        if median := told[of].get("p50"):
+            yield Number(name=_name("time_per_iteration", of, "p50"), value=median / turns)
 
 
 def _name(metric: str, part: Part, statistic: str = "") -> Name:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.measurement import Blocks, Parsed, Scalar, number, numbers, whole
+from parsers.measurement import Blocks, Heads, Numbered, Parsed, Scalar, number, numbers, whole
 from reports.readings import reading
 
 _PARTS = ("read", "write", "trim")
@@ -87,13 +88,7 @@ def jobs(parsed: Parsed) -> Iterator[Job]:
         (row.get("document"), row.get("job")): whole(row.get("processes"))
         for row in (parsed.tables["jobs"].records() if "jobs" in parsed.tables else ())
     }
-    values: dict[tuple[_Entry, Scalar], _Values] = {}
-    names: dict[_Entry, Scalar] = {}
-    for m in parsed.measured():
-        if m.get("job") is not None:
-            entry = m.get("document"), m.get("job")
-            names[entry] = m.get("name")
-            values.setdefault((entry, m.get("direction")), {})[m.metric, str(m.get("statistic"))] = m.value
+    names, values = _values(parsed)
     for (entry, direction), own_values in values.items():
         parts = [part for part in _PARTS if (entry, part) in values]
         if direction in parts or (direction == "mixed" and not parts):
@@ -110,6 +105,42 @@ def jobs(parsed: Parsed) -> Iterator[Job]:
                     for (metric, statistic), share in of_job.items() if metric == "iodepth_level"
                 },
             )  # fmt: skip
+
+
+_Names = Mapping[_Entry, Scalar]
+_Places = Mapping[tuple[_Entry, Scalar], Mapping[tuple[str, str], int]]
+"""Entry and direction → metric and statistic → which row of the table has it."""
+
+
+def _values(parsed: Parsed) -> tuple[_Names, dict[tuple[_Entry, Scalar], _Values]]:
+    """Return the names of the entries, and what is told of each in each direction."""
+    rows = parsed.measurements.rows
+    if isinstance(rows, Numbered):
+        found: Sequence[float] = rows.values
+        names, places = _places_of(rows.heads)
+    else:
+        every = list(parsed.measured())
+        found = [m.value for m in every]
+        names, places = _places((m.metric, m.labels) for m in every)
+    return names, {of: {key: found[at] for key, at in own.items()} for of, own in places.items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _places_of(heads: Heads) -> tuple[_Names, _Places]:
+    """Return the same for all texts that print the same table with other numbers."""
+    return _places((metric, labels) for metric, _, labels in heads.labelled())
+
+
+def _places(rows: Iterable[tuple[str, Mapping[str, Scalar]]]) -> tuple[_Names, _Places]:
+    names: dict[_Entry, Scalar] = {}
+    places: dict[tuple[_Entry, Scalar], dict[tuple[str, str], int]] = {}
+    for at, (metric, labels) in enumerate(rows):
+        if labels.get("job") is not None:
+            entry = labels.get("document"), labels.get("job")
+            names[entry] = labels.get("name")
+            own = places.setdefault((entry, labels.get("direction")), {})
+            own[metric, str(labels.get("statistic"))] = at
+    return names, places
 
 
 @reading(Disk)

@@ -501,7 +501,8 @@ def test_what_nobody_can_read_is_left_to_the_export_and_the_page_says_so(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "_MOST_RUN_ROWS", 4)
-    monkeypatch.setattr("reports.draw.figure.MOST_ROWS", 3)
+    for module in ("draw.figure", "charts.stream"):
+        monkeypatch.setattr(f"reports.{module}.MOST_ROWS", 3)
     maker = make.Maker(tmp_path / "m.db")
     for threads in range(1, 8):
         maker.add("s", "stream", {"threads": threads}, make.stream_text(9e3, threads), axes=("threads",))
