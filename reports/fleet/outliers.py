@@ -29,6 +29,7 @@ from reports.text import format as fmt
 from reports.text.hostlist import folded
 from reports.verdicts.fleet import (
     LEAST_HOSTS,
+    SUSPICIOUS_Z,
     Everywhere,
     Fleet,
     Host,
@@ -326,8 +327,11 @@ def _order(one: Series) -> tuple[object, ...]:
 
 
 def _worst_first(odd: Iterable[Odd]) -> list[Odd]:
-    def rank(one: Odd) -> tuple[int, float, str]:
-        return WORDS.index(one.found.status), -abs(one.found.worse or 0.0), one.series.name
+    def rank(one: Odd) -> tuple[int, bool, float, str]:
+        within = (
+            not one.found.of_rule and abs(one.found.z or 0.0) <= SUSPICIOUS_Z
+        )  # of what the others scatter by
+        return WORDS.index(one.found.status), within, -abs(one.found.worse or 0.0), one.series.name
 
     by_host = {host: sorted(own, key=rank) for host, own in group_by(odd, lambda one: one.host).items()}
     hosts = sorted(by_host, key=lambda n: (rank(by_host[n][0])[0], -len(by_host[n]), rank(by_host[n][0]), n))

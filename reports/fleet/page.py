@@ -108,9 +108,8 @@ def sentence(report: Report) -> str:
     unknown = [n for n, s in report.statuses.items() if s == "unknown"]
     parts = []
     if slow:
-        parts.append(
-            f"{_named(slow)} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} slow"
-        )
+        named = folded(slow) if len(slow) <= _NAMED else fmt.count(len(slow))
+        parts.append(f"{named} of {fmt.plural(total, 'host')} {'is' if len(slow) == 1 else 'are'} slow")
     elif len(unknown) == total:
         parts.append(f"{fmt.plural(total, 'host')}, none of which could be judged")
     else:
@@ -134,28 +133,33 @@ def sentence(report: Report) -> str:
 
 
 def _named(hosts: Sequence[str]) -> str:
-    return folded(hosts) if len(hosts) <= _NAMED else str(len(hosts))
+    """Return "node[003,017]", of many "40 hosts"."""
+    return folded(hosts) if len(hosts) <= _NAMED else fmt.plural(len(hosts), "host")
 
 
 def _key_numbers(report: Report) -> Iterable[KeyNumber]:
-    numbers = sum(len(group.strips) for group in report.groups)
     slow = len(report.accused)
     for rank, (name, value, context) in enumerate(
         (
             ("Hosts", len(report.statuses), f"of {fmt.plural(len(report.groups), 'kind')}"),
             ("Slow", slow, f"broken: {sum(s == 'broken' for s in report.statuses.values())}"),
             ("To measure again", len(report.rerun), "fewer than three sessions, or ones that disagree"),
-            ("Numbers", numbers, _compared(report)),
+            ("Numbers", *_compared(report)),
         )
     ):
         yield KeyNumber(name=name, value=fmt.count(value), unit="", context=context, rank=rank)
 
 
-def _compared(report: Report) -> str:
-    """Say of the numbers of all hosts what was done with them."""
-    if not any(strip.middle for group in report.groups for _, strip in group.strips):
-        return "on all hosts, none of them compared"
-    return "compared on each host" if len(report.groups) == 1 else "compared, all kinds of host together"
+def _compared(report: Report) -> tuple[int, str]:
+    """Return how many numbers were compared, and what was done with the others; of none all."""
+    every = [strip for group in report.groups for _, strip in group.strips]
+    compared = sum(bool(strip.middle) for strip in every)
+    if not compared:
+        return len(every), "on all hosts, none of them compared"
+    kinds = "compared on each host" if len(report.groups) == 1 else "compared, all kinds of host together"
+    more = len(every) - compared
+    rest = f"{fmt.count(more)} more {'is' if more == 1 else 'are'} not" if more else ""
+    return compared, "; ".join(filter(None, (kinds, rest)))
 
 
 def _provenance(report: Report) -> Iterable[tuple[str, str]]:
@@ -222,7 +226,7 @@ def _methods(report: Report) -> Iterable[str]:
         f"each, or sessions that disagree. Slow: {least} worse in three sessions or more, by more than chance makes of equal hosts in 5 of "
         "100 fleets (a t value for as many comparisons as there are hosts times numbers that do not move together), and each session by half "
         "of that; broken: 10 %. Slightly slow everywhere: the mean z over all numbers lies 3.5 robust standard deviations above that of the "
-        f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average. "
+        f"other hosts, and by more than chance makes of equal hosts in 1 of 100 fleets, and each session is {report.threshold * 100 / 3:.3g} % worse on average, half of the numbers by half of that. "
         "Two groups of hosts: apart by more than twice what either spans, the smaller with more than 40 % of the hosts; there nobody is judged. "
         f"Unseen: 4.5 spreads, at least {least}; of hosts worse by just that, about three in four are at least suspicious."
     )

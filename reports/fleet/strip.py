@@ -76,7 +76,8 @@ def figure(group: Group, report: Report, number: int, several: bool) -> Figure |
         f"{one.name}: median {fmt.quantity(strip.middle, one.said_unit)}, {_said(strip, mild)}"
         for one, strip in shown
     )
-    left_out = f" {len(known) - len(shown)} more numbers are in the table." if len(known) > len(shown) else ""
+    more = fmt.plural(len(known) - len(shown), "more number is", "more numbers are")
+    left_out = f" {more} in the table." if len(known) > len(shown) else ""
     drawn = {_word(n, mild) for _, strip in shown for n in strip.hosts}
     beyond = any(abs(_at(strip, n)) > reach + 1e-9 for _, strip in shown for n in strip.hosts)
     return Figure(
@@ -117,9 +118,8 @@ def _finding(group: Group, report: Report, several: bool) -> str:
     slow = [*of["broken"], *of["slow"]]
     suspicious = [n for n in group.hosts if n in report.rerun]
     judged = fmt.plural(len(group.hosts) - len(of["unknown"]), "host")
-    where = f" of {judged}{' that could be judged' if of['unknown'] else ''}"
-    if several:
-        where = f" among {judged} with {group.hardware.beside(g.hardware for g in report.groups)}"
+    kind = f" with {group.hardware.beside(g.hardware for g in report.groups)}" if several else ""
+    where = f" of {judged}{kind}{' that could be judged' if of['unknown'] else ''}"
     if slow:
         return f"{fmt.spelled(len(slow)).capitalize()}{where} {'is' if len(slow) == 1 else 'are'} slow"
     if group.halves:

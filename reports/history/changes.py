@@ -23,6 +23,7 @@ from reports.results.model import Machine, Results, Run
 from reports.results.sessions import SessionKey, When, clock_warnings, minute, of_hosts, overlapping, timeline
 from reports.text import format as fmt
 from reports.verdicts.history import MATTERS, Change, changes, is_worse
+from reports.verdicts.model import STEPS
 
 LEAST = 10
 """Sessions that it takes to tell a step from day-to-day noise: of a step of 8 % at 0.5 % noise, 5 sessions on either side are found
@@ -231,7 +232,8 @@ def _histories(
         values = [[value.value for value in at[where]] for where in indexes]
         doubts = tuple(joined(value.doubt for value in at[where]) for where in indexes)
         medians = tuple(map(statistics.median, values))
-        found = changes(medians, one.better, threshold=threshold) if len(medians) >= LEAST else ()
+        least = max(threshold, STEPS * one.resolution)
+        found = changes(medians, one.better, threshold=least) if len(medians) >= LEAST else ()
         yield History(
             host=host,
             series=one,
@@ -241,7 +243,7 @@ def _histories(
             doubts=doubts,
             changes=found,
             regressed=any(
-                c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, threshold)
+                c.word == "regressed" and is_worse(c.before, found[-1].after, one.better, least)
                 for c in found
             ),
         )

@@ -9,6 +9,7 @@ from reports.checks.doubts import of_figure
 from reports.history.changes import LEAST, Report
 from reports.history.figure import figure as host_figure
 from reports.history.text import (
+    alike_text,
     difference_text,
     few_text,
     found_text,
@@ -63,8 +64,11 @@ def sentence(report: Report) -> str:
         found = f"{nothing_text(report, judged).capitalize()} in {fmt.plural(len(judged), 'number')}"
         return "; ".join(filter(None, [found, unseen_text(report, judged), few_text(report.histories)])) + "."
     last = max(report.steps, key=lambda s: s.moment.at)
-    where = f" on {last.host}" if len(report.moments) > 1 else ""
     changes = fmt.plural(len(report.steps), "change")
+    alike = alike_text(report, last)
+    if alike:
+        return f"{changes}; the last {alike}."
+    where = f" on {last.host}" if len(report.moments) > 1 else ""
     return f"{changes}; the last{where} on {last.moment.date}, {found_text(last)}: {difference_text(last)}."
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from reports.checks.audit import joined
 from reports.checks.doubts import LEGEND, mark
+from reports.draw.figure import MARK
 from reports.history.changes import LEAST, History, Moment, Report, Step
 from reports.results.grouping import group_by
 from reports.text import format as fmt
@@ -14,6 +16,7 @@ from reports.text.columns import columns
 from reports.text.hostlist import folded
 from reports.text.plain import printable
 from reports.verdicts.fleet import centre
+from reports.verdicts.model import STEPS
 
 _NUMBERS = 8
 
@@ -45,14 +48,34 @@ def as_text(report: Report, *, everything: bool = False) -> str:
 
 def together_text(report: Report) -> list[str]:
     """Return "2026-11-08 on n[001-040]: 680 regressed; kernel 6.1 → 6.8" of what changed on several hosts on one day."""
-    days = group_by(report.steps, lambda step: (step.moment.date, difference_text(step)))
-    told = []
-    for (day, changed), own in days.items():
-        hosts = dict.fromkeys(step.host for step in own)
-        counts = ((sum(s.regressed for s in own), "regressed"), (sum(s.improved for s in own), "improved"))
-        if len(hosts) > 1:
-            told.append(f"{day} on {folded(hosts)}: {_counts(counts)}; {changed}")
-    return told
+    return [
+        f"{day} on {folded({step.host: None for step in own})}: {_sums(own)}; {changed}"
+        for (day, changed), own in group_by(report.steps, _alike).items()
+        if len({step.host for step in own}) > 1
+    ]
+
+
+def alike_text(report: Report, last: Step) -> str:
+    """Return "on n[001-040] on 2026-11-08, 680 regressed: kernel 6.1 → 6.8" of a step that several hosts had on its day; "" of one's own."""
+    own = [step for step in report.steps if _alike(step) == _alike(last)]
+    hosts = {step.host: None for step in own}
+    ids = joined(one for step in own for history, _ in step.changed for one in history.doubts)
+    found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
+    return (
+        f"on {folded(hosts)} on {last.moment.date}, {found}: {difference_text(last)}"
+        if len(hosts) > 1
+        else ""
+    )
+
+
+def _alike(step: Step) -> tuple[str, str]:
+    return step.moment.date, difference_text(step)
+
+
+def _sums(steps: Sequence[Step]) -> str:
+    return _counts(
+        ((sum(s.regressed for s in steps), "regressed"), (sum(s.improved for s in steps), "improved"))
+    )
 
 
 def short_text(report: Report) -> list[str]:
@@ -84,15 +107,19 @@ _UNSEEN: Final = 4.0
 
 
 def unseen_text(report: Report, own: Iterable[History]) -> str:
-    """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter."""
-    steady = [centre(h.medians) for h in own if h.judged and not h.changes]
-    blind = [
-        least for middle, sd in steady if middle and (least := _UNSEEN * sd / abs(middle)) > report.threshold
-    ]
+    """Say how large a step may be without being seen where that is more than the threshold, because the sessions scatter, or the
+    program prints too few digits."""
+    blind = [least for h in own if h.judged and not h.news and (least := _unseen(h)) > report.threshold]
     if not blind:
         return ""
     most = fmt.number(max(blind) * 100, 2, fmt.UP)
     return f"steps of up to {most} % may go unseen in {fmt.plural(len(blind), 'number')}"
+
+
+def _unseen(history: History) -> float:
+    middle, sd = centre(history.medians)
+    scatter = _UNSEEN * sd / abs(middle) if middle and not history.changes else 0.0
+    return max(scatter, STEPS * history.series.resolution)
 
 
 def difference_text(step: Step) -> str:

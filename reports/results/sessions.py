@@ -103,11 +103,14 @@ def overlapping(
         (name, when[_key(own[0])].at - own[0].session.facts["uptime_s"], max(when[_key(m)].at for m in own))
         for (name, _), own in boots.items()
     ]
-    return [
+    told = [
         f"{name} was booted at {minute(later[1])}, and an earlier boot of it ran on: several machines have this name, or a clock was wrong"
         for name, own in group_by(sorted(spans), lambda span: span[0]).items()
         if (later := next((b for a, b in itertools.pairwise(own) if b[1] < a[2] - STEP), None))
     ]
+    rest = len(told) - _MOST_TOLD
+    more = [f"and {fmt.plural(rest, 'more machine')} whose boots overlap"] if rest > 0 else []
+    return [*told[:_MOST_TOLD], *more]
 
 
 _MOST_TOLD: Final = 5

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.verdicts import estimate
-from reports.verdicts.model import VERDICTS, Decision, Family, Prior, Rules, Sample, TauSource, Verdict
+from reports.verdicts.model import STEPS, VERDICTS, Decision, Family, Prior, Rules, Sample, TauSource, Verdict
 from reports.verdicts.need import NOTHING, advise
 
 if TYPE_CHECKING:
@@ -381,7 +381,7 @@ def _verdict(sample: Sample, shift: float, test: _Test | None, alpha: float, del
         return "inconclusive"
     if abs(shift) + sample.resolution + test.bound < delta:
         return "same"
-    if test.q < alpha and abs(shift) >= max(delta, 1.5 * sample.resolution) and sample.better != "neither":
+    if test.q < alpha and abs(shift) >= max(delta, STEPS * sample.resolution) and sample.better != "neither":
         return "regressed" if shift > 0 else "improved"
     return "inconclusive"
 

@@ -23,6 +23,7 @@ from statistics import fmean, median, median_low
 from typing import Final, Literal
 
 from parsers.measurement import Direction
+from reports.verdicts.model import STEPS
 
 Status = Literal["ok", "suspicious", "slow", "broken", "fast", "unknown"]
 """suspicious: too few runs to accuse, or runs that disagree; slow, broken: 3 % and 10 % worse, beyond the spread of the others; fast: better by
@@ -187,6 +188,7 @@ def centre(values: Sequence[float], resolution: float = 0.0) -> tuple[float, flo
 
 def _strip(metric: Metric, threshold: float, false: float) -> Strip:
     of_host = {name: median(runs) for name, runs in metric.values.items() if runs}
+    threshold = max(threshold, STEPS * metric.resolution)
     if not all(map(math.isfinite, of_host.values())):
         raise ValueError(f"{metric.key!r}: values must be finite")
     middle: float | None = None
@@ -321,7 +323,8 @@ def _status(
     if metric.tolerance is not None and worse > metric.tolerance:
         return (bad if runs >= CONFIRMED else "suspicious"), _TOLERANCE
     # half of the threshold: of hosts that are alike to 0.5 %, with a hundred numbers each, every one is odd in something
-    if (worse > threshold or (z > SUSPICIOUS_Z and worse > threshold / 2)) and runs < CONFIRMED:
+    half = max(threshold / 2, STEPS * metric.resolution)
+    if (worse > threshold or (z > SUSPICIOUS_Z and worse > half)) and runs < CONFIRMED:
         return "suspicious", ""
     return "ok", ""
 
@@ -329,7 +332,7 @@ def _status(
 def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]:
     """Find the hosts whose mean z over all metrics stands out: a fault too small for each metric alone.
 
-    `least`: the mean distance from which on it is one. The kernels of one run share its noise: of 15 hosts that are alike to 0.5 %
+    `least`: the mean distance from which on it is one; half of the numbers lie worse by half of that. The kernels of one run share its noise: of 15 hosts that are alike to 0.5 %
     one was 0.7 % worse in six numbers, which were three.
     """
     of_host: dict[str, list[tuple[list[float], float]]] = defaultdict(
@@ -361,7 +364,8 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         spread = max(between, noise * _of_median(len(sessions[name])))
         same = [[z * s for z in zs] for zs, s in seen if len(zs) == len(sessions[name])]
         worse = [fmean(session) for session in zip(*same, strict=True)]
-        if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least:
+        most = median(median(z) * s for z, s in seen)  # a few numbers that are far off are not everywhere
+        if spread > 0 and (mean - middle) / spread > beyond and min(worse) > least and most > least / 2:
             found.append(
                 Everywhere(
                     name=name,

@@ -15,6 +15,9 @@ from parsers.measurement import Direction
 Verdict = Literal["regressed", "improved", "same", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("regressed", "improved", "same", "inconclusive")
 
+STEPS = 1.5
+"""Of a last printed digit, what it takes to be a change: 25 and 26 may be 25.49 and 25.51."""
+
 Method = Literal["t", "moderated t", "mann-whitney", "none"]
 """How p was found. "none": there is no test (a single run on a side, zeros, no runs)."""
 

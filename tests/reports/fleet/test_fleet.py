@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import re
@@ -217,6 +218,90 @@ def test_a_page_of_few_hosts_does_not_say_that_there_are_no_numbers(some: Fleet)
     assert "has given a number" not in html.html(page)
     (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
     assert (numbers.value, numbers.context) == ("12", "on all hosts, none of them compared")
+
+
+def test_a_number_of_the_page_says_what_it_counts(some: Fleet, make: Any) -> None:
+    """16 hosts, of which one gave nothing and two are of another kind: 14 numbers of 13 hosts are compared, those of the two are not."""
+    some.hosts(range(1, 13), sessions=1).add("node013", 0.2)
+    some.hosts(range(20, 22), facts={"memory_bytes": 8 * 2**30})
+    maker = make.Maker(some.folder / "dead.db", host="node014")
+    maker.add("scaling", "stream", {"threads": 1}, "", axes=("threads",), status="failed")
+    some.files.append(maker.write())
+    report = some.report()
+    page = fleet_page.build(report, title="t", links={})
+
+    compared = sum(bool(strip.middle) for group in report.groups for _, strip in group.strips)
+    every = sum(len(group.strips) for group in report.groups)
+    (numbers,) = (n for n in page.key_numbers if n.name == "Numbers")
+    assert compared < every
+    assert numbers.value == str(compared)
+    assert numbers.context == f"compared, all kinds of host together; {every - compared} more are not"
+    (figure,) = page.sections[0].blocks[0].figures
+    assert figure.title.startswith(
+        "None of 13 hosts with memory 16 GiB that could be judged is known to be slow"
+    )
+
+
+def test_hosts_that_are_counted_are_called_hosts(some: Fleet) -> None:
+    """So many that no sentence names them."""
+    some.hosts(range(1, 16), sessions=3).hosts(range(16, 30), slower=0.3, sessions=3)
+    page = fleet_page.build(some.report(), title="t", links={})
+    assert "; two groups of hosts differ: 14 hosts worse than 15 hosts" in page.sentence
+    for n in re.findall(r"(?<![\[\]\w.,-])(\d+)(?= (?!of)\w+)", page.sentence):
+        assert re.search(rf"\b{n} (hosts|numbers|%)", page.sentence), page.sentence
+
+
+def test_more_rows_than_are_drawn_are_counted_in_words(make: Any, tmp_path: Path) -> None:
+    files = []
+    for host in range(9):
+        maker = make.Maker(tmp_path / f"{host}.db", host=f"n{host}")
+        for threads in range(1, 8):
+            maker.add(
+                "s",
+                "stream",
+                {"threads": threads},
+                make.stream_text(1e4 * threads + host, threads),
+                axes=("threads",),
+            )
+        files.append(maker.write())
+    report = outliers.build(load(files))
+
+    def drawn(numbers: int) -> str:
+        (group,) = report.groups
+        few = dataclasses.replace(report, groups=(dataclasses.replace(group, strips=group.strips[:numbers]),))
+        return str(fleet_page.build(few, title="t", links={}).sections[0].blocks[0].figures[0].sub)
+
+    assert drawn(25).endswith(" 1 more number is in the table.")
+    assert drawn(26).endswith(" 2 more numbers are in the table.")
+    assert drawn(24).endswith("fast.")
+
+
+def test_a_host_s_worst_number_is_no_noise(make: Any, tmp_path: Path) -> None:
+    """A rate that scatters by 15 % from host to host is 25 % below the median; its bandwidth 13 %, where the others agree to 0.1 %."""
+    files = []
+    spec = {"rate": {"regex": r"r (\S+)", "better": "higher"}}
+    for host in range(12):
+        maker = make.Maker(tmp_path / f"{host}.db", host=f"n{host:02}")
+        triad = 1e4 * (0.87 if host == 5 else 1 + host / 1e4)
+        rate = 75.0 if host == 5 else 100 + (host - 6) * 5
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(triad, 1))
+        maker.add("c", "command", {"command": "c", "metrics": spec}, f"r {rate:.2f}\n")
+        files.append(maker.write())
+    report = outliers.build(load(files))
+
+    own = [odd for odd in report.odd if odd.host == "n05"]
+    assert "bandwidth" in own[0].series.name
+    assert own[-1].series.name == "c: rate"
+    assert abs(own[-1].found.worse or 0) > abs(own[0].found.worse or 0)
+
+
+def test_clocks_and_boots_of_many_hosts_are_no_wall_of_warnings(some: Fleet) -> None:
+    for host in range(12):
+        for session, uptime in enumerate((3600.0, 1800.0)):
+            some.add(f"n{host:02}", facts={"boot_id": f"{host} {session}", "uptime_s": uptime})
+    warnings = some.report().warnings
+    assert len([text for text in warnings if " was booted at " in text]) == 5
+    assert "and 7 more machines whose boots overlap" in warnings
 
 
 def test_two_machines_of_one_name_are_two_hosts(some: Fleet) -> None:
@@ -455,8 +540,8 @@ def test_two_kinds_of_one_processor_have_titles_of_their_own(some: Fleet) -> Non
     some.hosts(range(20, 28), sessions=3, facts=half).add("node030", 0.2, sessions=3, facts=half)
     figures = fleet_page.build(some.report(), title="t", links={}).sections[0].blocks[0].figures
     assert [f.title for f in figures] == [
-        "None among 9 hosts with memory 16 GiB is slow",
-        "One among 9 hosts with memory 8 GiB is slow",
+        "None of 9 hosts with memory 16 GiB is slow",
+        "One of 9 hosts with memory 8 GiB is slow",
     ]
 
 

@@ -94,6 +94,53 @@ def test_a_step_is_found_where_the_kernel_changed(nightly: Nightly) -> None:
     assert "2026-01-08 03:00  4 regressed\n  microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0" in text
 
 
+@pytest.mark.parametrize(("after", "word"), [("26", ""), ("27", "regressed")])
+def test_one_step_of_the_last_digit_is_no_change(make: Any, tmp_path: Path, after: str, word: str) -> None:
+    """A program prints whole ms: 25 and 26 may be 25.49 and 25.51. What it cannot show is said, too."""
+    spec = {"took": {"regex": r"t (\S+)", "unit": "ms", "better": "lower"}}
+    files = []
+    for i in range(14):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        maker.started = night(i)
+        for _ in range(2):
+            maker.add("s", "command", {"command": "x", "metrics": spec}, f"t {after if i >= 7 else 25}\n")
+        files.append(maker.write())
+    report = history.build(load(files))
+
+    assert [c.word for h in report.histories for c in h.news] == ([word] if word else [])
+    assert bool(report.regressed) == bool(word)
+    text = history_text.as_text(report)
+    assert ("steps of up to 5.9 % may go unseen in 1 number" in text) == (not word)
+
+
+def test_sessions_that_print_one_of_two_values_hide_small_steps(make: Any, tmp_path: Path) -> None:
+    """Three or four hits: the median distance from the median is 0, and a step of one still goes unseen."""
+    spec = {"hits": {"regex": r"h (\S+)", "better": "higher"}}
+    files = []
+    for i in range(12):
+        maker = make.Maker(tmp_path / f"{i}.db")
+        maker.started = night(i)
+        maker.add("s", "command", {"command": "x", "metrics": spec}, f"h {3 if i % 4 == 1 else 4}\n")
+        files.append(maker.write())
+
+    text = history_text.as_text(history.build(load(files)))
+
+    assert text.endswith("1 number: no change; steps of up to 38 % may go unseen in 1 number")
+
+
+def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> None:
+    for host in ("n1", "n2", "n3"):
+        nightly.add([20e3] * 7 + [18.6e3] * 7, [OLD] * 7 + [NEW] * 7, host=host)
+    nightly.add([20e3] * 14, [OLD] * 14, host="n4")
+    report = nightly.report()
+
+    (told,) = history_text.together_text(report)
+    assert told == "2026-01-08 on n[1-3]: 12 regressed; microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    assert history_page.sentence(report) == (
+        "3 changes; the last on n[1-3] on 2026-01-08, 12 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
+    )
+
+
 def test_what_came_back_is_no_regression_any_more(nightly: Nightly) -> None:
     rates = [20e3] * 6 + [18e3] * 6 + [20e3] * 6
     report = nightly.add(rates, [OLD] * 18).report()

@@ -132,6 +132,30 @@ def test_a_host_that_is_a_little_slow_in_everything() -> None:
     ).everywhere  # too few metrics to say "everywhere"
 
 
+@pytest.mark.parametrize("runs", [1, 3])
+@pytest.mark.parametrize(("value", "status"), [(26.0, {"ok"}), (27.0, {"suspicious", "slow"})])
+def test_one_step_of_the_last_digit_is_no_evidence(runs: int, value: float, status: set[str]) -> None:
+    """25 and 26 may be 25.49 and 25.51; 27 is not."""
+    values = {f"n{i:02}": (25.0,) * runs for i in range(40)} | {"n07": (value,) * runs}
+
+    found = judge_fleet([Metric(key=0, better="lower", values=values, resolution=1 / 25)])
+
+    assert found.statuses["n07"] in status
+    assert {found.statuses[f"n{i:02}"] for i in range(40) if i != 7} == {"ok"}
+    assert (found.strips[0].unseen or 0.0) >= 1.5 / 25
+
+
+@pytest.mark.parametrize("coarse", [False, True])
+def test_a_host_that_is_slow_in_some_numbers_is_not_slow_everywhere(coarse: bool) -> None:
+    """7 % in 5 of 24 numbers, or 33 % in one that is a count of 2 or 3: both are 1.4 % on average, and none in most of them."""
+    metrics = fleet({}, runs=3, metrics=24)
+    for i, metric in enumerate(metrics[: 1 if coarse else 5]):
+        slow = tuple(run * (0.66 if coarse else 0.93) for run in metric.values["n07"])
+        metrics[i] = replace(metric, values={**metric.values, "n07": slow})
+
+    assert not judge_fleet(metrics).everywhere
+
+
 def test_equal_values_are_no_division_by_zero() -> None:
     same = {f"n{i}": (0.0,) for i in range(9)}
 
