@@ -40,6 +40,11 @@ _LEAST = 0.03
     default=f"{_LEAST:.0%}",
     help=f"Less worse than this is not slow. [default: {_LEAST:.0%}]",
 )
+@click.option(
+    "--nodes",
+    metavar="NODESET",
+    help="Hosts that should have a result, as in n[001-200]: those without one are named.",
+)
 @click.option("--confirm", is_flag=True, help="Print the commands that run what is suspicious again.")
 @click.option(
     "--via",
@@ -56,6 +61,7 @@ def command(
     rules: Path | None,
     baseline: str | None,
     threshold: float,
+    nodes: str | None,
     confirm: bool,
     via: Via,
     everything: bool,
@@ -65,25 +71,30 @@ def command(
 
     Hosts of equal hardware are compared with each other. What looks slow in one session is suspicious; slow is a host that
     is 3 % worse than the median of the hosts, and beyond their spread, in each of three sessions: --confirm prints how to
-    get them. Exit status 1 if a host is slow.
+    get them. Exit status 1 if a host is slow, or if something is missing: a host's file, or runs of it.
     """
+    from orchestrator.cluster.nodeset import expand
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers
     from reports.fleet import text as fleet_text
     from reports.results import baselines
     from reports.results.load import load
-    from reports.results.paths import result_files
+    from reports.results.paths import no_result_files, result_files
     from reports.results.write import refuse_output
     from reports.text.plain import printable
 
-    paths = result_files(results)
+    paths = sorted({*result_files(results), *no_result_files(results)})
     good = [] if baseline is None else baselines.resolve_any(baseline)
     if output is not None:
         refuse_output(output, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = load(good, watched=progress.files) if good else None
-    loaded = load(sorted(paths), watched=progress.files)
-    report = outliers.build(loaded, baseline=past, rules=asked, threshold=threshold)
+    wanted = expand(nodes) if nodes is not None else ()
+    unreadable: list[tuple[str, str]] = []
+    loaded = load(paths, watched=progress.files, unreadable=unreadable)
+    report = outliers.build(
+        loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
+    )
     if form == "json":
         data(fleet_text.as_json(report))
     else:
@@ -97,6 +108,7 @@ def command(
     own = {
         "--baseline": baseline,
         "--rules": rules,
+        "--nodes": nodes,
         "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
     }
     options = [word for name, value in own.items() if value for word in (name, str(value))]
@@ -108,4 +120,4 @@ def command(
         import shlex
 
         say(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
-    return 1 if report.accused else 0
+    return 1 if report.accused or report.gaps else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
 from reports.checks.doubts import Guilty, of_results
 from reports.draw.figure import MARK
+from reports.fleet.gaps import Gap, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.unmatched import Unmatched, lacking
@@ -141,6 +142,7 @@ class Report:
     times: tuple[float, float]  # the first and the last session, s since 1970
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
+    gaps: tuple[Gap, ...]  # what is not there to be judged
 
     @property
     def doubted(self) -> dict[str, str]:
@@ -165,11 +167,14 @@ def build(
     rules: Sequence[Rule] = (),
     threshold: float = 0.03,
     guilty: Guilty | None = None,
+    wanted: Collection[str] = (),
+    unreadable: Sequence[tuple[str, str]] = (),
 ) -> Report:
     """Judge the hosts of some result files.
 
     `baseline`: past sessions of good hosts, to compare with instead of with each other; each group takes those of its own
     hardware. `threshold`: relative; what is less worse is not slow. `guilty`: what the checks convict, where that is known already.
+    `wanted`: hosts that should have a result; `unreadable`: files that are none, and why.
     Raises ExperimentError for rules in wrong units.
     """
     hosts = Hosts(results, baseline)
@@ -215,6 +220,7 @@ def build(
         times=hosts.times,
         threshold=threshold,
         guilty=guilty,
+        gaps=gaps(results, wanted, unreadable),
     )  # fmt: skip
 
 

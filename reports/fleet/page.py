@@ -193,6 +193,12 @@ def _checks(report: Report) -> Iterable[Check]:
                 level="info", subject="Not judged.",
                 text=f"{hosts}: fewer than 8 hosts of a kind cannot be judged by each other; --baseline compares them with past sessions.",
             )  # fmt: skip
+    if report.gaps:
+        yield Check(
+            level="warn", subject="Incomplete.", text="Not all that was asked for is there to be judged.",
+            items=tuple(gap.text for gap in report.gaps[:20]),
+            counted=f"{fmt.plural(len(report.gaps), 'gap')}{', the first 20' if len(report.gaps) > 20 else ''}",
+        )  # fmt: skip
     if report.unmatched:
         yield Check(
             level="warn", subject="Not compared.", text="Some hosts ran cells in another way than most.",

@@ -29,7 +29,12 @@ _MISSING = 20
 def as_text(report: Report, *, everything: bool = False) -> str:
     """Return the verdict, the worst first. `everything`: all numbers of each odd host, not the five worst."""
     blocks = [_verdict(report), *_groups(report), _odd(report, everything), _everywhere(report)]
-    blocks += [_differing(report), _unmatched(report), _missing(report, everything)]
+    blocks += [
+        _gaps(report, everything),
+        _differing(report),
+        _unmatched(report),
+        _missing(report, everything),
+    ]
     blocks.append(LEGEND if report.doubted else "")
     blocks.append("\n".join(f"warning: {printable(text)}" for text in report.warnings))
     return "\n\n".join(filter(None, blocks))
@@ -116,6 +121,14 @@ def _everywhere(report: Report) -> str:
     )
 
 
+def _gaps(report: Report, everything: bool) -> str:
+    shown = report.gaps if everything else report.gaps[:_MISSING]
+    lines = [printable(gap.text) for gap in shown]
+    if len(shown) < len(report.gaps):
+        lines.append(f"and {len(report.gaps) - len(shown)} more gaps (--all lists them)")
+    return "\n".join(lines)
+
+
 def _differing(report: Report) -> str:
     if not report.differing:
         return ""
@@ -142,7 +155,7 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unmatched, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unmatched, gaps, missing, rerun, warnings}; values in base units."""
     document = {
         "accused": list(report.accused),
         "nodes": {word: names for word, names in report.by_status().items() if names},
@@ -164,6 +177,7 @@ def as_json(report: Report) -> str:
         "unmatched": [
             {"what": one.what, "nodes": list(one.hosts), "reason": one.reason} for one in report.unmatched
         ],
+        "gaps": [{"what": gap.what, "of": list(gap.of), "reason": gap.reason or None} for gap in report.gaps],
         "missing": [{"what": what, "nodes": list(hosts)} for what, hosts in report.missing],
         "rerun": {host: list(sweeps) for host, sweeps in report.rerun.items()},
         "warnings": list(report.warnings),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,12 @@ class _File:
     sweeps: list[str]  # in the order in which they were first planned
 
 
-def load(paths: Iterable[Path], *, watched: Watched = iter) -> Results:
+def load(
+    paths: Iterable[Path], *, watched: Watched = iter, unreadable: list[tuple[str, str]] | None = None
+) -> Results:
     """Read result files. Raises UserError for a file that is none, or if there is not a single file.
+
+    With `unreadable` a file that cannot be read is left out and put there, its short name and why; where none can, that is raised.
 
     What a run printed is not among it (`printed`), but for the first and last characters of captured texts, CAPTURED in all.
     """
@@ -65,7 +69,7 @@ def load(paths: Iterable[Path], *, watched: Watched = iter) -> Results:
     if not listed:
         raise UserError("", "no result file given", "`pinsweep run EXPERIMENT -o FILE` makes one")
     names = short_names(listed)
-    files = [_read(path, name) for path, name in watched(list(zip(listed, names, strict=True)))]
+    files = list(_files(watched(list(zip(listed, names, strict=True))), unreadable))
     machines = [machine for file in files for machine in file.machines]
     experiments = {digest: one for file in files for digest, one in file.experiments.items()}
     of_host = Counter(host for host, _ in {(machine.host, machine.file) for machine in machines})
@@ -116,6 +120,24 @@ def printed(results: Results, runs: Iterable[Run], limit: int) -> dict[Run, tupl
                 out, err = (_text(result, run.record, stream, limit) for stream in ("stdout", "stderr"))
                 found[run] = out, err
     return found
+
+
+def _files(named: Iterable[tuple[Path, str]], unreadable: list[tuple[str, str]] | None) -> Iterator[_File]:
+    first: UserError | None = None
+    read = 0
+    for path, name in named:
+        try:
+            file = _read(path, name)
+        except UserError as error:
+            if unreadable is None:
+                raise
+            first = first or error
+            unreadable.append((name, error.cause))
+            continue
+        read += 1
+        yield file
+    if first and not read:
+        raise first
 
 
 def _read(path: Path, name: str) -> _File:

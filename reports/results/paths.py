@@ -37,6 +37,20 @@ def result_files(names: Iterable[str | Path]) -> list[Path]:
     return list(found.values())
 
 
+def no_result_files(names: Iterable[str | Path]) -> list[Path]:
+    """Return what lies in the folders among the names, is called like a result file (`.db`), and is none: empty, damaged, or not to be
+    read. `result_files` passes it over."""
+    found = (
+        Path(here, file)
+        for name in names
+        if Path(name).is_dir()
+        for here, _, files in os.walk(name)
+        for file in sorted(files)
+        if file.endswith(".db") and not file.startswith(".")
+    )
+    return [path for path in found if not is_result_file(path)]
+
+
 def is_result_file(path: Path) -> bool:
     """Return whether a file begins as a result file does."""
     try:

@@ -101,6 +101,41 @@ def test_few_hosts_and_a_baseline(called: Cli, hosts: Callable[..., None]) -> No
     assert "pinsweep fleet results --baseline good --threshold 4% --confirm" in looks.stderr
 
 
+def test_what_is_missing_is_named_and_the_others_are_judged(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    pytest.importorskip("ClusterShell")
+    for i in range(1, 13):
+        hosts(f"node{i:03}")
+    folder = tmp_path / "results"
+    whole = called("fleet", "results", "--nodes", "node[001-012]")
+    assert whole.returncode == 0, whole.stdout
+
+    with sqlite3.connect(folder / "010.db") as db:
+        db.execute("UPDATE run SET status = 'failed', reason = 'exit status 1: no numbers'")
+    with sqlite3.connect(folder / "009.db") as db:
+        db.execute("UPDATE point SET repeats = 5")
+    (folder / "011.db").write_bytes((folder / "011.db").read_bytes()[:3000])
+    (folder / "empty.db").touch()
+    (folder / "notes.txt").write_text("of the operator")
+    for words in (["results"], [str(path) for path in sorted(folder.glob("*.db"))]):
+        done = called("fleet", *words, "--nodes", "node[001-014]")
+        assert done.returncode == 1, done.stderr
+        lines = done.stdout.splitlines()
+        assert lines[0] == "11 hosts: 10 ok, 1 not judged"
+        assert "no result node[012-014]" in lines
+        assert "no number node011: 2 runs failed, exit status 1: no numbers" in lines
+        assert "incomplete node010: 3 runs not started, or not to the end" in lines
+        assert [line.split(":")[0] for line in lines if line.startswith("unreadable")] == [
+            "unreadable 011.db", "unreadable empty.db",
+        ]  # fmt: skip
+        assert "notes.txt" not in done.stdout
+    told = json.loads(called("fleet", "results", "--format", "json").stdout)["gaps"]
+    assert {gap["what"]: gap["of"] for gap in told if gap["what"] != "unreadable"} == {
+        "no number": ["node011"], "incomplete": ["node010"],
+    }  # fmt: skip
+
+
 def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     hosts("node001")
     (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")

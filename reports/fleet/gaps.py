@@ -1,0 +1,91 @@
+"""What a fleet lacks: hosts without a result, files that cannot be read, runs that gave no number. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reports.results.grouping import group_by
+from reports.results.model import LEFT_OUT, Results, Run
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+
+What = Literal["no result", "unreadable", "no number", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What some hosts, or some files, lack, and why."""
+
+    what: What
+    of: tuple[str, ...]  # hosts; of what is unreadable, files
+    reason: str  # "" of hosts without a result
+
+    @property
+    def text(self) -> str:
+        """`incomplete node[005,010]: 12 runs not started`."""
+        return f"{self.what} {folded(self.of)}" + (f": {self.reason}" if self.reason else "")
+
+
+def gaps(
+    results: Results, wanted: Collection[str] = (), unreadable: Sequence[tuple[str, str]] = ()
+) -> tuple[Gap, ...]:
+    """Return what the hosts of some results lack, each said once for all hosts that lack it alike.
+
+    `wanted`: hosts that should have a result. `unreadable`: files that are no result files, and why. Runs that were disturbed are no gap:
+    they are told apart.
+    """
+    hosts = {machine.host for machine in results.machines}
+    sound = {run.host for run in results.runs if run.parsed is not None and not run.void}
+    rows: list[tuple[What, str, str]] = [("no result", "", name) for name in wanted if name not in hosts]
+    rows += [("unreadable", reason, name) for name, reason in unreadable]
+    for host, reason in _reasons(results).items():
+        rows.append(("incomplete" if host in sound else "no number", reason, host))
+    return tuple(
+        Gap(what=what, of=tuple(sorted(name for *_, name in own)), reason=reason)
+        for (what, reason), own in group_by(sorted(rows, key=_order), lambda row: row[:2]).items()
+    )
+
+
+_ORDER: tuple[What, ...] = ("no result", "unreadable", "no number", "incomplete")
+
+
+def _order(row: tuple[What, str, str]) -> tuple[int, str, str]:
+    return _ORDER.index(row[0]), row[2], row[1]
+
+
+def _reasons(results: Results) -> dict[str, str]:
+    """Return host → what became of the runs that gave no number."""
+    where = {name: m.host for m in results.measured for name in (m.host, f"{m.host}, {m.file}")}
+    bad = group_by((run for run in results.runs if run.void), lambda run: run.host)
+    failed = group_by(
+        (run for run in results.failed if run.record.status not in LEFT_OUT), lambda run: run.host
+    )
+    not_run = Counter(where[place] for place, *_ in results.missing if place in where)
+    told: dict[str, list[str]] = {}
+    for host in sorted({*bad, *failed, *not_run} & {*where.values()}):
+        own = failed.get(host, [])
+        told[host] = list(_failures(own))
+        if (rest := not_run[host] - len(own)) > 0:
+            told[host].append(f"{fmt.plural(rest, 'run')} not started, or not to the end")
+        if void := bad.get(host):
+            their = "its" if len(void) == 1 else "their"
+            told[host].append(f"{fmt.plural(len(void), 'run')} not valid by {their} own check")
+    return {host: "; ".join(reasons) for host, reasons in told.items() if reasons}
+
+
+def _failures(runs: Iterable[Run]) -> Iterable[str]:
+    """Give "3 runs failed, exit status 1: no numbers", the most first."""
+    for (status, reason), n in Counter(map(_failure, runs)).most_common(_MOST_REASONS):
+        yield f"{fmt.plural(n, 'run')} {status}" + (f", {reason}" if reason else "")
+
+
+def _failure(run: Run) -> tuple[str, str]:
+    if run.unreadable:
+        return "unreadable", run.unreadable.splitlines()[0]
+    return run.record.status, (run.record.reason.splitlines() or [""])[0]
+
+
+_MOST_REASONS = 3
