@@ -25,6 +25,7 @@ from orchestrator.run.execute import Ended, Event, Started
 from orchestrator.store.result_file import open_begun
 from parsers.errors import PinsweepError, UserError
 
+EVERY: Final = "PINSWEEP_HOME_EVERY_S"
 EVERY_S: Final = 30.0
 _SHARE: Final = 20  # sending takes at most a twentieth of the time
 _PATIENCE_S: Final = 60.0  # for a job that is being ended
@@ -45,6 +46,7 @@ class Home:
         self._on_problem = on_problem
         self._due = 0.0
         self._told = ""
+        self._every_s = _seconds(os.environ.get(EVERY, ""))
         self._name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
     def __enter__(self) -> Self:
@@ -80,7 +82,7 @@ class Home:
             except (OSError, sqlite3.Error) as problem:
                 self._tell(f"results stay on this host for now: {self.home}: {_words(problem)}")
             ended = time.monotonic()
-            self._due = ended + max(EVERY_S, _SHARE * (ended - begun))
+            self._due = ended + (max(self._every_s, _SHARE * (ended - begun)) if self._every_s else 0.0)
 
     def send(self) -> None:
         """Put a copy of all that is committed in the place of what is home. Raises OSError, sqlite3.Error."""
@@ -182,6 +184,13 @@ def _runs(path: Path) -> int:
         return 0
     with found:
         return found.runs_there()
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return EVERY_S
 
 
 def _words(problem: Exception) -> str:

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.model import Plan
+from orchestrator.plan.duration import duration
 from orchestrator.plan.prepare import PlanOptions, prepare
 
-_START_S: Final = 120.0  # a venv on a shared file system, kernels to compile, audit at the end
-_FACTOR: Final = 3
-LEAST_MIN: Final = 5
+LEAST_MIN: Final = 5  # a venv on a shared file system, kernels to compile
 _SHAPE: Final = re.compile(r"(\d+):(\d+):(\d+)")
 
 
@@ -31,13 +29,4 @@ def limit_min(kind: str, experiments: Sequence[Path], options: PlanOptions) -> i
         options, topology=f"pack:{sockets} numa:1 core:{cores} pu:{threads}", output=None
     )
     plan = prepare(experiments, there, seed=0).plan
-    return max(LEAST_MIN, math.ceil((_START_S + longest_s(plan)) / 60))
-
-
-def longest_s(plan: Plan) -> float:
-    """Return what the runs of a plan may take at most: three times what they are thought to, and never more than they may."""
-    return sum(
-        min(run.timeout_s, _FACTOR * run.estimate_s)
-        * (1 + (plan.more.get(run.cell.point_id, 0) if run.repeat == 1 else 0))
-        for run in (*plan.warm_ups, *plan.runs)
-    )
+    return max(LEAST_MIN, math.ceil(duration(plan).limit_s / 60))

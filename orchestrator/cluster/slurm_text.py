@@ -20,7 +20,7 @@ _WAITS: Final = frozenset(
     {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
 )
 _HOPELESS: Final = (
-    "UnavailableNodes", "PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
+    "UnavailableNodes", "PartitionTimeLimit", "PartitionConfig", "PartitionNodeLimit", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
     "InvalidAccount", "InvalidQOS", "DependencyNeverSatisfied", "launch failed", "JobHeld", "BadConstraints", "QOSMaxWall",
     "AssocMaxWall",
 )  # fmt: skip

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from orchestrator.cluster.folder import Sweep
     from orchestrator.cluster.submit import View
 
-_SETTLES_S = 6.0
+_SETTLES_S = 10.0
 """Slurm says of a new job why it waits a moment after it was taken."""
 _LOOK_S = 2.0, 30.0
 """Between two looks of --wait: at first, and at last."""

@@ -1,0 +1,176 @@
+"""A cluster of three nodes with a real Slurm and sshd, in namespaces of this machine (shared/test-cluster).
+
+test-cluster lies in shared/, in the checkout or beside it, or where PINSWEEP_TEST_CLUSTER_SCRIPTS says. Without it, without root, its
+packages or the right to make namespaces these tests skip with the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waits import until
+
+PROJECT = Path(__file__).resolve().parents[2]
+NODES = "node[1-3]"
+
+
+class Cluster:
+    """The cluster: what a user on its login node does, and what breaks it."""
+
+    def __init__(self, scripts: Path, folder: Path) -> None:
+        self._scripts = scripts
+        self.folder = folder
+        self.shared = folder / "shared"
+
+    def up(self, *words: str) -> None:
+        done = self._script("up", *words)
+        if done.returncode:
+            pytest.skip(f"no cluster here: {' '.join(done.stderr.split())}")
+
+    def down(self) -> None:
+        self._script("down")
+
+    def node(self, *words: str) -> None:
+        """`node2 off`, `login freeze slurmctld` …"""
+        self._script("node", *words, check=True)
+
+    def breaking(self, *words: str) -> str:
+        """Return the line of a shell that does the same, on the login node, too."""
+        return " ".join([str(self._scripts / "node"), "--dir", str(self.folder), *words])
+
+    def login(self, *words: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command on the login node. `path`: folders before the others of PATH; `user`, `cwd`, `home`."""
+        return subprocess.run(
+            self.argv(*words, **more), **self.how(**more), capture_output=True, text=True, check=False
+        )
+
+    def argv(self, *words: str | Path, user: str = "", home: Path | None = None, **_: Any) -> list[str]:
+        before = ["--dir", str(self.folder), *(["--user", user] if user else [])]
+        env = ["env", f"HOME={home}"] if home else []
+        return [str(self._scripts / "login"), *before, *env, *map(str, words)]
+
+    def how(self, *, path: Sequence[Path] = (), cwd: Path | None = None, **_: Any) -> dict[str, Any]:
+        env = {
+            k: v for k, v in os.environ.items() if k != "PINSWEEP_RUNTIME_DIR"
+        }  # each node has a /run of its own
+        env["PINSWEEP_HOME_EVERY_S"] = "0"
+        env["PATH"] = os.pathsep.join([*map(str, path), env["PATH"]])
+        return {"env": env, "cwd": cwd or self.shared}
+
+    def pinsweep(self, *words: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+        return self.login(sys.executable, "-P", "-m", "pinsweep", *words, **more)
+
+    def states(self, sweep: Path) -> dict[str, tuple[str, str]]:
+        """Return host → (state, reason), as `status` says it."""
+        done = self.pinsweep("status", sweep, "--format", "json")
+        return {host: (one["state"], one["reason"]) for host, one in json.loads(done.stdout)["hosts"].items()}
+
+    def until(self, sweep: Path, *words: str) -> dict[str, tuple[str, str]]:
+        """Wait until every host is in one of these states."""
+        seen: dict[str, tuple[str, str]] = {}
+
+        def so() -> bool:
+            nonlocal seen
+            seen = self.states(sweep)
+            return {word for word, _ in seen.values()} <= set(words)
+
+        until(so)
+        return seen
+
+    def mend(self) -> None:
+        """End all jobs, and put right what a test broke."""
+        self.login("scancel", "-u", "root")
+        self.up()
+        for node in ("node1", "node2", "node3"):
+            self.login("scontrol", "update", f"nodename={node}", "state=resume")
+        until(lambda: not self.login("squeue", "-h").stdout.strip())
+        until(lambda: self.login("sinfo", "-h", "-o", "%T", "-p", "main").stdout.split() == ["idle"])
+
+    def _script(self, name: str, *words: str, check: bool = False) -> subprocess.CompletedProcess[str]:
+        argv = [str(self._scripts / name), "--dir", str(self.folder), *words]
+        return subprocess.run(argv, capture_output=True, text=True, check=check)
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Cluster]:
+    beside = (root / "shared" / "test-cluster" for root in (PROJECT, PROJECT.parent))
+    asked = os.environ.get("PINSWEEP_TEST_CLUSTER_SCRIPTS")
+    scripts = next((p for p in ([Path(asked)] if asked else beside) if (p / "up").is_file()), None)
+    if scripts is None:
+        pytest.skip(f"the test cluster is not here: no {asked or 'shared/test-cluster'}")
+    if os.geteuid() != 0:
+        pytest.skip("the test cluster needs root")
+    cluster = Cluster(scripts, Path(tempfile.mkdtemp(prefix="pinsweep-c-", dir="/tmp")))
+    try:
+        cluster.up()
+        yield cluster
+    finally:
+        cluster.down()
+        shutil.rmtree(cluster.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster(running: Cluster) -> Iterator[Cluster]:
+    yield running
+    running.mend()
+
+
+@pytest.fixture
+def sweep(running: Cluster) -> Iterator[Path]:
+    """A folder for a sweep that is not there yet, on the shared file system."""
+    folder = Path(tempfile.mkdtemp(dir=running.shared))
+    yield folder / "acc"
+    shutil.rmtree(folder)
+
+
+TOOL = """\
+echo >> {folder}/begun.$(hostname)
+until [ $(wc -l < {folder}/begun.$(hostname)) -le {passes} ] || [ -e {folder}/go ]; do sleep 0.05; done
+{then}
+echo value 1
+"""
+
+SWEEP = """\
+schema: 1
+title: Waits
+tool: command
+repeats: {repeats}
+fixed:
+  command: bash {folder}/tool.sh
+  metrics: {{n: {{regex: "value ([0-9]+)", unit: "1", better: higher}}}}
+matrix: {{x: {values}}}
+"""
+
+
+@pytest.fixture
+def experiment(sweep: Path) -> Callable[..., Path]:
+    """experiment(cells=1, repeats=2, passes=1000, then=""): a sweep whose runs, after the first `passes` of a host, wait for the file `go`."""
+
+    def write(*, cells: int = 1, repeats: int = 2, passes: int = 1000, then: str = "") -> Path:
+        folder = sweep.parent
+        (folder / "tool.sh").write_text(TOOL.format(folder=folder, passes=passes, then=then))
+        path = folder / "waits.yaml"
+        path.write_text(SWEEP.format(folder=folder, repeats=repeats, values=list(range(cells))))
+        return path
+
+    return write
+
+
+def runs(path: Path) -> tuple[int, int, int]:
+    """Return how many runs a result file holds, how many different ones, and of how many sessions."""
+    with sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True) as db:
+        return db.execute(  # type: ignore[no-any-return]
+            "SELECT count(*), count(DISTINCT point_id || ' ' || repeat), count(DISTINCT session) FROM run"
+            " WHERE status = 'ok' AND NOT warm_up"
+        ).fetchone()

@@ -1,0 +1,243 @@
+"""Sweeps of three nodes by a real Slurm, and what happens to them: nodes die, Slurm does not answer, who submits is killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import NODES, Cluster, runs
+from tests.waits import until
+
+pytestmark = pytest.mark.slow
+
+Experiment = Callable[..., Path]
+
+HEALTH = """\
+schema: 1
+title: Health
+repeats: 2
+sweeps:
+  - name: memory
+    tool: stream
+    fixed: {ntimes: 2, array_size: 100000}
+    matrix: {place: [{name: local, cpus: each numa_node, memory: local}]}
+  - name: disk
+    tool: fio
+    fixed: {ioengine: psync, bs: 4k, size: 1M, number_ios: 100, direct: false}
+    matrix: {rw: [randread, randwrite]}
+"""
+
+
+def wrapper(folder: Path, name: str, text: str) -> Path:
+    """Put a program into a folder that goes before the others; `{real}` in its text is the real one."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text("#!/bin/bash\n" + text.replace("{real}", str(shutil.which(name))))
+    path.chmod(0o755)
+    return folder
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/sweep-a-cluster.md"
+_BEGIN, _END = "<!-- begun: tests/cluster/test_slurm.py -->\n", "<!-- ended -->"
+
+
+def _is_the_page(cluster: Cluster, sweep: Path, waited: str) -> None:
+    """The page shows what was printed here, but for names of this machine; PINSWEEP_BLESS=1 writes it anew."""
+    words = "health.yaml --nodes 'node[1-3]' -o acc/"
+    planned = cluster.pinsweep("plan", "health.yaml", "--nodes", NODES, "-o", "acc3/", cwd=sweep.parent)
+    status = cluster.pinsweep("status", "acc/", cwd=sweep.parent)
+    assert (planned.returncode, status.returncode) == (0, 0)
+    parts = (f"plan {words}", planned.stdout), (f"run {words} --wait", waited), ("status acc/", status.stdout)
+    text = "".join(f"```\n$ pinsweep {asked}\n{said}```\n\n" for asked, said in parts)
+    for found, shown in (
+        (r"pinsweep-[0-9a-f]{8}", "pinsweep-3f9a12bc"),
+        (r"sweep [0-9a-f]{8}", "sweep 3f9a12bc"),
+        (rf"{re.escape(str(sweep.parent))}/acc3?", "/shared/acc"),
+        (rf"cd {re.escape(str(sweep.parent))}", "cd /shared"),
+        (r"python=\S+", "python=/opt/pinsweep/bin/python"),
+        (r"--time=\d+", "--time=6"),
+        (r"by pinsweep [0-9.]+", "by pinsweep VERSION"),
+    ):
+        text = re.sub(found, shown, text)
+    before, _, rest = PAGE.read_text().partition(_BEGIN)
+    shown_now, _, after = rest.partition(_END)
+    if os.environ.get("PINSWEEP_BLESS"):
+        PAGE.write_text(f"{before}{_BEGIN}{text}{_END}{after}")
+    else:
+        assert shown_now == text
+
+
+def test_three_hosts_into_one_folder(cluster: Cluster, sweep: Path) -> None:
+    """Real fio and kernels on all hosts at once: as many files as hosts, with equal cells, and the page is this transcript."""
+    (sweep.parent / "health.yaml").write_text(HEALTH)
+
+    begun = cluster.pinsweep("run", "health.yaml", "--nodes", NODES, "-o", "acc/", "--wait", cwd=sweep.parent)
+
+    assert begun.returncode == 0, begun.stderr + begun.stdout
+    assert "done           node[1-3]" in begun.stdout
+    _is_the_page(cluster, sweep, begun.stdout)
+    assert [runs(sweep / f"node{n}.db")[:2] for n in (1, 2, 3)] == [(6, 6)] * 3
+    for log in (sweep / "log").glob("node*"):
+        assert log.read_text().splitlines()[-1] == "rc=0 complete"
+    assert not list(sweep.glob(".*"))
+    again = cluster.pinsweep("run", "-o", sweep)
+    assert again.returncode == 0
+    assert len(list((sweep / "log").glob("node*"))) == 3  # nobody got a second job
+    fleet = cluster.pinsweep("fleet", sweep)
+    assert "3 hosts" in fleet.stdout, fleet.stderr
+
+
+def test_a_host_that_dies_goes_on_where_it_was(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment(cells=2, repeats=5, passes=5)
+    assert cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep).returncode == 0
+    until(lambda: all((sweep.parent / f"begun.node{n}").exists() for n in (1, 2, 3)))
+    until(lambda: len((sweep.parent / "begun.node2").read_text().splitlines()) == 6)
+
+    cluster.node("node2", "off")
+    (sweep.parent / "go").touch()
+    lost = cluster.until(sweep, "done", "lost")
+
+    assert {host: word for host, (word, _) in lost.items()} == {
+        "node1": "done",
+        "node2": "lost",
+        "node3": "done",
+    }
+    shown = cluster.pinsweep("status", sweep)
+    assert shown.returncode == 1
+    assert re.search(r"lost +node2  5 of 10 runs kept; down", shown.stdout), shown.stdout
+    for left in Path("/tmp").glob("pinsweep-????????-node2"):
+        shutil.rmtree(left)  # a host that forgets what was on its disk
+    cluster.node("node2", "on")
+    assert (
+        "down" in cluster.pinsweep("run", "-o", sweep).stdout
+    )  # it rebooted unexpectedly: nobody gets a job there
+    cluster.login("scontrol", "update", "nodename=node2", "state=resume")
+    until(
+        lambda: cluster.login("sinfo", "-h", "-n", "node2", "-o", "%T", "-p", "main").stdout.strip() == "idle"
+    )
+
+    again = cluster.pinsweep("run", "-o", sweep, "--wait")
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(10, 10, 1), (10, 10, 2), (10, 10, 1)]
+
+
+def test_who_submits_is_killed_and_another_goes_on_from_elsewhere(
+    cluster: Cluster, sweep: Path, experiment: Experiment, tmp_path: Path
+) -> None:
+    path = experiment(passes=0)
+    count = tmp_path / "count"
+    third = f'echo >> {count}\n[ $(wc -l < {count}) -le 2 ] || kill -9 $PPID\nexec {{real}} "$@"\n'
+    killed = cluster.pinsweep(
+        "run", path, "--nodes", NODES, "-o", sweep, path=[wrapper(tmp_path / "bin", "sbatch", third)]
+    )
+    assert killed.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    home = tmp_path / "home"
+    home.mkdir()
+
+    again = cluster.pinsweep("run", "-o", sweep, cwd=tmp_path, home=home)
+
+    assert again.returncode == 0, again.stdout + again.stderr
+    jobs = cluster.login("squeue", "-h", "-o", "%n").stdout.split()
+    assert sorted(jobs) == ["node1", "node2", "node3"]
+    (sweep.parent / "go").touch()
+    cluster.until(sweep, "done")
+    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
+
+
+def test_slurm_does_not_answer_and_takes_the_job_all_the_same(
+    cluster: Cluster, sweep: Path, experiment: Experiment, tmp_path: Path
+) -> None:
+    path = experiment(passes=0)
+    freeze, thaw = (
+        cluster.breaking("login", "freeze", "slurmctld"),
+        cluster.breaking("login", "thaw", "slurmctld"),
+    )
+    second = f'echo >> {tmp_path}/count\nif [ $(wc -l < {tmp_path}/count) = 2 ]; then {freeze}; (sleep 8; {thaw}) >/dev/null 2>&1 & fi\nexec {{real}} "$@"\n'
+
+    done = cluster.pinsweep(
+        "run", path, "--nodes", NODES, "-o", sweep, path=[wrapper(tmp_path / "bin", "sbatch", second)]
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    jobs = cluster.login("squeue", "-h", "-o", "%n").stdout.split()
+    assert sorted(jobs) == ["node1", "node2", "node3"]
+    cluster.node("login", "restart", "slurmctld")
+    assert {word for word, _ in cluster.states(sweep).values()} <= {"running", "queued"}
+
+
+def test_each_host_that_gets_no_job_is_named_with_the_reason(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    path = experiment()
+    cluster.login("scontrol", "update", "nodename=node1", "state=drain", "reason=bad DIMM")
+
+    done = cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--sbatch", "-p short -t 5")
+
+    assert done.returncode in (0, 1), done.stderr
+    found = cluster.until(sweep, "skipped", "not submitted", "failed")  # by then Slurm has said why
+    assert found["node1"] == ("skipped", 'drained "bad DIMM"')
+    assert all(re.search(r"Partition(TimeLimit|Config)$", found[host][1]) for host in ("node2", "node3"))
+    assert cluster.pinsweep("status", sweep).returncode == 1
+
+
+def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment()
+    cluster.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
+    cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep)
+    cluster.login("scontrol", "update", f"nodename={NODES}", "state=resume")
+
+    step = cluster.login("srun", "-w", "node1", "-N1", "-n1", "-c1", "bash", sweep / "job.sh")
+
+    assert step.returncode == 3, step.stdout + step.stderr
+    assert re.search(r"rc=3 .*may use \d+ of \d+ PUs", step.stdout)
+    assert not (sweep / "node1.db").exists()
+
+
+def test_one_at_a_time_and_a_canary_before_all(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment(then="exit 7")
+
+    done = cluster.pinsweep(
+        "run", path, "--nodes", NODES, "-o", sweep, "--at-once", "1", "--canary", "--wait"
+    )
+
+    assert done.returncode == 1
+    assert re.search(r"failed +node1  .*exit status 7", done.stdout), done.stdout
+    assert [log.name.split(".")[0] for log in (sweep / "log").glob("node*")] == ["node1"]
+
+
+def test_writes_nothing_before_it_is_asked_to(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment()
+
+    done = cluster.pinsweep("plan", path, "--nodes", NODES, "-o", sweep, "--canary", "--at-once", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --exclusive" in done.stdout
+    assert "# HOST: node1\nsbatch" in done.stdout
+    assert (
+        "# HOST: node[2-3]\n" in done.stdout
+        or done.stdout.count("--dependency=singleton,afterok:CANARY") == 2
+    )
+    assert re.search(r"-t  \d+ min  3 hosts", done.stderr)
+    assert not sweep.exists()
+
+
+def test_the_folder_is_another_sweep_s(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment()
+    cluster.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
+    cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep)
+
+    path.write_text(path.read_text().replace("repeats: 2", "repeats: 3"))
+    edited = cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep)
+    others = cluster.pinsweep("run", "-o", sweep, "--nodes", "node1")
+
+    assert (edited.returncode, others.returncode) == (2, 2)
+    assert "edited since" in edited.stderr
+    assert "acc2/" in edited.stderr
+    assert "other hosts" in others.stderr
