@@ -42,7 +42,7 @@ LOSES_PATIENCE = 4
 class Stop:
     """Turns SIGINT and SIGTERM into a request that the run loop sees at its next safe point, or at once while it waits.
 
-    A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
+    A terminal or an ssh connection that goes away (SIGHUP) ends no sweep: it goes on, and nobody hears of it. A second signal changes nothing: no moment leaves a tool behind or a half-written result. One that comes again and
     again is taken literally, wherever this process is stuck; the watchdog then cleans up.
     """
 
@@ -53,9 +53,13 @@ class Stop:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Self:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number, handler in (
+            (signal.SIGINT, self._note),
+            (signal.SIGTERM, self._note),
+            (signal.SIGHUP, _go_on),  # what is ignored would be ignored by the tool, too
+        ):
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup, or a shell's background job
-                self._before[number] = signal.signal(number, self._note)
+                self._before[number] = signal.signal(number, handler)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,6 +79,10 @@ class Stop:
     def fileno(self) -> int:
         """Return a descriptor that becomes readable when a stop is requested."""
         return self._read
+
+
+def _go_on(_number: int, _frame: FrameType | None) -> None:
+    pass
 
 
 class Looks(Protocol):

@@ -109,25 +109,11 @@ def on_a_terminal(folder: Path, env: Mapping[str, str], *before: str) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_a_terminal_that_goes_away_ends_a_sweep_that_the_same_command_goes_on_with(
-    folder: Path, home: Mapping[str, str]
-) -> None:
-    status = on_a_terminal(folder, home)
-    before = ok(folder / "r.db")
-    again = subprocess.run(
-        [*PINSWEEP, "run", "long.yaml", "-o", "r.db"], cwd=folder, env={**os.environ, **home}, capture_output=True, text=True, check=False
-    )  # fmt: skip
-
-    assert status == 130
-    assert 2 <= before < 20
-    assert again.returncode == 0, again.stderr
-    assert f"{before} were done before" in again.stderr
-    assert ok(folder / "r.db") == 20
-
-
-def test_under_nohup_a_sweep_outlives_its_terminal(folder: Path, home: Mapping[str, str]) -> None:
+@pytest.mark.parametrize("nohup", [False, True])
+def test_a_sweep_outlives_its_terminal(folder: Path, home: Mapping[str, str], nohup: bool) -> None:
     """`trap '' HUP` is what nohup does to signals; the terminal stays its stderr, and cannot be written any more."""
-    status = on_a_terminal(folder, home, "sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
+    before = ("sh", "-c", "trap '' HUP; exec \"$@\"", "sh") if nohup else ()
+    status = on_a_terminal(folder, home, *before)
 
     assert status == 0
     assert ok(folder / "r.db") == 20

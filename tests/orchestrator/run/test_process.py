@@ -188,6 +188,15 @@ def test_a_tool_that_printed_too_much_and_ended_at_once_is_cut_too(monkeypatch: 
     assert outcome.error == f"printed more than 1 MiB: {PRINT_LESS}"
 
 
+def test_a_terminal_that_has_gone_is_no_stop() -> None:
+    with Stop() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        done = run("sh", "-c", "kill -HUP $$")
+
+        assert stop.requested is None
+        assert done.signal == signal.SIGHUP  # the tool ignores none
+
+
 def test_what_was_ignored_stays_ignored() -> None:
     """nohup pinsweep run … survives its terminal."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
