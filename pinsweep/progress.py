@@ -25,16 +25,20 @@ _FEW = 3
 
 class SweepProgress:
     """Prints the runs of a sweep as they end. On a terminal it also says which one is going on, how many of all have ended, since
-    when, and how long the rest will take."""
+    when, and how long the rest will take. `quiet`: only what has failed, in lines that are alike on hosts where the same did."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._begun = time.monotonic()
-        self._bar = _Bar() if sys.stderr.isatty() else None
+        self._quiet = quiet
+        self._bar = _Bar() if sys.stderr.isatty() and not quiet else None
 
     def __call__(self, event: Event) -> None:
         from orchestrator.run.execute import Started, Unsettled
         from reports.text.format import plural
 
+        if self._quiet:
+            self._complain(event)
+            return
         if isinstance(event, Unsettled):
             say(f"{plural(event.cells, 'cell')} not settled yet: one more run of each", err=True)
             return
@@ -47,6 +51,13 @@ class SweepProgress:
         if self._bar:
             self._bar.clear()
         self._print(event)
+
+    def _complain(self, event: Event) -> None:
+        from orchestrator.run.execute import Ended
+
+        if isinstance(event, Ended) and event.record.status not in ("ok", "disturbed"):
+            run, record = event.run, event.record
+            say(f"{run.sweep}  {run.cell.describe()}  {record.status}: {record.reason}", fg="red", err=True)
 
     def _print(self, event: Ended) -> None:
         from reports.numbers import headline

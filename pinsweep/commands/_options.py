@@ -36,7 +36,34 @@ class _Output(_Name):
         return path
 
 
+class _ReadResultFile(_Name):
+    """A result file, or a folder for it: one that is there, or whose name ends in a slash."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own)
+        if ctx is not None and isinstance(value, str) and value.endswith("/"):
+            ctx.meta[_FOLDER] = True
+        return super().convert(value, param, ctx)
+
+
+class _ResultFile(_ReadResultFile, _Output):
+    """The same, to be written."""
+
+
+_FOLDER = "pinsweep.output_is_a_folder"
+
+
+def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None:
+    """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued."""
+    if output is None or not (output.is_dir() or click.get_current_context().meta.get(_FOLDER)):
+        return output
+    from orchestrator.plan.survey import LONGEST_NAME, host_name
+
+    return output / f"{'+'.join(path.stem for path in experiments)[:LONGEST_NAME]}@{host_name()}.db"
+
+
 FILE = _Name(path_type=Path)
+RESULT_FILE = _ResultFile(path_type=Path)
+PLANNED_FILE = _ReadResultFile(path_type=Path)
 OUTPUT = _Output(path_type=Path)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

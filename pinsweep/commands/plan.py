@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=_options.FILE,
-    metavar="FILE",
-    help="The result file: what it holds already is not planned again.",
+    type=_options.PLANNED_FILE,
+    metavar="FILE|FOLDER/",
+    help="The result file, or the folder of it: what it holds already is not planned again.",
 )
 @_options.scratch
 @_options.allow_write
@@ -75,7 +75,7 @@ def command(
     from orchestrator.run.session import plan_experiments
 
     options = PlanOptions(
-        output=output, scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
+        output=_options.result_file(output, experiments), scratch=scratch, allow_write=allow_write, topology=topology, strict=strict, only=only,
         as_new=as_new, cells=cells, repeats=repeats, warm_up=not no_warm_up,
     )  # fmt: skip
     prepared, done = plan_experiments(experiments, options, seed=seed, leading=_options.standing)
@@ -104,7 +104,7 @@ def _table(plan: Plan, topology: Topology) -> None:
     for cell in plan.cells:
         runs = repeats[cell.point_id]
         run = runs[0]
-        env = "".join(f"{name}={shlex.quote(value)} " for name, value in run.env.items())
+        env = "".join(f"{name}={_folded(shlex.quote(value))} " for name, value in run.env.items())
         most = len(runs) + plan.more.get(cell.point_id, 0)
         times = f"{len(runs)} to {most}" if most > len(runs) else f"{most}"
         lines.append((f"{run.sweep}  {run.cell.describe()}  × {times}", True))
@@ -115,6 +115,17 @@ def _table(plan: Plan, topology: Topology) -> None:
         lines.append((f"  {env}{shlex.join(run.argv)}", False))
         lines += [(f"  # {note}", False) for note in run.notes]
     say_lines(lines)
+
+
+_LONGEST_VALUE = 60
+
+
+def _folded(value: str) -> str:
+    """Return a variable's value without the middle of a long list: "'{0},{1},{2},… 128 in all …,{127}'"; --format shell has it whole."""
+    parts = value.split(",")
+    if len(value) <= _LONGEST_VALUE or len(parts) <= 6:
+        return value
+    return f"{','.join(parts[:3])},… {len(parts)} in all …,{parts[-1]}"
 
 
 def _summary(plan: Plan, done: int) -> None:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 @click.command(epilog="Example: pinsweep run experiments/stream-membind.yaml -o node07.db")
 @_options.experiments_or_none
 @click.option(
-    "-o", "--output", type=_options.OUTPUT, metavar="FILE",
-    help="The result file; one that is there is continued. [default: EXPERIMENT@HOST-UTC.db]",
+    "-o", "--output", type=_options.RESULT_FILE, metavar="FILE|FOLDER/",
+    help="The result file; one that is there is continued. In a folder: EXPERIMENT@HOST.db. [default: EXPERIMENT@HOST-UTC.db]",
 )  # fmt: skip
+@click.option("-q", "--quiet", is_flag=True, help="Say only what goes wrong: no line where all runs are ok.")
 @click.option(
     "--seed", type=int, help="Seed of the order of the runs. [default: the file's own, else a new one]"
 )
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 def command(
     experiments: tuple[Path, ...],
     output: Path | None,
+    quiet: bool,
     seed: int | None,
     retry_failed: bool,
     allow_misplaced: bool,
@@ -97,7 +99,8 @@ def command(
     cannot be written; 2 a mistake in the command or experiment, or a refusal: nothing was started; 3 the same,
     because --whole-node may use a part of the machine only; 130 stopped.
     """
-    with _told_if_stopped_early() as begin, _sent_home(output, home) as sent:
+    output = _options.result_file(output, experiments)
+    with _told_if_stopped_early(quiet) as begin, _sent_home(output, home, quiet) as sent:
         from orchestrator.plan.prepare import PlanOptions
         from orchestrator.run.outcome import Rules
         from orchestrator.run.session import run_experiments
@@ -131,13 +134,13 @@ def command(
             on_begin=begin,
             on_event=sent,
         )
-    return _end(finished, click.get_current_context(), home)
+    return _end(finished, click.get_current_context(), home, quiet)
 
 
 @contextlib.contextmanager
-def _sent_home(output: Path | None, home: Path | None) -> Iterator[Callable[[Event], None]]:
+def _sent_home(output: Path | None, home: Path | None, quiet: bool) -> Iterator[Callable[[Event], None]]:
     """Give what is told of each event: it prints, and of a job of many hosts' sweep sends home what there is."""
-    progress = SweepProgress()
+    progress = SweepProgress(quiet=quiet)
     if output is None or home is None:
         yield progress
         return
@@ -159,7 +162,7 @@ def _not_home(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _told_if_stopped_early() -> Iterator[Callable[[Path, Prepared], None]]:
+def _told_if_stopped_early(quiet: bool) -> Iterator[Callable[[Path, Prepared], None]]:
     """Say that nothing was started where Ctrl-C came before the first run: gives what is to be called then. From there on, the sweep
     itself ends the run that is in progress."""
     begun = False
@@ -167,7 +170,7 @@ def _told_if_stopped_early() -> Iterator[Callable[[Path, Prepared], None]]:
     def begin(path: Path, prepared: Prepared) -> None:
         nonlocal begun
         begun = True
-        _begin(path, prepared)
+        _begin(path, prepared, quiet)
         _loaded.all_that_a_sweep_uses()
 
     try:
@@ -196,15 +199,17 @@ def _tuned(text: str) -> None:
     say(printable(f"tune     {text}"), err=True)
 
 
-def _begin(path: Path, prepared: Prepared) -> None:
-    _options.left_out(prepared.plan)
+def _begin(path: Path, prepared: Prepared, quiet: bool) -> None:
+    if not quiet:
+        _options.left_out(prepared.plan)
     devices = sorted(
         {write.path for run in prepared.plan.runs for write in run.writes if write.kind == "device"}
     )
     for device in devices:
         say(f"OVERWRITES DEVICE  {device}", fg="red", bold=True, err=True)
-    _warn_of_noise(prepared)
-    say(f"result file  {path}", err=True)
+    if not quiet:
+        _warn_of_noise(prepared)
+        say(f"result file  {path}", err=True)
 
 
 def _warn_of_noise(prepared: Prepared) -> None:
@@ -216,14 +221,20 @@ def _warn_of_noise(prepared: Prepared) -> None:
         say(printable(preflight.told(found)), fg="yellow", err=True)
 
 
-def _end(finished: Finished, call: click.Context, home: Path | None) -> int:
+def _end(finished: Finished, call: click.Context, home: Path | None, quiet: bool) -> int:
     """Say what was done and what to do next; return the exit status. `home`: where the file will lie."""
     import shlex
 
     summary = finished.summary
     if not finished.prepared.plan.runs:
+        if quiet:
+            _options.left_out(finished.prepared.plan)
         say("no cell of this experiment can run here; the reasons stand above", fg="red", err=True)
         return 1
+    if quiet and not summary.stopped:
+        if summary.failed_before:
+            say(f"{summary.failed_before} failed before and were left alone", err=True)
+        return 1 if summary.failed else 0
     path = shlex.quote(str(home or finished.path))
     counts = ", ".join(f"{number} {status}" for status, number in sorted(summary.counts.items())) or (
         "nothing was started" if summary.stopped else "nothing to do"

@@ -1,0 +1,80 @@
+"""One line for many hosts: `pinsweep run -q EXPERIMENT -o FOLDER/`."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.plan.survey import host_name
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+
+ECHO = """\
+schema: 1
+title: Echo
+tool: command
+fixed: {command: "sh -c 'echo $((8/{n}))'", metrics: {v: {regex: "([0-9]+)"}}}
+matrix: {n: [%s]}
+repeats: 1
+"""
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_gets_a_file_of_this_host_which_is_continued(
+    pinsweep: Cli, tmp_path: Path, there: bool
+) -> None:
+    (tmp_path / "e.yaml").write_text(ECHO % "1")
+    if there:
+        (tmp_path / "acc").mkdir()
+    word = "acc" if there else "acc/"
+
+    first = pinsweep("run", "e.yaml", "-o", word)
+    (tmp_path / "e.yaml").write_text(ECHO % "1, 2")
+    planned = pinsweep("plan", "e.yaml", "-o", "acc/")
+    second = pinsweep("run", "e.yaml", "-o", "acc/")
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert [path.name for path in (tmp_path / "acc").iterdir()] == [f"e@{host_name()}.db"]
+    assert f"result file  acc/e@{host_name()}.db" in first.stderr
+    assert "1 runs are in the result file already" in planned.stderr
+    assert "1 were done before" in second.stderr
+
+
+def test_a_folder_that_is_planned_for_is_not_made(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "e.yaml").write_text(ECHO % "1")
+
+    done = pinsweep("plan", "e.yaml", "-o", "acc/")
+
+    assert done.returncode == 0, done.stderr
+    assert "note" not in done.stderr
+    assert not (tmp_path / "acc").exists()
+
+
+def test_quiet_is_silent_of_what_is_well_and_says_what_failed(pinsweep: Cli, tmp_path: Path) -> None:
+    """The same on all hosts where the same went wrong: clush folds such lines."""
+    (tmp_path / "e.yaml").write_text(ECHO % "1, 2")
+    (tmp_path / "bad.yaml").write_text(ECHO % "1, 0")
+
+    good = pinsweep("run", "-q", "e.yaml", "-o", "e.db")
+    bad = pinsweep("run", "--quiet", "bad.yaml", "-o", "bad.db")
+    again = pinsweep("run", "-q", "bad.yaml", "-o", "bad.db")
+
+    assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
+    assert (bad.returncode, bad.stdout) == (1, "")
+    (line,) = bad.stderr.splitlines()
+    assert line.startswith("bad  n=0  failed: ")
+    assert (again.returncode, again.stderr) == (1, "1 failed before and were left alone\n")
+
+
+def test_a_plan_of_many_places_fits_on_a_screen(pinsweep: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("schema: 1\ntitle: S\ntool: stream\nfixed: {threads: 128}\nrepeats: 1\n")
+    words = ("plan", "s.yaml", "--topology", "pack:1 core:128 pu:1")
+
+    table, shell = pinsweep(*words).stdout, pinsweep(*words, "--format", "shell").stdout
+
+    assert "OMP_PLACES='{0},{1},{2},… 128 in all …,{127}'" in table
+    assert max(map(len, table.splitlines())) < 500
+    assert ",".join(f"{{{n}}}" for n in range(128)) in shell
