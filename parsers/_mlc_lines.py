@@ -152,6 +152,10 @@ class Run:
     def measured(self, section: str | None = None) -> bool:
         return any(rows for name, rows in self.tables.items() if section in (None, name))
 
+    def has(self, metric: str) -> bool:
+        """Has any row a figure of this metric?"""
+        return any(name == metric for rows in self.tables.values() for row in rows for name, _, _ in row.cells)
+
     def add(self, labels: tuple[Scalar, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
         row = Row(labels, cells, last)
         self.tables.setdefault(str(labels[0]), []).append(row)
@@ -529,10 +533,9 @@ class Reader:
                 run.flags.add("stand_in")
             elif run.version is None:
                 run.flags.add("no_banner")
-            if run.facts.get("access") == "random" or "r" in run.options:
-                run.flags.add("random_access")
-            if "random_access" in run.flags:
+            if run.facts.get("access") == "random" or {"r", "random_access"} & {*run.options, *run.flags}:
                 run.facts["access"] = "random"
+                (run.flags.add if run.has("latency") else run.flags.discard)("random_access")
             if run.unread:
                 run.flags.add("unread")
         return self.runs

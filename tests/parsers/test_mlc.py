@@ -457,7 +457,7 @@ def test_a_short_list_of_asked_delays_is_complete() -> None:
         ),
         (
             "Command line parameters: --idle_latency -r\n*************   Hugepages need to be allocated using /proc/sys/vm/nr_hugepages ******\n",
-            {"no_figures", "hugepages_missing", "random_access"},
+            {"no_figures", "hugepages_missing"},
         ),
         ("Measuring Loaded Latencies for the system\n", {"no_figures", "truncated"}),
         ("*** Unable to access mlcdrv.sys to modify prefetchers\n", {"no_figures", "no_msr"}),
@@ -468,6 +468,22 @@ def test_no_figures_is_said_and_is_no_error(below: str, expected: set[str]) -> N
 
     assert parsed.measurements.rows == ()
     assert flags(parsed) == expected
+
+
+@pytest.mark.parametrize("mode", ["peak_injection_bandwidth", "idle_latency"])
+def test_random_access_is_said_of_a_latency_alone(mode: str) -> None:
+    """A text of bandwidths said "latency of random access" of latencies that it does not have."""
+    body = {
+        "peak_injection_bandwidth": "ALL Reads        :\t52000.1\n",
+        "idle_latency": "Each iteration took 187.3 core clocks (\t81.5\tns)\n",
+    }
+    parsed = mlc.parse(
+        f"Intel(R) Memory Latency Checker - v3.9\nCommand line parameters: --{mode} -r\n\n{body[mode]}"
+    )
+
+    assert parsed.measurements.rows
+    assert parsed.facts["access"] == "random"
+    assert parsed.has("random_access") == (mode == "idle_latency")
 
 
 @pytest.mark.parametrize(
