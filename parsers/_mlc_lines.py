@@ -154,7 +154,9 @@ class Run:
 
     def has(self, metric: str) -> bool:
         """Has any row a figure of this metric?"""
-        return any(name == metric for rows in self.tables.values() for row in rows for name, _, _ in row.cells)
+        return any(
+            name == metric for rows in self.tables.values() for row in rows for name, _, _ in row.cells
+        )
 
     def add(self, labels: tuple[Scalar, ...], cells: list[tuple[str, str, float]], *, last: bool) -> None:
         row = Row(labels, cells, last)

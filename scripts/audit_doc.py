@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 import sys
 from pathlib import Path
+from typing import Final
 
 from reports.checks import checks
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "audit.md"
+EXAMPLE = PAGE.with_name("audit-example.md")
+QUOTED: Final = ("error F1", "error F2", "warn  M1", "warn  G1")
+"""Findings of the example that the page shows."""
 
 HEAD = """\
 # Audit: numbers that cannot be true
@@ -35,19 +39,7 @@ Out of a lab report whose tables were taken in with `pinsweep parse` (docs/parsi
 reports, beside what was known to be wrong with them, is in [audit-example.md](audit-example.md):
 
 ```
-error F1  more or fewer I/Os in flight than were asked for
-      rw=randwrite bs=4k iodepth=32 numjobs=8: 366.7 kIOPS × 933.9 µs = 342 in
-        flight, 256 asked for: 1.34; at 366.7 kIOPS at most 698.1 µs are possible
-error F2  the command and the results disagree on numjobs
-      30 rows: the command says numjobs=16, the rows 8; L ÷ iodepth has median
-        7.9: 8 jobs ran
-warn  M1  latency above what a higher load had already reached
-      mode=loaded_latency: delay 1300: 68.0 ns (1.13 × 60.2 ns); delay 1700:
-        67.4 ns (1.12 × 60.2 ns)
-warn  G1  an option that changed nothing
-      mode=loaded_latency W=6 l=256: write nt: -l not given and -l 256 agree
-        within 7.6 % in all loaded rows; of other traffic it changes the
-        bandwidth by 70 %
+{excerpt}
 ```
 """
 
@@ -59,9 +51,16 @@ group's. By design they are shown nowhere; see docs/parsers/fio.md.
 """
 
 
+def excerpt() -> str:
+    """Return the QUOTED findings as docs/audit-example.md has them, without what to do."""
+    found = EXAMPLE.read_text(encoding="utf-8").partition("<!-- 004 -->\n```\n")[2].partition("\n```")[0]
+    blocks = {block[:8]: block.partition("\n      →")[0] for block in found.split("\n\n")}
+    return "\n".join(blocks[head] for head in QUOTED)
+
+
 def page() -> str:
     """Return docs/audit.md."""
-    parts = [HEAD]
+    parts = [HEAD.replace("{excerpt}", excerpt())]
     for (_, heading), members in itertools.groupby(checks(), key=lambda check: check.family):
         parts.append(f"## {heading}\n")
         for check in members:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,13 +11,14 @@ from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Figure, Key, Panel, Table, heat, panel, row_of
+from reports.draw.figure import ROW, Figure, Key, Panel, Table, heat, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Load, LoadedLatency, Spread
 from reports.readings import groups
 from reports.readings.mlc import load_rows
+from reports.results.convicted import OTHER
 from reports.results.model import Run
 from reports.results.naming import program_name
 from reports.text import format as fmt
@@ -397,17 +398,20 @@ def _heat_table(of: facets.Facet, curves: Sequence[LoadCurve]) -> Table:
         ),
         numeric=frozenset(range(len(curves) + 1)),
         heat=heat(values),
+        metrics={ROW: "latency"},
         of=({i: load.cell for i, load in enumerate(curves, start=1)},) * len(chosen),
     )
 
 
 def _curves_table(
     panels: dict[facets.Facet, list[LoadCurve]],
-    columns: Sequence[str],
+    columns: Mapping[str, str],
     cells: Callable[[LoadCurve], Iterable[tuple[str, ...]]],
     caption: str = "",
 ) -> Table:
-    """Return a table of all curves, whose traffic and panel (where there are several) stand before the cells of its rows."""
+    """Return a table of all curves, whose traffic and panel (where there are several) stand before the cells of its rows.
+
+    columns: head → the metric that it tells of, "" of both."""
     several = len(panels) > 1
     head = ("Traffic", "Panel") if several else ("Traffic",)
     return Table(
@@ -420,6 +424,7 @@ def _curves_table(
             for row in cells(load)
         ),
         numeric=frozenset(range(len(head), len(head) + len(columns))),
+        metrics=dict(enumerate(columns.values(), start=len(head))),
         of=tuple(row_of(load.cell) for curves in panels.values() for load in curves for _ in cells(load)),
     )
 
@@ -435,7 +440,10 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
     starred = any(
         load.offers.idle and not load.offers.enough_idle_rows for curves in panels.values() for load in curves
     )
-    columns = ("Floor, ns", f"{scale.unit} within 2 × floor", f"Peak, {scale.unit}", "at delay", "ns at peak")
+    columns = {
+        "Floor, ns": "latency", f"{scale.unit} within 2 × floor": "", f"Peak, {scale.unit}": "bandwidth", "at delay": "bandwidth",
+        "ns at peak": "latency",
+    }  # fmt: skip
     caption = "What each curve offers" + (" (* fewer than three idle rows: the row of the least load)" if starred else "")  # fmt: skip
     return _curves_table(panels, columns, cells, caption)
 
@@ -468,7 +476,11 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
         )
 
     caption = "Lines in flight: bandwidth × latency ÷ 64 B at the peak; above cores × 10 to 16, the latency is not that of the traffic"
-    columns = (f"{scale.unit} within 1.5 × floor", "Delay 0 ÷ peak", "Lines in flight")
+    columns = {
+        f"{scale.unit} within 1.5 × floor": "",
+        "Delay 0 ÷ peak": "bandwidth",
+        "Lines in flight": "",
+    }
     return _curves_table(panels, columns, cells, caption)
 
 
@@ -478,7 +490,8 @@ def _loaded_numbers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fm
             latency = wording.spread_text(row.latency, fmt.Scale(factor=1, unit="ns"), 4)
             yield fmt.whole(row.delay), latency, wording.spread_text(row.bandwidth, scale, 4)
 
-    return _curves_table(panels, ("Delay", "Latency, ns", f"Bandwidth, {scale.unit}"), cells)
+    columns = {"Delay": OTHER, "Latency, ns": "latency", f"Bandwidth, {scale.unit}": "bandwidth"}
+    return _curves_table(panels, columns, cells)
 
 
 def load_words(runs: Sequence[Run]) -> str:

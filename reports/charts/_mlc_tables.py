@@ -10,7 +10,7 @@ from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_load import SPREAD, told_by_traffic, traffic_name
 from reports.charts.soundness import counted_rows, is_hollow
-from reports.draw.figure import Figure, Table, heat, row_of
+from reports.draw.figure import ROW, Figure, Table, heat, row_of
 from reports.numbers import formulas
 from reports.numbers.formulas import Spread
 from reports.readings import groups
@@ -121,7 +121,7 @@ def _matrix_figure(sweep: str, matrix: Matrix, found: pd.DataFrame) -> Figure:
         if len(tables) < _MOST_MATRICES:
             drawn += dict.fromkeys(own["run"])
         table = _matrix_table(matrix, kind, facets.facet_title(of, "mlc"), cells.reset_index())
-        tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows)))
+        tables.append(replace(table, of=(row_of(own["run"]),) * len(table.rows), metrics={ROW: matrix.metric}))  # fmt: skip
         known = {pair: Spread(*values) for pair, *values in cells.itertuples()}
         if is_hollow(own["run"]):
             hollow += 1
@@ -222,6 +222,7 @@ def peak_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
                 columns=("Traffic", "Search", *(["Panel"] if several else []), f"Bandwidth, {scale.unit}"),
                 rows=rows,
                 numeric=frozenset((3 if several else 2,)),
+                metrics={ROW: "bandwidth"},
                 of=tuple(row_of(own) for _, own in searched.values()),
             ),
         ),
@@ -266,6 +267,7 @@ def others_figure(sweep: str, runs: Sequence[Run]) -> Figure | None:
                 columns=("Of", f"{metric.capitalize()}, {scale.unit}"),
                 rows=tuple((name, wording.spread_text(value, scale)) for name, value, _ in of_cells),
                 numeric=frozenset((1,)),
+                metrics={ROW: metric},
                 of=tuple(whose for *_, whose in of_cells),
             )
         )

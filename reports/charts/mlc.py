@@ -95,7 +95,7 @@ def _peak_numbers(runs: Sequence[Run]) -> list[KeyNumber]:
         which = ", ".join(filter(None, [traffic_name(traffic), SEARCHES[section], of]))
         name = "Memory, chosen cores" if any(map(chosen_cores, cell)) else _PEAK
         context = f"{which}; {program_name(cell[0])}"
-        found.append(wording.key_number(name, value, "B/s", context, 11, cell, program=program_kind(cell[0])))
+        found.append(wording.key_number(name, value, "B/s", context, 11, cell, program=program_kind(cell[0]), metric="bandwidth"))  # fmt: skip
     best = max(found, key=lambda n: n.merit, default=None)
     below = tuple(run for n in found if best and n.name != best.name for run in n.runs)
     return [replace(n, below=below) for n in found if best and n.name == best.name]
@@ -169,6 +169,7 @@ def _idle_numbers(found: Sequence[Idle]) -> list[KeyNumber]:
             "; ".join(filter(None, [idle.which, lowest, idle.said])),
             10,
             idle.runs,
+            metric="latency",
         )
         for idle in alike
     ]

@@ -72,10 +72,18 @@ STEADY = 0.05
 
 
 def key_number(
-    name: str, value: Spread, unit: str, context: str, rank: int, runs: Iterable[Run], *, program: str = ""
+    name: str,
+    value: Spread,
+    unit: str,
+    context: str,
+    rank: int,
+    runs: Iterable[Run],
+    *,
+    program: str = "",
+    metric: str = "",
 ) -> KeyNumber:
     """Return a number for the page's header: the median, and how far the repeats are apart if that is worth saying. `runs`: of its
-    cell.
+    cell; `metric`: which of their numbers it is, where what is said beside it is of no other.
 
     Of numbers of one name and one `program` the page shows the best: the lowest time, the highest of anything else.
     """
@@ -93,6 +101,7 @@ def key_number(
         repeats=repeats,
         unsteady=value.unsteady,
         program=program,
+        metric=metric,
         runs=tuple(dict.fromkeys(runs)),
         merit=-value.median if unit == "ns" else value.median,
     )

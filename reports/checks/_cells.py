@@ -12,11 +12,10 @@ from parsers.units import size_bytes
 from reports.checks import _command
 from reports.numbers import formulas
 from reports.results import naming
+from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Run
-
-CellKey = tuple[object, ...]
 
 
 def cell_key(run: Run) -> CellKey:

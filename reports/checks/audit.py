@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from orchestrator.model import UNRECORDED_HOST
 from orchestrator.tools import tool_names
 from reports.checks import LEVELS, NEEDS, Check, Fault, Level, checks
-from reports.checks._cells import CellKey, cell_key, is_captured
+from reports.checks._cells import cell_key, is_captured
 from reports.results import naming
+from reports.results.convicted import CellKey, Guilty, by_metric, doubting
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt
@@ -40,6 +41,7 @@ class Finding:
         ""  # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
     )
     own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
+    metric: str = ""  # what of the cells it doubts; "": all their numbers
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -81,8 +83,8 @@ def _varying(runs: Sequence[Run]) -> frozenset[str]:
 
 
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
-    """Return the cells of which an error or a warning speaks, with the ids of their checks: "F1, F7"."""
-    return _ids((cell, f.id) for f in findings if f.level != "info" for cell in f.about)
+    """Return the cells of which an error or a warning speaks, with the ids of their checks, as `Guilty`: "F1, F7"."""
+    return by_metric((cell, f.id, f.metric) for f in findings if f.level != "info" for cell in f.about)
 
 
 def convicted_runs(findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
@@ -100,9 +102,9 @@ def _ids(said: Iterable[tuple[_Key, str]]) -> dict[_Key, str]:
     }
 
 
-def doubts(convicted: Mapping[CellKey, str], runs: Iterable[Run]) -> str:
-    """Return the ids of the checks that speak of some runs' cells; "" if none does."""
-    return joined(convicted.get(cell_key(run), "") for run in runs)
+def doubts(guilty: Guilty, runs: Iterable[Run], metric: str = "") -> str:
+    """Return the ids of the checks that speak of some runs' cells, or of this metric of them; "" if none does."""
+    return joined(doubting(guilty, cell_key(run), metric) for run in runs)
 
 
 def joined(ids: Iterable[str]) -> str:
@@ -173,8 +175,8 @@ _MOST_LABELS = 4
 def _findings(
     check: Check, faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
 ) -> Iterable[Finding]:
-    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep, f.todo))
-    for (level, _, where, sweep, _), members in alike.items():
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep, f.todo, f.metric))
+    for (level, _, where, sweep, _, metric), members in alike.items():
         first = members[0]
         said = _filled(first.title or first.text, _alike(first, members))
         lines = list(_cells(members, repeats, names))
@@ -183,6 +185,7 @@ def _findings(
             sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown in lines), repeats=lines[0][2], todo=first.todo or check.todo,
             about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
             own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own),
+            metric=metric,
         )  # fmt: skip
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from reports.checks import checks
-from reports.checks._cells import CellKey, cell_key
+from reports.checks._cells import cell_key
 from reports.checks.audit import convicted, doubts
 from reports.checks.audited import audit_of
 from reports.draw.figure import MARK, ROW, Figure, Table
+from reports.results import naming
+from reports.results.convicted import OTHER, CellKey, Guilty
 from reports.results.grouping import group_by
-from reports.results.model import Results
+from reports.results.model import Results, Run
 from reports.text import format as fmt
-
-Guilty = Mapping[CellKey, str]
-"""Cell → the checks that convict it, "F1, F7": `audit.convicted`."""
 
 LEGEND = f"{MARK}: doubtful, by the checks named; pinsweep audit says why."
 """What stands below a text with marks."""
@@ -32,17 +31,29 @@ def mark(ids: str) -> str:
 
 
 def of_figure(figure: Figure, guilty: Guilty) -> Figure:
-    """Return the figure with what doubts it and its tables, where they show numbers of cells that are convicted; else as it is."""
-    tables = (*figure.tables, *figure.numbers)
-    every = [run for table in tables for row in table.of for runs in row.values() for run in runs]
-    every += figure.runs
-    shown = {cell_key(run) for run in every}
-    found = [(key, cell) for cell in shown if cell in guilty for key in guilty[cell].split(", ")]
+    """Return the figure with what doubts it and its tables, where they show numbers that are convicted; else as it is."""
+    every = [
+        (run, metric)
+        for table in (*figure.tables, *figure.numbers)
+        for own in table.of
+        for at, runs in own.items()
+        for metric in _metrics(table, at)
+        for run in runs
+    ]
+    every += [(run, "") for run in figure.runs]
+    shown = {cell_key(run): run for run, _ in every}
+    found = {
+        (key, cell_key(run)): None
+        for run, metric in dict.fromkeys(every)
+        if (ids := doubts(guilty, (run,), metric))
+        for key in ids.split(", ")
+    }
     if not found:
         return figure
     kinds = {check.id: check.title for check in checks()}
+    names = _names(list(shown.values()))
     said = [
-        f"{kinds[key]} ({key}, {fmt.count(len(same))} of {fmt.plural(len(shown), 'cell')})"
+        f"{kinds[key]} ({key}, {_whose([names[cell] for _, cell in same], len(shown))})"
         for key, same in sorted(group_by(found, lambda pair: pair[0]).items())
     ]
     return replace(
@@ -54,13 +65,74 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
 
 
 def of_table(table: Table, guilty: Guilty) -> Table:
-    """Return the table with what doubts its rows."""
+    """Return the table with what doubts its rows, and those of their columns that are of one metric."""
     found = tuple(
         {
-            at: ids
+            column: ids
             for at, runs in own.items()
-            if (at == ROW or row[at] != fmt.NOTHING) and (ids := doubts(guilty, runs))
+            for column, ids in _doubted(table, at, runs, guilty).items()
+            if ids and (column == ROW or row[column] != fmt.NOTHING)
         }
         for row, own in zip(table.rows, table.of, strict=False)
     )
     return replace(table, doubts=found) if any(found) else table
+
+
+def _doubted(table: Table, at: int, runs: Iterable[Run], guilty: Guilty) -> dict[int, str]:
+    """Return what doubts each column at a place of `Table.of`; of a whole row a column of its own metric only where that is doubted by
+    others than the row."""
+    found = {column: doubts(guilty, runs, metric) for column, metric in _columns(table, at).items()}
+    return {column: ids for column, ids in found.items() if column == at or ids != found[at]}
+
+
+def _columns(table: Table, at: int) -> dict[int, str]:
+    """Return the columns of what `Table.of` has at a place, with the metric of each: of a whole row ROW, and the columns that have a
+    metric of their own."""
+    rest = table.metrics.get(ROW, OTHER if table.metrics else "")
+    return {**table.metrics, ROW: rest} if at == ROW else {at: table.metrics.get(at, rest)}
+
+
+def _metrics(table: Table, at: int) -> Iterable[str]:
+    return dict.fromkeys(_columns(table, at).values())
+
+
+_MOST_NAMED = 3
+
+
+def _whose(names: Sequence[str], of: int) -> str:
+    """Return "1 of 2 cells: inter", "all 3 cells", "5 of 12 cells: …, …, … and 2 more"."""
+    told = [name for name in names if name]
+    if len(names) == of or not told:
+        return (
+            "the only cell"
+            if of == 1
+            else f"all {of} cells"
+            if len(names) == of
+            else f"{len(names)} of {of} cells"
+        )
+    more = f" and {fmt.count(len(names) - _MOST_NAMED)} more" if len(names) > _MOST_NAMED else ""
+    listed = "; ".join(told[:_MOST_NAMED])
+    return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}: {listed}{more}"
+
+
+def _names(runs: Sequence[Run]) -> dict[CellKey, str]:
+    """Return each cell by what tells it from the others: "4 KiB blocks, iodepth 4", "inter"; "" where that is nothing."""
+    told = {
+        cell_key(run): {
+            "sweep": run.cell.sweep, "host": "" if run.captured else run.host, "text": run.text,
+            **{name: naming.option_value(run.tool, name, value) for name, value in run.cell.labels().items()},
+            "place": run.place or run.relation,
+        }
+        for run in runs
+    }  # fmt: skip
+    values = group_by(
+        ((name, value) for own in told.values() for name, value in own.items()), lambda one: one[0]
+    )
+    differ = [
+        name
+        for name, same in values.items()
+        if len({value for _, value in same}) > 1 or len(same) < len(told)
+    ]
+    return {
+        cell: ", ".join(filter(None, (own.get(name, "") for name in differ))) for cell, own in told.items()
+    }

@@ -12,7 +12,6 @@ from orchestrator.tools.fio import known
 from parsers.measurement import whole
 from reports.checks import Fault, Level, check
 from reports.checks._cells import (
-    CellKey,
     by_cell,
     from_table,
     in_bytes,
@@ -24,6 +23,7 @@ from reports.checks._cells import (
 )
 from reports.numbers import fio
 from reports.readings.fio import Job, jobs
+from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run

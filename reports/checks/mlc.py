@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from parsers.mlc import TRAFFIC_TEXT
 from reports.checks import Fault, check
-from reports.checks._cells import CellKey, by_cell, cell_key, is_captured, module_peak, siblings_key
+from reports.checks._cells import by_cell, cell_key, is_captured, module_peak, siblings_key
 from reports.numbers import formulas
 from reports.numbers.formulas import Load
 from reports.readings.mlc import entries, load_rows
+from reports.results.convicted import CellKey
 from reports.results.grouping import group_by
 from reports.results.machines import machine_key
 from reports.results.model import Results, Run
@@ -77,7 +78,7 @@ def disturbed_row(results: Results) -> Iterator[Fault]:
             said = [f"delay {row.delay}: {fmt.quantity(row.latency, 'ns')} ({fmt.number(ratio)} × {fmt.quantity(least, 'ns')})" for ratio, row, least in wrong]  # fmt: skip
             _, row, least = max(wrong, key=lambda w: w[0])
             yield Fault(
-                level="warn", run=curve.run, text="; ".join(said),
+                level="warn", run=curve.run, text="; ".join(said), metric="latency",
                 title=f"{len(wrong)} of {len(curve.rows)} rows are slower than under more load: {fmt.quantity(row.latency, 'ns')} at delay {row.delay}, {fmt.quantity(least, 'ns')} before",
             )  # fmt: skip
 
@@ -108,7 +109,7 @@ def impossible_bandwidth(results: Results) -> Iterator[Fault]:
         peak = module_peak(run)
         most = max((entry.value for entry in entries(run) if entry.metric == "bandwidth"), default=0.0)
         if peak and most > peak and (is_captured(run) or "b" not in run.cell.swept):
-            yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")))  # fmt: skip
+            yield Fault(level="error", run=run, own=True, text="{}, the modules can move {}", quoted=((most, "B/s"), (peak, "B/s")), metric="bandwidth")  # fmt: skip
 
 
 @check("M3", "info")
@@ -178,7 +179,7 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
     MLC switches the hardware prefetchers off through /dev/cpu/*/msr. Where it says that it could not (not
     root, no msr module), a sequential walk is helped by them and an idle latency is too low, often by half;
     newer versions walk at random then and say so, which is slower than a sequential walk without
-    prefetchers. Of texts that have a latency: bandwidths are measured with the prefetchers on.
+    prefetchers. It doubts latencies, and what is made of them, alone: bandwidths are measured with the prefetchers on.
 
     Do: load the msr module and run as root, or compare only with runs that had the prefetchers on too.
     """
@@ -187,7 +188,7 @@ def prefetchers_on(results: Results) -> Iterator[Fault]:
         flagged = [run for run in timed if run.parsed and run.parsed.has("no_msr")]
         if flagged:
             random = any(run.parsed and run.parsed.has("random_access") for run in flagged)
-            yield Fault(level="warn", run=flagged[0], text="the prefetchers were on: MSRs could not be written" + (", access at random instead" if random else ""))  # fmt: skip
+            yield Fault(level="warn", run=flagged[0], text="the prefetchers were on: MSRs could not be written" + (", access at random instead" if random else ""), metric="latency")  # fmt: skip
 
 
 def units(results: Results) -> Iterator[Fault]:
@@ -195,7 +196,14 @@ def units(results: Results) -> Iterator[Fault]:
     for run in results.good("mlc"):
         low = [row.value for row in run.measured() if row.metric == "latency"]
         if low and min(low) < 1.0:
-            yield Fault(level="error", run=run, own=True, text="a latency of {}", quoted=((min(low), "ns"),))
+            yield Fault(
+                level="error",
+                run=run,
+                own=True,
+                text="a latency of {}",
+                quoted=((min(low), "ns"),),
+                metric="latency",
+            )
 
 
 def mistyped(command: str) -> Iterator[str]:

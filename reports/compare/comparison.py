@@ -58,7 +58,7 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     }
     doubt = _doubts(a, b)
     found = (
-        dataclasses.replace(_row(draft, decisions[key]), doubts=doubt(behind[key]))
+        dataclasses.replace(_row(draft, decisions[key]), doubts=doubt(behind[key], draft.name.tells_of))
         for key, draft in enumerate(drafts)
     )
     rows = tuple(sorted(found, key=worst_first))
@@ -91,16 +91,16 @@ def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> prints.Fin
     return prints.compared(facts)
 
 
-def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair]], tuple[str, str]]:
-    """Return what says by which checks the cells of some pairs are convicted on A and on B: each side by what its own results tell, for
+def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair], str], tuple[str, str]]:
+    """Return what says by which checks a metric of the cells of some pairs is doubted on A and on B: each side by what its own results tell, for
     files of both may be called the same."""
     of_a = of_results(a.results)
     of_b = of_a if b.results is a.results else of_results(b.results)
 
-    def said(pairs: Sequence[Pair]) -> tuple[str, str]:
+    def said(pairs: Sequence[Pair], metric: str) -> tuple[str, str]:
         return (
-            joined(doubts(of_a, pair.a.runs) for pair in pairs),
-            joined(doubts(of_b, pair.b.runs) for pair in pairs),
+            joined(doubts(of_a, pair.a.runs, metric) for pair in pairs),
+            joined(doubts(of_b, pair.b.runs, metric) for pair in pairs),
         )
 
     return said

@@ -78,6 +78,8 @@ class Table:
     marked: frozenset[tuple[int, int]] = frozenset()  # cells with an outline (the diagonal), as `heat`
     of: tuple[Mapping[int, Runs], ...] = field(default=(), repr=False, compare=False)
     """Of each row: column (or ROW) → whose numbers stand there."""
+    metrics: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
+    """Column → the metric that stands there ("": several), where a check may doubt one alone; ROW: in all columns not named."""
     doubts: tuple[Mapping[int, str], ...] = ()
     """As `of`: by which checks; () where nothing is doubted."""
 
@@ -108,7 +110,7 @@ class Table:
         last = [f"{MARK} {ids}" if ids else NOTHING for ids in said]
         return replace(
             bare,
-            columns=(*self.columns, "Cell doubted by"),
+            columns=(*self.columns, "Doubted by"),
             rows=tuple((*row, ids) for row, ids in zip(rows, last, strict=True)),
         )
 

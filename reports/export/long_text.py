@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from parsers.measurement import Heads, Numbered
-from reports.checks.doubts import Guilty
+from reports.results.convicted import Guilty
 from reports.results.model import Long, Results
 
 DOUBTED: Final = "doubted_by"

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from parsers.errors import UserError
-from reports.checks.doubts import Guilty, of_results
+from reports.checks.doubts import of_results
 from reports.export import openmetrics
 from reports.export.long_text import DOUBTED, lines
 from reports.numbers.series import disturbed_text, what_helps
 from reports.results import model
+from reports.results.convicted import Guilty
 from reports.results.load import load
 
 if TYPE_CHECKING:

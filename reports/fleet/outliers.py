@@ -15,7 +15,7 @@ from typing import Final
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
-from reports.checks.doubts import Guilty, of_results
+from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.fleet.gaps import Gap, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
@@ -23,6 +23,7 @@ from reports.fleet.limits import Rule, limits
 from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
+from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.hardware import Hardware
 from reports.results.model import Results, natural

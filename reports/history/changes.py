@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
-from reports.checks.doubts import Guilty, of_results
+from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.numbers import conditions, series
 from reports.numbers.series import Series, disturbed_text
 from reports.results import differences, hardware
+from reports.results.convicted import Guilty
 from reports.results.differences import Difference, Fingerprint
 from reports.results.grouping import group_by
 from reports.results.model import Machine, Results, Run

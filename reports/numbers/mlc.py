@@ -59,10 +59,18 @@ def _offered(rows: Sequence[LoadRow]) -> formulas.LoadedLatency:
 def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
     """What a loaded-latency curve offers, as in `formulas.loaded_latency`."""
     bandwidth = mlc.PRINTED["bandwidth"]
-    yield Number.derived("peak bandwidth", "B/s", "higher", offers.peak, part, bandwidth)
+    yield Number.derived("peak bandwidth", "B/s", "higher", offers.peak, part, bandwidth, made_of="bandwidth")
     if not offers.idle:
         return
-    yield Number.derived("unloaded latency", "ns", "lower", offers.unloaded, part, mlc.PRINTED_LOADED_LATENCY)
+    yield Number.derived(
+        "unloaded latency",
+        "ns",
+        "lower",
+        offers.unloaded,
+        part,
+        mlc.PRINTED_LOADED_LATENCY,
+        made_of="latency",
+    )
     if offers.reached_double:  # else its peak is a bound
         name = "bandwidth within 2 × unloaded latency"
         yield Number.derived(name, "B/s", "higher", offers.at_double, part, bandwidth)

@@ -39,6 +39,12 @@ class Name:
     part: Part = ()
     derived: bool = False  # computed from a curve, not read
     unsaid: Part = field(default=(), compare=False)  # labels of `part` that go without saying
+    made_of: str = field(default="", compare=False)  # the one metric that a derived number tells of
+
+    @property
+    def tells_of(self) -> str:
+        """The metric of which a doubt is one of this number, too; "" of several."""
+        return self.made_of if self.derived else self.metric
 
     @property
     def quantity(self) -> str:
@@ -118,11 +124,19 @@ class Number:
 
     @classmethod
     def derived(
-        cls, metric: str, unit: str, better: Direction, value: float, part: Part, step: float | None = None
+        cls,
+        metric: str,
+        unit: str,
+        better: Direction,
+        value: float,
+        part: Part,
+        step: float | None = None,
+        *,
+        made_of: str = "",
     ) -> Self:
         """Return what a curve offers."""
         return cls(
-            name=Name(metric=metric, unit=unit, better=better, part=part, derived=True),
+            name=Name(metric=metric, unit=unit, better=better, part=part, derived=True, made_of=made_of),
             value=value,
             step=step,
         )

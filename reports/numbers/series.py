@@ -19,6 +19,7 @@ from parsers.measurement import Direction
 from reports import numbers
 from reports.numbers import Name, Number
 from reports.results import naming
+from reports.results.convicted import Guilty, doubting
 from reports.results.grouping import group_by
 from reports.results.model import UNREPEATED, Results, Run
 from reports.results.sessions import SessionKey
@@ -103,11 +104,7 @@ class Series:
         return {session: tuple(v.value for v in own) for session, own in by_session.items()}
 
 
-Doubts = Mapping[tuple[object, ...], str]
-"""(File, cell) → the checks that convict it; what is not there is not doubted (`reports.checks.doubts`)."""
-
-
-def collect_some(results: Results, doubts: Doubts = MappingProxyType({})) -> tuple[Series, ...]:
+def collect_some(results: Results, doubts: Guilty = MappingProxyType({})) -> tuple[Series, ...]:
     """Return what `collect` does. Raises UserError where there is nothing to judge: a verdict on nothing would read as a good one."""
     found = collect(results, doubts)
     if not found:
@@ -149,7 +146,7 @@ ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file
 
 
 def collect(
-    results: Results, doubts: Doubts = MappingProxyType({}), *, undirected: bool = False
+    results: Results, doubts: Guilty = MappingProxyType({}), *, undirected: bool = False
 ) -> tuple[Series, ...]:
     """Return every number of the good runs that can be better or worse, in the order of the results.
 
@@ -161,7 +158,11 @@ def collect(
             key=key,
             cell=_cell(own[0][0]),
             values=tuple(
-                Value(run=run, number=number, doubt=doubts.get((run.file, run.record.point_id), ""))
+                Value(
+                    run=run,
+                    number=number,
+                    doubt=doubting(doubts, (run.file, run.record.point_id), number.name.tells_of),
+                )
                 for run, _, number in own
             ),
         )

@@ -24,6 +24,7 @@ class KeyNumber:
     runs: tuple[Run, ...] = ()  # of its cell: what a check says of them is said of it
     beside: tuple[Run, ...] = ()  # of another cell that its context tells of, too
     below: tuple[Run, ...] = ()  # of lower ones of another name, of which it is the best, too
+    metric: str = ""  # which of its cell's numbers it and what stands beside it tell of; "": several
     doubt: str = ""  # the checks that found an error, or a warning, in its cell: "F1, F7"
 
 

@@ -22,7 +22,7 @@ from reports.charts.chapter import Chapter
 from reports.checks import checks
 from reports.checks.audit import Finding, convicted, coverage, watched
 from reports.checks.audited import audit_of
-from reports.checks.doubts import Guilty, of_figure
+from reports.checks.doubts import of_figure
 from reports.compare.section import Delta
 from reports.draw.figure import Figure
 from reports.page.model import Block, Check, Page, Placements, RunRow, Runs, Section
@@ -31,6 +31,7 @@ from reports.report.key_numbers import chosen as key_numbers_of
 from reports.report.overview import figure as overview_figure
 from reports.report.placement import of_hosts
 from reports.results import naming
+from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.charts import facets
-from reports.checks.doubts import Guilty
 from reports.draw.figure import Figure, Table
 from reports.fleet import outliers, strip
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
+from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.text import format as fmt

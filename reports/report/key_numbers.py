@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from reports.charts import facets
-from reports.checks._cells import CellKey
 from reports.checks.audit import doubts
 from reports.page.model import KeyNumber
+from reports.results.convicted import Guilty
 from reports.results.grouping import group_by
 from reports.results.model import Results, texts_of
 from reports.text import format as fmt
@@ -16,13 +16,11 @@ from reports.text import format as fmt
 _MOST = 6
 
 
-def chosen(
-    candidates: Iterable[KeyNumber], results: Results, guilty: Mapping[CellKey, str]
-) -> tuple[KeyNumber, ...]:
+def chosen(candidates: Iterable[KeyNumber], results: Results, guilty: Guilty) -> tuple[KeyNumber, ...]:
     """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
     with the checks (`guilty`: cell → their ids) that convict it."""
     alike = group_by(
-        (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside))) for n in candidates),
+        (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside), n.metric)) for n in candidates),
         lambda n: (n.name, n.program),
     )
     best = sorted((_of_others(_best(same), same, results) for same in alike.values()), key=lambda n: n.rank)

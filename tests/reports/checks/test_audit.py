@@ -254,6 +254,17 @@ def test_the_page_shows_what_is_found(number: str, request: pytest.FixtureReques
     assert block in EXAMPLE.read_text(encoding="utf-8")
 
 
+def test_what_the_description_quotes_is_what_the_example_shows() -> None:
+    """docs/audit.md showed findings of an earlier wording."""
+    page = EXAMPLE.with_name("audit.md").read_text(encoding="utf-8")
+    quoted = page.partition("audit-example.md):\n\n```\n")[2].partition("\n```")[0]
+    example = EXAMPLE.read_text(encoding="utf-8")
+
+    findings = re.split(r"\n(?=\S)", quoted)
+    assert len(findings) == 4
+    assert [finding for finding in findings if finding not in example] == []
+
+
 def test_the_page_names_findings_that_are_there(request: pytest.FixtureRequest) -> None:
     rows = re.findall(
         r"^\| ([A-C]) \| [^|]+ \| ([^|]+) \|", EXAMPLE.read_text(encoding="utf-8"), re.MULTILINE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,17 @@ from click.testing import CliRunner
 
 from pinsweep.cli import cli
 from reports.charts import chart_module
-from reports.checks._cells import CellKey, cell_key
-from reports.checks.audit import audit, convicted
+from reports.checks._cells import cell_key
+from reports.checks.audit import audit, convicted, doubts
 from reports.checks.doubts import of_figure
 from reports.draw.figure import Figure, Table
 from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
 from reports.report.key_numbers import chosen
+from reports.results.convicted import CellKey
 from reports.results.load import load
-from reports.results.model import Results
+from reports.results.model import Results, Run
 
 PUBLISHED = (
     Path(os.environ.get("PINSWEEP_CORPUS", Path(__file__).resolve().parents[3] / "shared" / "corpus"))
@@ -41,31 +43,42 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
     """Return what shows a convicted cell and does not say so; rows that do not tell whose they are; marks without a reason. Without a
     page, it is made, and drawn, too."""
     guilty, built = convicted(audit(results)), page or build.build(results)
+
+    def ids_of(runs: Iterable[Run], metric: str) -> set[str]:
+        return {key for key in doubts(guilty, runs, metric).split(", ") if key}
+
+    def columns(table: Table, at: int) -> dict[int, str]:
+        """The columns of what the table has of a cell, with their metrics; those that the table does not name are of its last."""
+        rest = table.metrics.get(-1, "*" if table.metrics else "")
+        every = range(len(table.columns)) if at < 0 else (at,)
+        return {i: table.metrics.get(i, rest) for i in every}
+
     good = {cell_key(run) for tool in results.told for run in results.shown(tool)}
     wrong = []
     for figure in figures(built):
         here = [(table, own) for table in tables(figure) for own in table.of]
+        told_of = [(runs, metric) for table, own in here for at, runs in own.items() for metric in columns(table, at).values()]  # fmt: skip
         wrong += [f"{figure.id}: rows without cells" for t in tables(figure) if len(t.of) != len(t.rows)]
         shown: set[CellKey] = {cell_key(run) for _, own in here for runs in own.values() for run in runs}
-        doubting = {key for cell in shown & set(guilty) for key in guilty[cell].split(", ")}
+        doubting = {key for runs, metric in told_of for key in ids_of(runs, metric)}
         lacking = [key for key in doubting if f"({key}, " not in figure.doubted]
         wrong += [f"{figure.id}: title and caption do not name {key}" for key in lacking]
         wrong += [f"{figure.id}: a mark for nothing"] if figure.doubt and not doubting else []
         wrong += [f"{figure.id}: cells that have no numbers"] if shown - good else []
         for table, read in ((table, table.doubted) for table in tables(figure)):
             for row, own, bare in zip(read.rows, table.of, table.rows, strict=True):
-                ids = {k for at, runs in own.items() if at < 0 or bare[at] != "–" for r in runs for k in guilty.get(cell_key(r), "").split(", ") if k}  # fmt: skip
+                ids = {k for at, runs in own.items() for i, metric in columns(table, at).items() if at < 0 or bare[i] != "–" for k in ids_of(runs, metric)}  # fmt: skip
                 said = read.caption if table.heat else row[-1]
                 if not ids and len(row) > len(bare) and said != "–":
                     wrong.append(f"{figure.id}: row {bare[0]} has no number that is doubted")
                 if any(key not in said for key in ids):
                     wrong.append(f"{figure.id}: row {bare[0]} does not name {ids}")
                 for at, runs in own.items():
-                    bad = at >= 0 and bare[at] != "–" and any(cell_key(run) in guilty for run in runs)
+                    bad = at >= 0 and bare[at] != "–" and ids_of(runs, columns(table, at)[at])
                     if bad and not row[at].startswith("⚠"):
                         wrong.append(f"{figure.id}: row {bare[0]}, column {table.columns[at]}")
     told = {cell_key(r) for f in figures(built) for t in tables(f) for own in t.of for rs in own.values() for r in rs}  # fmt: skip
-    silent = {cell for number in built.key_numbers for run in number.runs if (cell := cell_key(run)) in guilty and not number.doubt}  # fmt: skip
+    silent = {cell_key(run) for number in built.key_numbers for run in number.runs if ids_of((run,), number.metric) and not number.doubt}  # fmt: skip
     wrong += [f"key number of {cell}" for cell in silent]
     if page is None and told & set(guilty) and "⚠" not in html(built):
         wrong.append("the page")
@@ -104,17 +117,95 @@ def test_a_title_that_compares_with_a_convicted_pair_is_marked(make: Any, tmp_pa
 
     marked = of_figure(figure, {cell_key(bad): "P1"})
     assert marked.heading == f"⚠ {figure.title}"
-    assert marked.doubted == "⚠ Doubtful cells: ranks on the same core, or free to move (P1, 1 of 2 cells)."
+    assert (
+        marked.doubted
+        == "⚠ Doubtful cells: ranks on the same core, or free to move (P1, 1 of 2 cells: inter)."
+    )
     offers, *_, numbers = (table.doubted for table in tables(marked))
     assert [(row[0], row[-1]) for row in offers.rows] == [("intra", "–"), ("inter", "⚠ P1")]
     at = {name: i for i, name in enumerate(numbers.columns)}
     for row in numbers.rows:
         assert [name for name, i in at.items() if row[i].startswith("⚠")] in (
-            ["inter, ns", "inter, GB/s", "Cell doubted by"],
-            ["inter, ns", "Cell doubted by"],  # 0 B has no bandwidth
+            ["inter, ns", "inter, GB/s", "Doubted by"],
+            ["inter, ns", "Doubted by"],  # 0 B has no bandwidth
         )
     plain_rows, marked_rows = ([row for t in tables(f) for row in t.rows] for f in (figure, marked))
     assert plain_rows == marked_rows  # the numbers themselves are as they were
+
+
+FULL = """Intel(R) Memory Latency Checker - v3.9
+*** Unable to modify prefetchers (try executing 'modprobe msr')
+*** So, enabling random access for latency measurements
+Measuring idle latencies (in ns)...
+		Numa node
+Numa node	     0	     1
+       0	  81.5	 139.0
+       1	 138.8	  81.9
+
+Measuring Peak Injection Memory Bandwidths for the system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using all the threads from each core if Hyper-threading is enabled
+Using traffic with the following read-write ratios
+ALL Reads        :	230101.1
+3:1 Reads-Writes :	220202.2
+2:1 Reads-Writes :	215303.3
+1:1 Reads-Writes :	200404.4
+Stream-triad like:	201505.5
+
+Measuring Memory Bandwidths between nodes within system
+Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)
+Using all the threads from each core if Hyper-threading is enabled
+Using Read-only traffic type
+		Numa node
+Numa node	     0	     1
+       0	115001.1	34002.2
+       1	34003.3	115004.4
+
+Measuring Loaded Latencies for the system
+Using all the threads from each core if Hyper-threading is enabled
+Using Read-only traffic type
+Inject	Latency	Bandwidth
+Delay	(ns)	MB/sec
+==========================
+ 00000	 250.10	 228001.0
+ 00100	 150.20	 190002.0
+ 00500	  95.30	  80003.0
+ 05000	  85.40	  10004.0
+ 20000	  84.50	   4005.0
+"""
+
+
+def test_prefetchers_that_were_on_doubt_no_bandwidth(tmp_path: Path) -> None:
+    """MLC measures bandwidths with the prefetchers on, whoever started it: M5 is of its latencies."""
+    (tmp_path / "full.txt").write_text(FULL)
+    done = CliRunner().invoke(cli, ["parse", str(tmp_path / "full.txt"), "-o", str(tmp_path / "a.db")])
+    assert done.exit_code == 0, done.output
+    built = build.build(load([tmp_path / "a.db"]))
+
+    doubted = {figure.id.partition("-")[0]: "M5" in figure.doubt for figure in figures(built)}
+    assert doubted == {
+        "overview": True, "loaded": True, "latency_matrix": True, "bandwidth_matrix": False, "peaks": False,
+    }  # fmt: skip
+    said = {number.name: number.doubt for number in built.key_numbers}
+    assert said == {"Memory, idle": "M5", "Memory, peak": ""} or said == {
+        "Idle latency": "M5",
+        "Memory, peak": "",
+    }
+    (loaded,) = [figure for figure in figures(built) if figure.id.startswith("loaded")]
+    marked = {
+        (column, "⚠" in text)
+        for table in tables(loaded)
+        for row in table.doubted.rows
+        for column, text in zip(table.columns, row, strict=False)
+        if column != "Traffic"
+    }
+    assert marked == {
+        ("Floor, ns", True), ("GB/s within 2 × floor", True), ("Peak, GB/s", False), ("at delay", False), ("ns at peak", True),
+        ("GB/s within 1.5 × floor", True), ("Delay 0 ÷ peak", False), ("Lines in flight", True),
+        ("Delay", False), ("Latency, ns", True), ("Bandwidth, GB/s", False),
+    }  # fmt: skip
+    exported = CliRunner().invoke(cli, ["export", str(tmp_path / "a.db"), "--format", "openmetrics"]).stdout
+    assert 'checks="M5"' in exported
 
 
 @pytest.mark.slow
