@@ -33,17 +33,18 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
     if all(own["iodepth"].nunique() < 2 for _, own in series):
         return None
     named = any(found["panel"])
-    rows, within, whose, above = [], [], [], False
+    rows, within, most, whose, above = [], [], [], [], False
     for (of, name, _), own in series:
         iops = {int(depth): float(at["iops"].median()) for (depth,), at in groups(own, ["iodepth"])}
         repeats = _repeats(own)
         full = formulas.saturations([{at: rate for at, (rate, _) in one.items()} for one in repeats])
         within.append([_within(repeats, limit) for limit in LIMITS])
-        above |= any(kept and kept.iops > max(iops.values()) for kept in within[-1])
+        most.append(max(iops.values()))
+        above |= any(kept and kept.iops > most[-1] for kept in within[-1])
         whose.append(row_of(own["run"]))
         rows.append(
             (
-                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(max(iops.values()), "IOPS"),
+                name, *([facets.facet_title(of, "fio")] if named else []), fmt.quantity(most[-1], "IOPS"),
                 fmt.whole(max(sorted(iops), key=iops.__getitem__)), fmt.whole(full[0]) if len(full) == 1 else f"{full[0]} to {full[-1]}",
             )
         )  # fmt: skip
@@ -66,7 +67,7 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
             *(f"IOPS at {p99} ≤ {fmt.quantity(LIMITS[i], 'ns', 1)}" for i in told),
         ),
         rows=tuple(
-            (*row, *(one.text() if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept in zip(rows, within, strict=True)
+            (*row, *(one.text(of) if (one := kept[i]) else fmt.NOTHING for i in told)) for row, kept, of in zip(rows, within, most, strict=True)
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
         of=tuple(whose),
@@ -95,7 +96,10 @@ class _Kept:
     iops: float
     bound: bool  # one kept it at every depth
 
-    def text(self) -> str:
+    def text(self, most: float) -> str:
+        """most: the most IOPS of a depth, which a bound that is no other is called by."""
+        if self.bound and self.iops == most:
+            return "≥ most"
         if self.bound:
             return f"≥ {fmt.quantity(self.iops, 'IOPS', rounding=fmt.DOWN)}"
         return fmt.quantity(self.iops, "IOPS")

@@ -453,13 +453,16 @@ def _floor_cells(offers: LoadedLatency, scale: fmt.Scale) -> tuple[str, str]:
     floor = fmt.number(offers.unloaded)
     return (
         floor if offers.enough_idle_rows else f"{floor} *",
-        _within(offers.at_double, scale, reached=offers.reached_double),
+        _within(offers.at_double, offers.peak, scale, reached=offers.reached_double),
     )
 
 
-def _within(bandwidth: float, scale: fmt.Scale, *, reached: bool | None) -> str:
-    """Return the bandwidth within a latency; of a load that did not reach this latency, a bound."""
-    return scale.number(bandwidth) if reached else f"≥ {scale.number(bandwidth, rounding=fmt.DOWN)}"
+def _within(bandwidth: float, peak: float, scale: fmt.Scale, *, reached: bool | None) -> str:
+    """Return the bandwidth within a latency; of a load that did not reach this latency, a bound: the peak by its name, which stands beside
+    it in other digits than a bound may have."""
+    if reached:
+        return scale.number(bandwidth)
+    return "≥ peak" if bandwidth == peak else f"≥ {scale.number(bandwidth, rounding=fmt.DOWN)}"
 
 
 def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale) -> Table:
@@ -468,7 +471,7 @@ def _further_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale
     def cells(load: LoadCurve) -> Iterable[tuple[str, ...]]:
         offers = load.offers
         yield (
-            _within(offers.at_half_more, scale, reached=offers.reached_half_more)
+            _within(offers.at_half_more, offers.peak, scale, reached=offers.reached_half_more)
             if offers.idle
             else fmt.NOTHING,
             fmt.NOTHING if offers.collapse is None else fmt.percent(offers.collapse),

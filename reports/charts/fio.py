@@ -123,7 +123,7 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
     noun = "I/O" if latency == WORDS["lat"] else "I/O completion"
     median, p999 = subject.least_tail() or (None, None)
     title = "How long single I/Os took" if subject.hollow else findings.modes(name, subject.steady_modes) or findings.tail(
-        name, median, p999, subject.largest, subject.n, noun="I/O",
+        name, median, p999, subject.largest, subject.n, noun="I/O", repeats=len(subject.told),
     )  # fmt: skip
     left = len(every) - len(chosen)
     panels = (

@@ -41,7 +41,7 @@ RANK = 11
 METHODS = (
     "Loaded latency: the floor (compared and exported as unloaded latency) is the median latency of the rows that move at most 10 % of the peak bandwidth "
     "(of fewer than three such rows: the latency under the least load). Bandwidth within 2 × floor is interpolated along the "
-    "curve in the order of load; “≥”: in one repeat or more no load reached that latency. What a curve offers is the median over "
+    "curve in the order of load; “≥”: in one repeat or more no load reached that latency; “≥ peak” is no less than the peak beside it. What a curve offers is the median over "
     "the repeats of what each of them does. The latency is that of one reading thread, whatever the others do."
 )
 

@@ -188,7 +188,9 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         title=f"How long {many} took"
         if subject.hollow
         else titles.modes(name, subject.steady_modes)
-        or titles.tail(name, median, p999, subject.largest, subject.n, _noun([subject])),
+        or titles.tail(
+            name, median, p999, subject.largest, subject.n, _noun([subject]), repeats=len(subject.told)
+        ),
         sub=sub,
         panels=tuple(panels),
         numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found)),),

@@ -203,15 +203,20 @@ def modes(name: str, found: Sequence[Mode]) -> str:
 
 
 def tail(
-    name: str, median: float | None, p999: float | None, largest: float | None, n: int, noun: str = "access"
+    name: str,
+    median: float | None,
+    p999: float | None,
+    largest: float | None,
+    n: int,
+    noun: str = "access",
+    *,
+    repeats: int = 1,
 ) -> str:
-    """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms". Needs 10 000
-    samples a run."""
+    """Say "Memory, 1 GB: one access in a thousand takes over 3.11 × the median, the slowest of 100 000 took 1.49 ms"; of several
+    `repeats` "… in each repeat", whose bound is that of the one with the shortest tail. Needs 10 000 samples a run."""
     if not median or not p999:
         return "Latency tails"
-    text = (
-        f"{name}: one {noun} in a thousand takes over {fmt.number(p999 / median, 3, fmt.DOWN)} × the median"
-    )
+    text = f"{name}: one {noun} in a thousand takes over {fmt.number(p999 / median, 3, fmt.DOWN)} × the median{' in each repeat' if repeats > 1 else ''}"
     if largest:
         text += f", the slowest of {fmt.count(n)} took {fmt.quantity(largest, 'ns')}"
     return text

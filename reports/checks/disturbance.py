@@ -17,7 +17,7 @@ _ALLOWED = (
 )
 
 
-_STOPPED = "start the same `pinsweep run` again: it goes on, and repeats them."
+_STOPPED = "unless it still runs, start the same `pinsweep run` again: it goes on, and repeats them."
 
 
 @check("D1", "warn", needs="counters")
@@ -25,8 +25,8 @@ def disturbed(results: Results) -> Iterator[Fault]:
     """runs that something else disturbed
 
     By the counters that are read right before and right after a run, others used its CPUs, its memory or its disk, or
-    it was kept waiting: docs/disturbance.md has the rules. Every attempt at each repeat of these cells was disturbed, or the sweep was
-    stopped before a disturbed run was repeated. They are in no median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
+    it was kept waiting: docs/disturbance.md has the rules. Every attempt at each repeat of these cells was disturbed, or it was
+    not repeated yet. They are in no median, no chart's title and no verdict; what the last attempt found is told with a mark. Where
     disturbed runs were allowed (`--allow-disturbed`), their numbers are used all the same, and every cell with such a run has the mark.
 
     Do: find out who that is (`ps`, a cron job, a neighbour in a virtual machine) and run the same command again on a quiet machine, into

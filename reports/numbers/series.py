@@ -139,7 +139,7 @@ def what_helps(results: Results) -> str:
     return REPEAT if unrepeated and len(unrepeated) == len(results.disturbed) else ANEW
 
 
-REPEAT: Final = "`pinsweep audit` says by what; the same `pinsweep run` repeats them"
+REPEAT: Final = "`pinsweep audit` says by what; unless it still runs, the same `pinsweep run` repeats them"
 """What helps where the sweep was stopped before that."""
 ANEW: Final = "`pinsweep audit` says by what; measure them anew, into a new file, on a quiet machine or with --allow-disturbed"
 """What helps where disturbed runs are left out."""

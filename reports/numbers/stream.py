@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from parsers import stream
@@ -38,9 +39,11 @@ def curve_numbers(curve: Mapping[int, Sequence[Number]], _slo: float | None) -> 
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "triad 26.1 GB/s"."""
-    triad = median(_triad, repeats)
-    return f"triad {fmt.quantity(triad, 'B/s')}" if triad else ""
+    """Return "triad 26.1 GB/s"; of repeats that did not all print it "copy 26.1 GB/s", by the last loop that all have."""
+    for kernel in reversed(stream.KERNELS):
+        if rate := median(functools.partial(_rate, kernel), repeats):
+            return f"{kernel} {fmt.quantity(rate, 'B/s')}"
+    return ""
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
@@ -49,4 +52,8 @@ def leading(parsed: Parsed) -> tuple[str, float] | None:
 
 
 def _triad(parsed: Parsed) -> float | None:
-    return next((row.bandwidth for row in rates(parsed) if row.kernel == "triad"), None)
+    return _rate("triad", parsed)
+
+
+def _rate(kernel: str, parsed: Parsed) -> float | None:
+    return next((row.bandwidth for row in rates(parsed) if row.kernel == kernel), None)

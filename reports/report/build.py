@@ -331,7 +331,7 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
         yield Check(
             level="warn",
             subject=f"{sweep}: {fmt.plural(len(not_started), 'run')} not started",
-            text="The sweep was stopped before them; the same command goes on where it stopped.",
+            text="The sweep still runs, or was stopped before them; then the same command goes on where it stopped.",
             **_listed((f"{cell.describe()}, repeat {repeat}" for _, cell, repeat in not_started), "run"),
         )
     if notes := [note.removesuffix(".") for tool in results.tools if (note := _stand_in_note(results, tool))]:

@@ -45,7 +45,7 @@ _KEYS = (
 )  # fmt: skip
 _TAIL = ("metric", "unit", "value")
 
-UNREPEATED = "disturbed, and not repeated since the sweep was stopped"
+UNREPEATED = "disturbed, and not repeated yet"
 """Of runs that the same `pinsweep run` starts again."""
 
 LEFT_OUT = ("disturbed", "misplaced")

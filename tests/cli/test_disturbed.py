@@ -293,16 +293,13 @@ def test_who_stops_before_the_repeats_is_not_told_that_they_were_made(
     left = sum(run["status"] == "disturbed" for run in runs(tmp_path / "e.db"))
     assert f"; disturbed, and not repeated since the sweep was stopped: {left}\n" in done.stderr
     assert "disturbed and repeated" not in done.stderr
-    said = "disturbed, and not repeated since the sweep was stopped: others"
+    said = "disturbed, and not repeated yet: others"
     assert said in " ".join(called("audit", "e.db").stdout.split())
     shown = called("show", "e.db").stdout
-    assert f"{left} runs disturbed, and not repeated since the sweep was stopped:" in shown
+    assert f"{left} runs disturbed, and not repeated yet:" in shown
     assert "every attempt" not in shown
     exported = called("export", "e.db").stderr
-    assert (
-        "were disturbed, and not repeated since the sweep was stopped, and their numbers are not exported"
-        in exported
-    )
+    assert "were disturbed, and not repeated yet, and their numbers are not exported" in exported
     assert "the same `pinsweep run` repeats them" in exported
 
 

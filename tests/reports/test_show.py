@@ -161,6 +161,16 @@ def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
     assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, floor 80.0 ns"
 
 
+@pytest.mark.parametrize(("kept", "said"), [("Copy", "copy 18.6 GB/s"), ("Copy|Add", "add 20.2 GB/s")])
+def test_the_rate_of_a_loop_says_of_which(kept: str, said: str, make: Any, tmp_path: Path) -> None:
+    """A text of Copy alone said "bandwidth 18.6 GB/s"."""
+    text = re.sub(rf"(?m)^(?!{kept})(?:Copy|Scale|Add|Triad):.*\n", "", make.stream_text(20e3, 2))
+    path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
+
+    assert lines(path) == [f"s  {said}"]
+    assert said in show.show_result(path)
+
+
 def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:
     maker = make.Maker(tmp_path / "r.db")
     for rate in (20e3, 22e3, 24e3):

@@ -154,6 +154,7 @@ def test_over_is_a_bound_that_holds(median: float, p999: float, said: str) -> No
 
     assert text == f"x: one access in a thousand takes over {said} × the median"
     assert float(said) < p999 / median
+    assert titles.tail("x", median, p999, None, 100_000, repeats=3) == f"{text} in each repeat"
 
 
 def test_the_ends_of_the_overview_have_the_digits_of_its_table() -> None:

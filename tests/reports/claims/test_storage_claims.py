@@ -22,7 +22,7 @@ from reports.text import format as fmt
 
 pytestmark = pytest.mark.slow
 
-TAIL = re.compile(r"(.+): one (?:access|I/O) in a thousand takes over (.+) × the median, the slowest of (.+) took (.+)")  # fmt: skip
+TAIL = re.compile(r"(.+): one (?:access|I/O) in a thousand takes over ([\d. ]+) × the median( in each repeat)?, the slowest of (.+) took (.+)")  # fmt: skip
 MODES = re.compile(r"(.+): \w+ speeds, (.+)")
 
 
@@ -45,7 +45,7 @@ def judge_tail(figure: Figure) -> None:
     (table,) = figure.numbers
     if tail := TAIL.fullmatch(figure.title):
         row = row_of(tail[1], table)
-        assert (tail[3], tail[4]) == (row["I/Os" if "I/Os" in row else "Accesses"], row["Longest"])
+        assert (tail[4], tail[5]) == (row["I/Os" if "I/Os" in row else "Accesses"], row["Longest"])
     elif modes := MODES.fullmatch(figure.title):
         row = row_of(modes[1], table)
         listed = [part.replace(", ", " (") + ")" for part in row["Modes: median, share"].split("; ")]

@@ -932,7 +932,7 @@ def test_disturbed_runs_are_left_out_with_a_word(make: Any, some: Fleet, tmp_pat
 
     assert report.statuses["node010"] == "unknown"
     assert report.warnings == (
-        "2 runs of node010 were disturbed, and not repeated since the sweep was stopped, and their numbers are not judged",
+        "2 runs of node010 were disturbed, and not repeated yet, and their numbers are not judged",
     )
 
 
