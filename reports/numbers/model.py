@@ -68,11 +68,9 @@ class Name:
 
     @property
     def row(self) -> str:
-        """Which row of the table: "nprocs 4, 8 B", "traffic 2:1, delay 100", "from 0 to 1"; "" where the run has one."""
+        """Which row of the table: "4 processes, 8 B", "traffic 2:1, delay 100", "from 0 to 1"; "" where the run has one."""
         said = ", ".join(
-            _size(value)
-            if label == "message_size" and isinstance(value, int | float)
-            else f"{label.replace('_', ' ')} {value}"
+            _label(label, value)
             for label, value in self.part
             if label not in _FIRST and (label, value) not in self.unsaid
         )
@@ -98,6 +96,15 @@ class Name:
             "metric": self.metric, "statistic": self.statistic or None, "unit": self.unit, "better": self.better,
             "kind": self.kind or None, "labels": dict(self.part), "derived": self.derived,
         }  # fmt: skip
+
+
+def _label(label: str, value: Scalar) -> str:
+    """Return a label and its value in words: "8 B", "4 processes", "delay 100"."""
+    if label == "message_size" and isinstance(value, int | float):
+        return _size(value)
+    if label == "nprocs" and isinstance(value, int):
+        return fmt.plural(value, "process", "processes")
+    return f"{label.replace('_', ' ')} {value}"
 
 
 def _size(value: float) -> str:

@@ -48,8 +48,8 @@ def by_name(found: list[Number]) -> dict[tuple[str, tuple[tuple[str, object], ..
         ({"metric": "latency", "kind": "latency matrix", "part": {"from": 0, "to": 1}}, "latency matrix from 0 to 1"),
         ({"metric": "bandwidth", "kind": "loaded latency", "part": {"traffic": "2:1", "delay": 100}}, "loaded latency bandwidth at traffic 2:1, delay 100"),
         ({"metric": "time", "kind": "PingPong", "part": {"nprocs": 2, "message_size": 4096}, "unsaid": (("nprocs", 2),)}, "PingPong time at 4 KiB"),
-        ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at nprocs 4, 8 B"),
-        ({"metric": "time_max", "kind": "PingPongMT", "part": {"nprocs": 4}}, "PingPongMT time max at nprocs 4"),
+        ({"metric": "time_max", "kind": "Alltoall", "part": {"nprocs": 4, "message_size": 8}}, "Alltoall time max at 4 processes, 8 B"),
+        ({"metric": "time_max", "kind": "PingPongMT", "part": {"nprocs": 4}}, "PingPongMT time max at 4 processes"),
         ({"metric": "latency", "part": {"message_size": 10444}}, "latency at 10444 B"),
     ],
 )  # fmt: skip
