@@ -21,7 +21,7 @@ from reports.compare.matching import CellOfSide, Pair, absence, cells, match
 from reports.compare.model import Ask, Comparison, Level, ModeShift, Row, Shared
 from reports.compare.sides import Side, SideName, other_programs, refuse_axes, session
 from reports.numbers import Buckets, Name
-from reports.results import differences as prints
+from reports.results import differences
 from reports.results.grouping import group_by
 from reports.results.model import natural
 from reports.verdicts import distribution
@@ -81,14 +81,14 @@ def compare(a: Side, b: Side, ask: Ask | None = None, *, by: str = "") -> Compar
     )
 
 
-def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> prints.Fingerprint:
+def _fingerprint(a: Side, b: Side, pairs: Iterable[Pair], by: str) -> differences.Fingerprint:
     """Return in what the machines, programs and command lines of both sides differ; those of two levels of an axis differ by the axis."""
-    facts = prints.fingerprint(*([m.session for m in of.machines] for of in (a, b)))
-    facts |= prints.programs(a.runs, b.runs)
-    facts |= prints.commands(
+    facts = differences.fingerprint(*([m.session for m in of.machines] for of in (a, b)))
+    facts |= differences.programs(a.runs, b.runs)
+    facts |= differences.commands(
         (pair.a.name, pair.a.runs, pair.b.runs) for pair in pairs if not by or pair.a.runs[0].captured
     )
-    return prints.compared(facts)
+    return differences.compared(facts)
 
 
 def _doubts(a: Side, b: Side) -> Callable[[Sequence[Pair], str], tuple[str, str]]:

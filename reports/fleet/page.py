@@ -203,6 +203,7 @@ def _checks(report: Report) -> Iterable[Check]:
         yield Check(
             level="warn", subject="Not compared.", text="Some hosts ran cells in another way than most.",
             items=tuple(f"{one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched),
+            counted=fmt.plural(len(report.unmatched), "difference"),
         )  # fmt: skip
     if report.missing:
         yield Check(

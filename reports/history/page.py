@@ -118,6 +118,7 @@ def _checks(report: Report) -> Iterable[Check]:
             subject="On several hosts.",
             text="What changed on one day alike.",
             items=tuple(told),
+            counted=fmt.plural(len(told), "change"),
         )
     for who in short_text(report):
         yield Check(

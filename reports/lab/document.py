@@ -27,7 +27,7 @@ from reports.lab.model import (
 )
 from reports.page.model import Block, Check, Page
 from reports.page.model import Section as PageSection
-from reports.report import build as page
+from reports.report.build import placement_text, run_row
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -272,7 +272,7 @@ _OF_REPEATS = re.compile(r"\d+ of \d+ repeats(?:; repeat \d+ is quoted)?\)")
 
 
 def _place(run: Run) -> str:
-    return run.place or page.placement_text(run.record.placement)
+    return run.place or placement_text(run.record.placement)
 
 
 def _key_table(built: Page) -> Iterable[Table]:
@@ -315,7 +315,7 @@ def _commands(results: Results) -> Iterable[Sweep]:
 
 def _command(run: Run) -> tuple[str, str]:
     """Return a run's cell, and the line that started it."""
-    row = page.run_row(run)
+    row = run_row(run)
     return row.cell, f"{row.environment} {row.command}".strip()
 
 

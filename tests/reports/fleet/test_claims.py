@@ -118,6 +118,7 @@ def test_a_fleet_is_told_as_it_is_and_everywhere_alike(
     text = fleet_text.as_text(report, everything=True)
     page = fleet_page.build(report, title="t", links={})
     assert {s.host for s in page.sections[0].blocks[0].suspects if s.bad} == truth.slow
+    assert all(check.counted for check in page.checks if check.items)  # what opens them says what they are
     named = html.html(page)
     for host in truth.slow:
         assert re.search(rf"^{host}  +(slow|broken)", text, re.MULTILINE), text

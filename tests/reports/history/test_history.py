@@ -135,6 +135,8 @@ def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> N
     report = nightly.report()
 
     (told,) = history_text.together_text(report)
+    checks = [check for check in history_page.build(report, title="t").checks if check.items]
+    assert [(check.items, check.counted) for check in checks] == [((told,), "1 change")]
     assert told == "2026-01-08 on n[1-3]: 12 regressed; microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
     assert history_page.sentence(report) == (
         "3 changes; the last on n[1-3] on 2026-01-08, 12 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
