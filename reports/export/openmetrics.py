@@ -152,6 +152,12 @@ def _about(results: Results) -> Iterable[Family]:
             for status in STATUSES
         ),
     )
+    yield Family(
+        name="pinsweep_host_info",
+        unit="",
+        text="What a host was in its last session; always 1.",
+        samples=tuple(_infos(results)),
+    )
     own = group_by((run for run in results.runs if not run.captured), lambda run: run.host)
     started = {host: max(run.record.started_utc for run in runs) for host, runs in own.items()}
     yield Family(
@@ -164,6 +170,17 @@ def _about(results: Results) -> Iterable[Family]:
             if (seconds := _seconds(time)) is not None
         ),
     )
+
+
+def _infos(results: Results) -> Iterable[tuple[Labels, float]]:
+    """Give a sample a host whose sessions are known: to join on, for numbers of two kinds of processor are not to be compared."""
+    sessions = {(m.file, m.session.session): m for m in results.measured}
+    last = {
+        sessions[key].host: sessions[key].session for key in timeline(results.measured)
+    }  # the earliest first
+    for host, session in last.items():
+        facts = ((name, session.facts.get(name)) for name in ("cpu_model", "kernel"))
+        yield _labels((("host", host), *facts)), 1.0
 
 
 def _seconds(started_utc: str) -> float | None:

@@ -270,6 +270,27 @@ def test_whatever_a_user_calls_his_numbers(
     assert sum(" [" in column for column in columns) == len(names)
 
 
+def test_a_host_is_told_with_its_processor_and_kernel(make: Any, tmp_path: Path) -> None:
+    """Those of its last session, whatever the files are called; once a host, though it has several files."""
+    paths = []
+    for name, host, day, kernel in (("b", "n1", 1, "6.1"), ("a", "n1", 2, "6.8"), ("c", "n2", 1, None)):
+        maker = make.Maker(tmp_path / f"{name}.db", host=host)
+        maker.started, maker.ended = f"2026-11-0{day}T09:00:00+00:00", f"2026-11-0{day}T10:00:00+00:00"
+        maker.facts = {**make.FACTS, "kernel": kernel}
+        maker.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1))
+        paths.append(maker.write())
+
+    infos = [
+        line for line in openmetrics.text(load(paths)).splitlines() if line.startswith("pinsweep_host_info")
+    ]
+
+    model = make.FACTS["cpu_model"]
+    assert sorted(infos) == [
+        f'pinsweep_host_info{{host="n1",cpu_model="{model}",kernel="6.8"}} 1',
+        f'pinsweep_host_info{{host="n2",cpu_model="{model}"}} 1',
+    ]
+
+
 def test_the_later_of_two_files_is_told_by_the_clock_that_is_right(make: Any, tmp_path: Path) -> None:
     """The first session of the boot began five hours ahead, before the clock was set."""
     paths = []
