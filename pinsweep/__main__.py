@@ -82,6 +82,8 @@ def _run() -> int:
         place = f"{error.filename}: " if error.filename else ""
         _say(f"error: {place}{error.strerror or error}")
         return 1
+    except ModuleNotFoundError as error:
+        return _lacks(error)
     except Exception:  # a bug of ours: the user gets a sentence, the traceback goes to a file
         return _bug()
 
@@ -99,6 +101,23 @@ def _say(*lines: str) -> None:
 
     for line in lines:
         say(line, err=True)
+
+
+_OF_READERS = ("pandas", "numpy", "scipy", "jinja2", "markupsafe")
+"""Packages that a host which only measures does without (requirements/node.txt)."""
+
+
+def _lacks(error: ModuleNotFoundError) -> int:
+    package = (error.name or "").partition(".")[0]
+    if package not in _OF_READERS:
+        return _bug()
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "this")
+    _say(
+        f"error: {command}: needs {package}, which is not installed here",
+        f"hint: {sys.executable} -m pip install 'pinsweep[all]'; or take the result files to a host that has it: what only"
+        " measures (requirements/node.txt) goes without",
+    )
+    return 1
 
 
 def _bug() -> int:

@@ -13,4 +13,8 @@ lock() { # lock OUTPUT ARGUMENT…
 }
 
 lock requirements/base.txt "$@"
+# what only measures: the few of these that `run`, `show`, `export` … import
+uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+    --custom-compile-command scripts/lock.sh --constraints requirements/base.txt \
+    --output-file requirements/node.txt requirements/node.in
 lock requirements/dev.txt --group dev --constraints requirements/base.txt "$@"
