@@ -253,6 +253,11 @@ def commands(folder: Path, yaml: Path, one: Path, other: Path, short: Path) -> d
         "export": [*PINSWEEP, "export", str(one), "-o", f"{out}.csv"],
         "export, OpenMetrics": [*PINSWEEP, "export", str(one), "--openmetrics", "-o", f"{out}.prom"],
         "report": [*PINSWEEP, "report", str(one), "-o", f"{out}.html"],
+        "audit, of the other file": [
+            *PINSWEEP,
+            "audit",
+            str(other),
+        ],  # so that compare finds both audits kept
         "compare": [*PINSWEEP, "compare", str(one), str(other)],
     }
 

@@ -156,6 +156,11 @@ class Figure:
         tables, numbers = (tuple(t.cut() for t in own) for own in (self.tables, self.numbers))
         return replace(self, tables=tables, numbers=numbers)
 
+    def without_runs(self) -> Figure:
+        """Return the figure as it is read, where nobody asks any more whose numbers it shows."""
+        tables, numbers = (tuple(replace(t, of=()) for t in own) for own in (self.tables, self.numbers))
+        return replace(self, tables=tables, numbers=numbers, runs=())
+
     @property
     def heading(self) -> str:
         """The title as it is read, with a mark where a check doubts a number of the figure."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from reports.compare.section import Delta
 from reports.page.html import html
+from reports.page.model import Block, Page
 from reports.report import build
 from reports.results.load import Watched, load, printed
 from reports.results.write import write_whole
@@ -32,5 +34,18 @@ def render_report(
     """
     results = load(paths, watched=watched)
     texts = printed(results, build.with_output(results), build.EXCERPT)
-    write_whole(out, html(build.build(results, comparison, texts), static=static, template=template))
+    page = _without_runs(build.build(results, comparison, texts))
+    del results, texts
+    write_whole(out, html(page, static=static, template=template))
     return out
+
+
+def _without_runs(page: Page) -> Page:
+    """Return the page without the runs behind its figures, which no template needs: drawing takes memory that they would keep."""
+
+    def block(of: Block) -> Block:
+        return replace(of, figures=tuple(figure.without_runs() for figure in of.figures))
+
+    return replace(
+        page, sections=tuple(replace(s, blocks=tuple(map(block, s.blocks))) for s in page.sections)
+    )
