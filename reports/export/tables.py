@@ -11,7 +11,7 @@ from parsers.errors import UserError
 from reports.checks.doubts import of_results
 from reports.export import openmetrics
 from reports.export.long_text import DOUBTED, lines
-from reports.numbers.series import disturbed_text, what_helps
+from reports.numbers.series import disturbed_text, void_text, what_helps
 from reports.results import model
 from reports.results.convicted import Guilty
 from reports.results.load import load
@@ -65,7 +65,9 @@ def pieces(
             f"no numbers of {tool!r} in these files",
             f"tools with numbers: {', '.join(results.tools) or 'none'}{f'; {why}' if why else ''}",
         )
-    if why := _left_out(results, tool) or ("" if results.tools else "no run of these files gave a number"):
+    if why := _left_out(results, tool, form) or (
+        "" if results.tools else "no run of these files gave a number"
+    ):
         on_left_out(why)
     if form == "openmetrics":
         return iter([openmetrics.text(results, tool)])
@@ -81,10 +83,14 @@ def pieces(
     return _parquet(frame)
 
 
-def _left_out(results: model.Results, tool: str | None) -> str:
-    """Say how many disturbed runs are not there, and what helps; "" where there are none."""
+def _left_out(results: model.Results, tool: str | None, form: str = "") -> str:
+    """Say how many disturbed runs are not there, and what helps, and how many that their own check calls wrong; "" where there are none."""
     text = disturbed_text(results, "exported", tool)
-    return f"{text}: {what_helps(results)}" if text else ""
+    there = {run for name in results.tools for run in results.good(name)} if form != "openmetrics" else set()
+    void = void_text(
+        (run for run in results.runs if tool in (None, run.tool) and run not in there), "exported"
+    )
+    return "; ".join(filter(None, [f"{text}: {what_helps(results)}" if text else "", void]))
 
 
 def table(

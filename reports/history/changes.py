@@ -15,7 +15,7 @@ from reports.checks.audit import joined
 from reports.checks.doubts import of_results
 from reports.draw.figure import MARK
 from reports.numbers import conditions, series
-from reports.numbers.series import Series, disturbed_text
+from reports.numbers.series import Series, disturbed_text, void_text
 from reports.results import differences, hardware
 from reports.results.convicted import Guilty
 from reports.results.differences import Difference, Fingerprint
@@ -160,7 +160,7 @@ def build(results: Results, *, threshold: float = MATTERS) -> Report:
         short={host: len(own) for host, own in moments.items() if len(own) < LEAST},
         warnings=(
             *left_out,
-            *filter(None, [disturbed_text(results, "judged")]),
+            *filter(None, [disturbed_text(results, "judged"), void_text(results.runs, "judged")]),
             *several,
             *clock_warnings(machines, when),
         ),

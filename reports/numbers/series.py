@@ -133,6 +133,16 @@ def disturbed_text(results: Results, done: str, tool: str | None = None) -> str:
     return "; ".join(texts)
 
 
+def void_text(runs: Iterable[Run], done: str) -> str:
+    """Return "2 runs of n1 were not valid by their own check, and their numbers are not judged"; "" where none of the runs is void."""
+    void = [run for run in runs if run.void]
+    if not void:
+        return ""
+    was, their = ("were", "their") if len(void) > 1 else ("was", "its")
+    hosts = folded(dict.fromkeys(run.host for run in void))
+    return f"{fmt.plural(len(void), 'run')} of {hosts} {was} not valid by {their} own check, and {their} numbers are not {done}"
+
+
 def what_helps(results: Results) -> str:
     """Return what to do about disturbed runs that are left out."""
     unrepeated = results.unrepeated

@@ -15,6 +15,7 @@ import pytest
 from orchestrator.capture.intake import Captured, intake_options, read, store
 from orchestrator.model import Group
 from parsers.errors import UserError
+from reports.export.tables import export
 from reports.fleet import outliers
 from reports.history import changes as history
 from reports.history import page as history_page
@@ -141,6 +142,28 @@ def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> N
     assert history_page.sentence(report) == (
         "3 changes; the last on n[1-3] on 2026-01-08, 12 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
     )
+
+
+def test_runs_that_their_own_check_calls_wrong_are_left_out_and_said(make: Any, tmp_path: Path) -> None:
+    """One of three repeats of STREAM failed its validation: in the history, in a table and for Prometheus it is not, and that is said."""
+    maker = make.Maker(tmp_path / "a.db", host="vm")
+    for rate in (9e3, 9.1e3, 5e4):
+        text = make.stream_text(rate, 1)
+        if rate > 1e4:
+            text = re.sub(
+                r"Solution Validates.*",
+                "Failed Validation on array a[], AvgRelAbsErr > epsilon (1.0e-13)",
+                text,
+            )
+        maker.add("s", "stream", {"threads": 1}, text)
+    path = maker.write()
+    said = "1 run of vm was not valid by its own check, and its numbers are not "
+
+    assert history.build(load([path])).warnings == (f"{said}judged",)
+    for form in ("csv", "openmetrics"):
+        told: list[str] = []
+        export([path], form, on_left_out=told.append)
+        assert told == [f"{said}exported"]
 
 
 def test_what_came_back_is_no_regression_any_more(nightly: Nightly) -> None:
