@@ -11,7 +11,6 @@ from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.slurm import Slurm
 from orchestrator.cluster.states import Difference, State
-from parsers.errors import UserError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,9 @@ class View:
 def engine_of(sweep: Sweep) -> Engine:
     """Return who starts the jobs of a sweep."""
     if sweep.via == "ssh":
-        raise UserError("--via", "ssh is still to come", "slurm")
+        from orchestrator.cluster.ssh import Ssh
+
+        return Ssh(sweep)
     return Slurm(sweep)
 
 

@@ -162,11 +162,19 @@ def _waited(sweep: Sweep, engine: Engine) -> int:
     while True:
         view = submit.look(sweep, engine)
         live = any(one.word in states.LIVE for one in view.states)
+        later = {
+            one.host for one in view.states if one.word == "not submitted"
+        }  # beyond --at-once of ssh, where no queue keeps them
+        todo = (
+            [one for one in submit.wanted(view) if one.host in later]
+            if sweep.via == "ssh" and sweep.at_once
+            else []
+        )
+        if todo:  # a job whose results are home may take a moment to end, and has its place until then
+            live = bool(submit.start(view, engine, todo)[0] or view.jobs) or live
         if not live and not view.problem:
             _show(view)
             return view.exit_status
-        if sweep.via == "ssh" and sweep.at_once and (todo := submit.wanted(view)):
-            submit.start(view, engine, todo)
         time.sleep(pause)
         pause = min(most, pause * 1.5)
 

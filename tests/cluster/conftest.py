@@ -65,6 +65,7 @@ class Cluster:
             k: v for k, v in os.environ.items() if k != "PINSWEEP_RUNTIME_DIR"
         }  # each node has a /run of its own
         env["PINSWEEP_HOME_EVERY_S"] = "0"
+        env["PINSWEEP_SSH_CONFIG"] = str(self.folder / "etc/ssh_config")
         env["PATH"] = os.pathsep.join([*map(str, path), env["PATH"]])
         return {"env": env, "cwd": cwd or self.shared}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,8 +113,10 @@ def test_a_host_that_dies_goes_on_where_it_was(cluster: Cluster, sweep: Path, ex
     shown = cluster.pinsweep("status", sweep)
     assert shown.returncode == 1
     assert re.search(r"lost +node2  5 of 10 runs kept; down", shown.stdout), shown.stdout
-    for left in Path("/tmp").glob("pinsweep-????????-node2"):
-        shutil.rmtree(left)  # a host that forgets what was on its disk
+    number = json.loads((sweep / "sweep.json").read_text())["id"]
+    shutil.rmtree(
+        Path(tempfile.gettempdir(), f"pinsweep-{number}-node2")
+    )  # a host that forgets what was on its disk
     cluster.node("node2", "on")
     assert (
         "down" in cluster.pinsweep("run", "-o", sweep).stdout

@@ -1,0 +1,62 @@
+"""Sweeps of three hosts without a scheduler, by ssh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import NODES, Cluster, runs
+from tests.waits import until
+
+pytestmark = pytest.mark.slow
+
+Experiment = Callable[..., Path]
+
+
+@pytest.fixture
+def hosts(cluster: Cluster) -> Iterator[Cluster]:
+    """The cluster without a slurmd on its nodes."""
+    cluster.node(NODES, "stop", "slurmd")
+    yield cluster
+    cluster.node(NODES, "start", "slurmd")
+
+
+def test_three_hosts_one_of_them_away(hosts: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment(passes=0)
+    hosts.node("node3", "stop", "sshd")
+
+    begun = hosts.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--via", "ssh")
+
+    assert begun.returncode == 1, begun.stderr
+    assert "running        node[1-2]" in begun.stdout
+    assert "skipped        node3" in begun.stdout
+    hosts.node("node3", "start", "sshd")
+    again = hosts.pinsweep("run", "-o", sweep)
+    assert again.returncode == 0, again.stdout + again.stderr
+    until(lambda: all((sweep.parent / f"begun.node{n}").exists() for n in (1, 2, 3)))
+    twice = hosts.pinsweep("run", "-o", sweep)
+    assert "submitted" not in twice.stderr
+    (sweep.parent / "go").touch()
+    hosts.until(sweep, "done")
+    assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(2, 2, 1)] * 3
+    assert sorted(log.name for log in (sweep / "log").glob("node*")) == ["node1.1", "node2.1", "node3.1"]
+
+
+def test_one_at_a_time(hosts: Cluster, sweep: Path, experiment: Experiment) -> None:
+    path = experiment(then=f"echo $(hostname) >> {sweep.parent}/order")
+
+    done = hosts.pinsweep(
+        "run", path, "--nodes", NODES, "-o", sweep, "--via", "ssh", "--at-once", "1", "--wait"
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (sweep.parent / "order").read_text().split() == ["node1"] * 2 + ["node2"] * 2 + ["node3"] * 2
+
+
+def test_hosts_that_slurm_has_are_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
+    done = cluster.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep, "--via", "ssh")
+
+    assert done.returncode == 1
+    assert "skipped        node[1-3]  a slurmd runs there" in done.stdout
