@@ -539,7 +539,11 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
                 )
             # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own
             with_cpus = {node.os_index for node in topology.numa_nodes if node.cpus}
-            farthest = min(others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n))
+            # of one distance, or of none that is known, another socket's: with several nodes a package (SNC, NPS) the next is beside it
+            neighbours = _in_their_packages(homes, topology)
+            farthest = min(
+                others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n in neighbours, n)
+            )
             return _Memory(relation=_elsewhere([farthest], topology), membind=(farthest,))
     wanted = set(selector.numbers)
     known = {node.os_index: node for node in topology.numa_nodes}
@@ -555,6 +559,14 @@ def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Mem
         "local" if wanted == set(homes) else "mixed" if wanted & set(homes) else _elsewhere(wanted, topology)
     )
     return _Memory(relation=relation, membind=tuple(sorted(wanted)))
+
+
+def _in_their_packages(homes: Iterable[int], topology: Topology) -> set[int]:
+    """Return the NUMA nodes that have CPUs in a package of one of some nodes."""
+    cpus = {node.os_index: set(node.cpus) for node in topology.numa_nodes}
+    own = {cpu for home in homes for cpu in cpus[home]}
+    near = {cpu for package in topology.packages if own & set(package.cpus) for cpu in package.cpus}
+    return {index for index, its in cpus.items() if its & near}
 
 
 def _elsewhere(nodes: Iterable[int], topology: Topology) -> str:

@@ -413,3 +413,14 @@ def test_memory_of_another_kind_is_not_called_remote(subtype: str, kind: str, me
 
     assert found.groups == (Group(cpus=(0,), membind=(1,)),)
     assert (found.relation, pair.relation) == (kind, f"same package, {kind} memory")
+
+
+def test_without_distances_remote_is_another_package() -> None:
+    """With several NUMA nodes a package (SNC, NPS), the next node is the neighbour on the same chip."""
+    machine = topology_from_text("pack:2 numa:4 core:2 pu:1", "")
+    place = Place(name="remote", cpus="numa_node 0", memory="remote")
+
+    (placement,) = resolve(place, machine, threads=None, processes=1)
+
+    assert placement.groups[0].membind == (4,)
+    assert placement.relation == "remote"
