@@ -79,6 +79,8 @@ class TestLock:
         assert "://" not in text
 
     def test_holds_every_dependency_of_pyproject(self, lock: Path) -> None:
+        if lock.stem == "node":
+            pytest.skip("what a host needs that only measures: its own list, node.in")
         project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
         wanted = [*project["project"]["dependencies"]]
         for extra, names in project["project"]["optional-dependencies"].items():
@@ -92,13 +94,14 @@ class TestLock:
         assert missing == set(), "scripts/lock.sh remakes the locks"
 
 
-def test_both_locks_agree() -> None:
+def test_the_locks_agree() -> None:
     pin = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
-    base, dev = (
-        dict(pin.findall((PROJECT / "requirements" / f"{n}.txt").read_text())) for n in ("base", "dev")
+    node, base, dev = (
+        dict(pin.findall((PROJECT / "requirements" / f"{n}.txt").read_text()))
+        for n in ("node", "base", "dev")
     )
 
-    assert base.items() <= dev.items()
+    assert node.items() <= base.items() <= dev.items()
 
 
 def anchors(page: Path) -> set[str]:
