@@ -81,7 +81,7 @@ def drawn_picture(runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run],
     marks.append(wording.not_drawn(len(panels), len(shown)).strip())
     key = [name for name, _ in known if name in set(seen["series"])]
     return _Picture(
-        title=titles.pop() if len(titles) == 1 else "IOPS and latency over iodepth",
+        title=titles.pop() if len(titles) == 1 else f"IOPS and latency{' over iodepth' * (len(depths) > 1)}",
         drawn=seen,
         panels=tuple(row[what] for what in ("iops", "latency", "p99", "tradeoff") for row in rows if what in row),
         key=tuple(Key(name=name, colour=colours[name], dashed=is_mix(name)) for name in key) if len(key) > 1 else (),

@@ -450,6 +450,8 @@ def test_every_place_has_the_same_latency_of_a_fixture(tool: str, case: str, tmp
         pytest.skip("a text without a number")
     results = load([tmp_path / "a.db"])
     (one,) = results.good(tool)
+    if one.void:
+        pytest.skip("its own check calls it wrong, and nothing is compared with it")
     told = {n.name: n.value for n in numbers(one) if "latency" in n.name.metric}
     listed, exported = compared(tmp_path / "a.db"), kept(tmp_path / "a.db")
     shown = [f for s in build.build(results).sections for b in s.blocks if b.tool == tool for f in b.figures]
