@@ -32,7 +32,11 @@ def command(tool: str | None, listing: bool, output: Path | None) -> None:
         _list()
         return
     if tool is None:
-        raise UserError("init", "names no tool", "as in pinsweep init fio; --list lists whole experiments")
+        raise UserError(
+            "init",
+            "names no tool",
+            "pinsweep init TOOL prints one to start from; --list lists whole experiments",
+        )
     text = starter(tool)
     if output is None:
         data(text)
