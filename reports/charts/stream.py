@@ -156,7 +156,11 @@ def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, kernel: str, l
         id=f"scaling-{sweep}",
         of=sweep,
         sweep=runs[0].sweep_title,
-        title=titles.pop() if len(titles) == 1 and not joined else f"{name} bandwidth over threads",
+        title=titles.pop()
+        if len(titles) == 1 and not joined
+        else findings.bandwidth(
+            name, ({int(t): s for t, s in c.points} for lines in panels.values() for c in lines)
+        ),
         sub=f"{kernel.capitalize()}, {wording.ran(seen, program_name)}; the best rate of a run."
         f"{' Ring: 95 % of that curve’s maximum.' if 'rings' in marks else ''}"
         f"{' Dotted: as many times one thread.' if 'references' in marks else ''}{f' Band: lowest to highest {wording.over(runs)}.' if 'ranges' in marks else ''}"

@@ -7,7 +7,7 @@ and than the spread of the repeats; further than 10 % where there are fewer than
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reports.numbers.formulas import LoadedLatency, Mode, Spread, differs, saturations
 from reports.text import format as fmt
@@ -120,7 +120,12 @@ def scaling(
         said = f"costs {fmt.percent(-change, 3)}" if change < 0 else f"gives {fmt.percent(change, 3)} more"
         parts.append(f"remote {'' if parts else 'memory '}{said} at {fmt.plural(at, 'thread')}")
     title = "; ".join(parts)
-    return fmt.sentence(title) if title else f"{kernel} bandwidth over threads"
+    return fmt.sentence(title) if title else bandwidth(kernel, curves.values())
+
+
+def bandwidth(kernel: str, curves: Iterable[Mapping[int, Spread]]) -> str:
+    """Return the subject alone: "Triad bandwidth over threads", of curves that have one count of threads each "Triad bandwidth"."""
+    return f"{kernel} bandwidth{' over threads' if any(len(line) > 1 for line in curves) else ''}"
 
 
 def _agreed(line: Mapping[int, Spread], full: Sequence[float] | None) -> int | None:

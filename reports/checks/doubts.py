@@ -100,16 +100,12 @@ _MOST_NAMED = 3
 
 
 def _whose(names: Sequence[str], of: int) -> str:
-    """Return "1 of 2 cells: inter", "all 3 cells", "5 of 12 cells: …, …, … and 2 more"."""
+    """Return "1 of 2 cells: inter", "both cells", "all 3 cells", "5 of 12 cells: …, …, … and 2 more"."""
     told = [name for name in names if name]
-    if len(names) == of or not told:
-        return (
-            "the only cell"
-            if of == 1
-            else f"all {of} cells"
-            if len(names) == of
-            else f"{len(names)} of {of} cells"
-        )
+    if len(names) == of:
+        return {1: "the only cell", 2: "both cells"}.get(of, f"all {fmt.count(of)} cells")
+    if not told:
+        return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}"
     more = f" and {fmt.count(len(names) - _MOST_NAMED)} more" if len(names) > _MOST_NAMED else ""
     listed = "; ".join(told[:_MOST_NAMED])
     return f"{fmt.count(len(names))} of {fmt.plural(of, 'cell')}: {listed}{more}"

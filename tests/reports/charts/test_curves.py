@@ -77,3 +77,17 @@ def test_ranks_that_the_panel_tells_are_not_told_again_by_its_lines(make: Any, t
     figures = [f for s in page.sections for b in s.blocks for f in b.figures]
     heads = [head for f in figures for table in (*f.tables, *f.numbers) for head in table.columns]
     assert {head for head in heads if "ranks" in head} == {"all, 2 ranks, µs", "all, 4 ranks, µs"}
+
+
+def test_a_title_names_an_axis_that_varies(make: Any, tmp_path: Path) -> None:
+    """Four sizes of the arrays by two threads were "Triad bandwidth over threads"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for size, rate in ((1000, 90e3), (8_000_000, 9e3)):
+        maker.add("s", "stream", {"threads": 2, "array_size": size}, make.stream_text(rate, 2), axes=("array_size",))  # fmt: skip
+
+    page = build.build(load([maker.write()]))
+
+    (title,) = [
+        f.title for s in page.sections for b in s.blocks for f in b.figures if f.id.startswith("scaling")
+    ]
+    assert title == "STREAM Triad bandwidth"

@@ -48,7 +48,7 @@ FULL = {1: 10.0, 2: 19.0, 3: 23.0, 4: 23.1, 5: 23.2}
         ({1: 10.0, 2: 20.0}, {1: 19.0, 2: 12.0}, 1, 0.0, "Remote memory costs 40.0 % at 2 threads"),
         ({1: 10.0, 2: 20.0, 4: 40.0}, {}, 1, 0.0, "Triad bandwidth still rises at 4 threads"),
         ({1: 10.0, 2: 20.0}, {}, 1, 0.0, "Triad bandwidth over threads"),
-        ({1: 10.0}, {1: 10.0}, 1, 0.0, "Triad bandwidth over threads"),
+        ({1: 10.0}, {1: 10.0}, 1, 0.0, "Triad bandwidth"),
     ],
 )
 def test_scaling(local: dict[int, float], remote: dict[int, float], n: int, width: float, title: str) -> None:

@@ -380,7 +380,7 @@ def test_a_stand_in_is_not_called_stream(make: Any, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "fixtures" / "stream" / "pinsweep_0.1_two_threads.out").read_text()
     path = make.Maker(tmp_path / "r.db").add("s", "stream", {"threads": 2}, text).write()
 
-    assert figures(path, "stream")[0].title == "Triad (stand-in) bandwidth over threads"
+    assert figures(path, "stream")[0].title == "Triad (stand-in) bandwidth"
 
 
 @given(st.lists(st.floats(1, 100), min_size=3, max_size=8))
