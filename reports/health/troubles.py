@@ -115,8 +115,10 @@ def _slower(found: Comparison) -> Iterable[Trouble]:
 
 def _not_measured(results: Results) -> Iterable[Trouble]:
     """Cells without a number, whose runs did not fail: disturbed at each attempt, elsewhere than asked, not started, not possible."""
+    quiet = {run.record.point_id for run in results.runs if run.parsed}
     for run in results.disturbed:
-        yield Trouble(kind="unknown", id="disturbed", text=f"{_named(run)}: {run.record.reason}")
+        if run.record.point_id not in quiet:  # else its other repeats are its number
+            yield Trouble(kind="unknown", id="disturbed", text=f"{_named(run)}: {run.record.reason}")
     for run in results.failed:
         if run.record.status in _NOBODYS_FAULT:
             yield Trouble(kind="unknown", id=run.record.status, text=f"{_named(run)}: {run.record.reason}")

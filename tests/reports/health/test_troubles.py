@@ -31,3 +31,16 @@ def test_a_module_or_core_less_than_in_the_baseline_is_a_finding_and_another_ker
     kinds = Difference(what="memory modules", a=f"8 × 16 GiB{SEVERAL}8 × 32 GiB", b="8 × 16 GiB")
     assert told(kernel, modules) == ["memory modules: 8 × 16 GiB in the baseline, 7 × 16 GiB now"]
     assert told(kinds) == []
+
+
+def test_a_repeat_that_was_disturbed_is_nothing_where_others_of_its_cell_were_quiet() -> None:
+    def run(cell: str, *, quiet: bool) -> Any:
+        record = SimpleNamespace(point_id=cell, repeat=1, reason="others took 2 %")
+        of = SimpleNamespace(sweep=cell, labels=dict)
+        return SimpleNamespace(record=record, parsed=quiet or None, cell=of)
+
+    disturbed = (run("stream", quiet=False), run("latency", quiet=False))
+    results: Any = SimpleNamespace(
+        failed=(), disturbed=disturbed, missing=(), runs=(run("stream", quiet=True), *disturbed)
+    )
+    assert [one.text for one in troubles(results, ())] == ["latency: others took 2 %"]
