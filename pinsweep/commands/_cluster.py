@@ -16,7 +16,7 @@ from pinsweep.commands import _options
 from pinsweep.terminal import say, say_lines
 
 if TYPE_CHECKING:
-    from orchestrator.cluster.engine import Engine, Host
+    from orchestrator.cluster.engine import Engine
     from orchestrator.cluster.folder import Sweep
     from orchestrator.cluster.submit import View
 
@@ -105,12 +105,11 @@ def run(asked: Asked, values: dict[str, Any]) -> int:
         _refuse_other(sweep, asked, values)
         engine = submit.engine_of(sweep)
     else:
-        sweep, texts, nodes = _described(asked, values)
+        sweep, texts = _described(asked, values)
         from orchestrator.cluster.script import job_script
 
         engine = submit.engine_of(sweep)
         folder.make(sweep, texts, job_script(sweep))
-        del nodes
     view = submit.look(sweep, engine, patient=True)
     if stuck := [view.jobs[one.host] for one in view.states if one.stuck and one.host in view.jobs]:
         engine.cancel(stuck)
@@ -215,8 +214,8 @@ def _refuse_other(sweep: Sweep, asked: Asked, values: dict[str, Any]) -> None:
             raise UserError(sweep.folder, f"was begun with another --{name.replace('_', '-')}", hint)
 
 
-def _described(asked: Asked, values: dict[str, Any]) -> tuple[Sweep, dict[str, str], dict[str, Host]]:
-    """Return the sweep that is asked for, the experiments' copies, and what is known of its hosts. Nothing is written.
+def _described(asked: Asked, values: dict[str, Any]) -> tuple[Sweep, dict[str, str]]:
+    """Return the sweep that is asked for and the experiments' copies. Nothing is written.
 
     Raises UserError for every mistake, Away where nobody answers who could start jobs.
     """
@@ -268,7 +267,7 @@ def _described(asked: Asked, values: dict[str, Any]) -> tuple[Sweep, dict[str, s
     minutes = {kind: limits.limit_min(kind, values["experiments"], options) for kind in kinds}
     if not kinds:
         limits.limit_min("1:1:1", values["experiments"], options)  # its mistakes are told now
-    return dataclasses.replace(sweep, limits_min=minutes), texts, dict(nodes)
+    return dataclasses.replace(sweep, limits_min=minutes), texts
 
 
 def _copies(experiments: Sequence[Path]) -> dict[str, str]:
@@ -332,9 +331,8 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
         engine = submit.engine_of(sweep)
         view = submit.look(sweep, engine, patient=True)
     else:
-        sweep, _, nodes = _described(asked, values)
+        sweep, _ = _described(asked, values)
         view = submit.look(sweep, submit.engine_of(sweep), patient=True)
-        del nodes
     say_lines((line, False) for line in ["# job.sh", *job_script(sweep).splitlines(), ""])
     _submissions(view)
     for kind, minutes in sweep.limits_min.items():
@@ -345,6 +343,7 @@ def plan(asked: Asked, values: dict[str, Any]) -> None:
 
 def _submissions(view: View) -> None:
     """Print the commands that submit the jobs, hosts of one command together."""
+    import dataclasses
     import shlex
 
     from orchestrator.cluster import slurm_text, submit
@@ -353,8 +352,6 @@ def _submissions(view: View) -> None:
     todo = submit.wanted(view)
     _, first = submit.canaries(view, todo) if view.sweep.canary else ({}, [])
     lines: dict[str, str] = {}
-    import dataclasses
-
     for one in todo:
         if view.sweep.via == "ssh":
             lines[one.host] = f"ssh HOST bash {shlex.quote(view.sweep.folder)}/job.sh"

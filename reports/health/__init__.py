@@ -1,1 +1,1 @@
-"""`pinsweep check`: is this host sound? `troubles` says what is not, the gravest first, in a line each."""
+"""`pinsweep check`: is this host sound? `sweep` measures, and gives up in time; `troubles` says what is wrong, the gravest first, in a line."""
