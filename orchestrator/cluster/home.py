@@ -27,6 +27,8 @@ from parsers.errors import PinsweepError, UserError
 
 EVERY: Final = "PINSWEEP_HOME_EVERY_S"
 EVERY_S: Final = 30.0
+IS_HOME: Final = "is-home"
+"""The file beside the results that says that all of them are home, so that the job may remove them here."""
 _SHARE: Final = 20  # sending takes at most a twentieth of the time
 _PATIENCE_S: Final = 60.0  # for a job that is being ended
 
@@ -69,6 +71,8 @@ class Home:
                 self._say_why(error)
             if self.local.exists() and self.local.stat().st_size:
                 self._last()
+            with suppress(OSError):
+                self.local.with_name(IS_HOME).touch()
         finally:
             self._name.close()
 

@@ -8,7 +8,7 @@ from orchestrator.cluster.folder import Sweep
 
 _BODY = """
 host=${PINSWEEP_HOST:-${SLURMD_NODENAME:-$(hostname -s)}}
-local=$tmp/$name-$host       # results and scratch files while it runs; survives the job if they cannot be brought home
+local=$tmp/$name-$host       # results and scratch files while it runs; stays if the results are not home
 set -u
 reason='ended before pinsweep began'
 
@@ -16,7 +16,8 @@ finish() {                   # the last line of the log; a host that died has no
     rc=$?
     trap - EXIT
     if [ -s "$local/reason" ]; then read -r reason < "$local/reason"; fi
-    if [ "$rc" = 0 ]; then reason=complete; rm -rf -- "$local"; fi
+    [ "$rc" = 0 ] && reason=complete
+    if [ -e "$local/is-home" ]; then rm -rf -- "$local"; else rm -f -- "$local/reason"; rmdir -- "$local" 2>/dev/null; fi
     echo "rc=$rc $reason"
     exit "$rc"
 }
@@ -24,10 +25,10 @@ trap finish EXIT
 trap : TERM INT HUP          # pinsweep gets them, too, and ends its tool
 
 echo "$host $(date -u +%Y-%m-%dT%H:%M:%SZ) pid $$"
-[ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }
 mkdir -m 700 -- "$local" 2>/dev/null
-[ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || { reason="cannot make $local"; exit 2; }
-rm -f -- "$local/reason"
+[ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || { reason="cannot make $local"; local=/dev/null; exit 2; }
+rm -f -- "$local/reason" "$local/is-home"
+[ -e "$dir/sweep.json" ] || { reason="$dir is not there: not shared with $host?"; exit 2; }
 command -v "$python" >/dev/null || { reason="$python is not on this host"; exit 2; }
 """
 

@@ -64,8 +64,10 @@ def test_what_could_not_come_home_stays_and_is_taken_by_the_next_job(pinsweep: C
     assert "No such file or directory; " not in away.stderr
     assert "results stay on this host for now" in away.stderr
     assert str(shared) in (local.parent / "reason").read_text()
+    assert not (local.parent / "is-home").exists()
     shared.parent.mkdir()
     assert pinsweep(*words).returncode == 0
+    assert (local.parent / "is-home").exists()
     found = kept.read(shared)
     assert found is not None
     assert found.complete
@@ -82,6 +84,7 @@ def test_a_run_that_fails_is_told_by_the_tool_s_own_reason(pinsweep: Cli, tmp_pa
     found = kept.read(shared)
     assert found is not None
     assert (found.done, found.failed, found.total, found.complete) == (2, 2, 4, False)
+    assert (local.parent / "is-home").exists()
     assert found.failure == "two: exit status 5: no room"
 
 

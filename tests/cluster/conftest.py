@@ -89,6 +89,11 @@ class Cluster:
         until(so)
         return seen
 
+    def left_behind(self, sweep: Path) -> list[str]:
+        """Return what a sweep has left on the hosts, which share /tmp here."""
+        number = json.loads((sweep / "sweep.json").read_text())["id"]
+        return [path.name for path in Path(tempfile.gettempdir()).glob(f"pinsweep-{number}-*")]
+
     def mend(self) -> None:
         """End all jobs, and put right what a test broke."""
         self.login("scancel", "-u", "root")
@@ -132,6 +137,10 @@ def sweep(running: Cluster) -> Iterator[Path]:
     """A folder for a sweep that is not there yet, on the shared file system."""
     folder = Path(tempfile.mkdtemp(dir=running.shared))
     yield folder / "acc"
+    about = folder / "acc" / "sweep.json"
+    if about.is_file():  # of hosts whose jobs were killed
+        for left in running.left_behind(folder / "acc"):
+            shutil.rmtree(Path(tempfile.gettempdir(), left), ignore_errors=True)
     shutil.rmtree(folder)
 
 

@@ -83,6 +83,58 @@ def test_the_last_line_says_why(tmp_path: Path, setup: str, python: str, last: s
     assert done.returncode == int(last[3])
 
 
+@pytest.mark.parametrize(
+    ("before_it_ends", "stays"),
+    [
+        ('echo runs > "$l/$PINSWEEP_HOST.db"; touch "$l/is-home"; exit 1', False),  # a tool failed; sent home
+        ('touch "$l/is-home"; exit 3', False),  # refused before the first run
+        ('echo runs > "$l/$PINSWEEP_HOST.db"; exit 4', True),  # home is full
+        ('echo runs > "$l/$PINSWEEP_HOST.db"; kill -9 $$', True),
+        ("exit 1", False),  # an interpreter that does not start; nothing is there
+    ],
+)
+def test_results_stay_on_the_host_until_they_are_home(
+    tmp_path: Path, before_it_ends: str, stays: bool
+) -> None:
+    (tmp_path / "sweep.json").touch()
+    local = tmp_path / "pinsweep-3f9a12bc-n1"
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/bash\nl={local}\n{before_it_ends}\n")
+    fake.chmod(0o755)
+    script = job_script(
+        dataclasses.replace(SWEEP, folder=str(tmp_path), python=str(fake), local=str(tmp_path))
+    )
+
+    subprocess.run(["bash", "-c", script], env={**os.environ, "PINSWEEP_HOST": "n1"}, check=False)
+
+    assert local.exists() == stays
+    if stays:  # a Python that does not start does not take them with it
+        fake.write_text("#!/bin/sh\nexit 1\n")
+        subprocess.run(["bash", "-c", script], env={**os.environ, "PINSWEEP_HOST": "n1"}, check=False)
+        assert (local / "n1.db").read_text() == "runs\n"
+
+
+def test_a_folder_that_somebody_else_put_in_its_place_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").touch()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "is-home").touch()
+    (elsewhere / "reason").write_text("another's words")
+    (tmp_path / "pinsweep-3f9a12bc-n1").symlink_to(elsewhere)
+    script = job_script(dataclasses.replace(SWEEP, folder=str(tmp_path), local=str(tmp_path)))
+
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PINSWEEP_HOST": "n1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert re.search(r"rc=2 cannot make .*-n1\n$", done.stdout)
+    assert len(list(elsewhere.iterdir())) == 2
+
+
 def test_a_folder_that_is_not_shared_is_named(tmp_path: Path) -> None:
     script = job_script(dataclasses.replace(SWEEP, folder=str(tmp_path / "elsewhere")))
 
