@@ -27,13 +27,17 @@ _FRESH_S: Final = 2.0  # in which an answer is not asked for again
 _LOOK: Final = """\
 if pidof slurmd >/dev/null 2>&1; then echo slurmd; exit; fi
 if [ ! -d {above} ]; then echo unshared; exit; fi
-if [ -e {lock} ] && ! flock -n {lock} true; then echo runs; else echo free; fi
+lock={local}/lock
+if [ -e "$lock" ] && ! flock -n "$lock" true; then echo runs; else echo free; fi
 LC_ALL=C lscpu 2>/dev/null | awk -F: '/^ *Socket.s.:/ {{s=$2}} /^ *Core.s. per/ {{c=$2}} /^ *Thread.s. per/ {{t=$2}} END {{print s+0 ":" c+0 ":" t+0}}'
 """
 
 _START: Final = """\
-exec 9>>{lock} || exit 9
-flock -n 9 || {{ echo runs; exit 0; }}
+local={local}
+mkdir -m 700 -- "$local" 2>/dev/null
+[ -d "$local" ] && [ -O "$local" ] && [ ! -L "$local" ] || {{ echo "cannot make $local"; exit 9; }}
+exec 9>>"$local/lock" || exit 9
+flock -w 2 9 || {{ echo runs; exit 0; }}
 PINSWEEP_HOST={host} setsid nohup bash {script} {words} </dev/null >{log} 2>&1 &
 sleep 0.2
 [ -s {log} ] || kill -0 $! || exit 8
@@ -104,20 +108,22 @@ class Ssh:
         self._at = time.monotonic()
 
 
-def lock_path(sweep: Sweep, host: str) -> str:
-    return f"{sweep.local or '/tmp'}/{sweep.job_name}-{host}.lock"
+def _local(sweep: Sweep, host: str) -> str:
+    """Return a word of a shell on the host: the folder that its job works in, with the lock."""
+    tmp = shlex.quote(sweep.local) if sweep.local else '"${TMPDIR:-/tmp}"'
+    return f"{tmp}/{shlex.quote(f'{sweep.job_name}-{host}')}"
 
 
 def look_command(sweep: Sweep, host: str) -> str:
     """Return what says of a host whether a job runs there, and of which kind it is. Pure."""
     above = str(Path(sweep.folder).parent)
-    return _LOOK.format(above=shlex.quote(above), lock=shlex.quote(lock_path(sweep, host)))
+    return _LOOK.format(above=shlex.quote(above), local=_local(sweep, host))
 
 
 def start_command(sweep: Sweep, one: Submission, number: int) -> str:
     """Return what starts the job of a host there. Pure."""
     return _START.format(
-        lock=shlex.quote(lock_path(sweep, one.host)),
+        local=_local(sweep, one.host),
         host=shlex.quote(one.host),
         script=shlex.quote(f"{sweep.folder}/job.sh"),
         words=shlex.join(one.words),

@@ -94,6 +94,11 @@ class Cluster:
         number = json.loads((sweep / "sweep.json").read_text())["id"]
         return [path.name for path in Path(tempfile.gettempdir()).glob(f"pinsweep-{number}-*")]
 
+    def unusable(self, nodes: str) -> list[str]:
+        """Return the states of nodes that Slurm would start nothing on."""
+        found = self.login("sinfo", "-h", "-N", "-p", "main", "-n", nodes, "-o", "%T").stdout.split()
+        return [word for word in found if word not in ("idle", "mixed", "allocated", "completing")]
+
     def mend(self) -> None:
         """End all jobs, and put right what a test broke."""
         self.login("scancel", "-u", "root")
@@ -184,3 +189,17 @@ def runs(path: Path) -> tuple[int, int, int]:
             "SELECT count(*), count(DISTINCT point_id || ' ' || repeat), count(DISTINCT session) FROM run"
             " WHERE status = 'ok' AND NOT warm_up"
         ).fetchone()
+
+
+def spans(path: Path) -> list[tuple[float, float]]:
+    """Return of each session of a result file when its first run began and when its last one ended."""
+    with sqlite3.connect(f"{path.as_uri()}?immutable=1", uri=True) as db:
+        return db.execute(
+            "SELECT min(julianday(started_utc)), max(julianday(started_utc) + wall_s / 86400) FROM run GROUP BY session ORDER BY session"
+        ).fetchall()
+
+
+def begun(sweep: Path, host: str) -> int:
+    """Return how many runs of the sweep `experiment` have begun on a host."""
+    path = sweep.parent / f"begun.{host}"
+    return len(path.read_text().splitlines()) if path.exists() else 0

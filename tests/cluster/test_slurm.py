@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import NODES, Cluster, runs
+from tests.cluster.conftest import NODES, Cluster, begun, runs, spans
 from tests.waits import until
 
 pytestmark = pytest.mark.slow
@@ -98,8 +98,7 @@ def test_three_hosts_into_one_folder(cluster: Cluster, sweep: Path) -> None:
 def test_a_host_that_dies_goes_on_where_it_was(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
     path = experiment(cells=2, repeats=5, passes=5)
     assert cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep).returncode == 0
-    until(lambda: all((sweep.parent / f"begun.node{n}").exists() for n in (1, 2, 3)))
-    until(lambda: len((sweep.parent / "begun.node2").read_text().splitlines()) == 6)
+    until(lambda: begun(sweep, "node1") and begun(sweep, "node3") and begun(sweep, "node2") == 6)
 
     cluster.node("node2", "off")
     (sweep.parent / "go").touch()
@@ -130,6 +129,35 @@ def test_a_host_that_dies_goes_on_where_it_was(cluster: Cluster, sweep: Path, ex
 
     assert again.returncode == 0, again.stdout + again.stderr
     assert [runs(sweep / f"node{n}.db") for n in (1, 2, 3)] == [(10, 10, 1), (10, 10, 2), (10, 10, 1)]
+
+
+def test_hosts_that_hang_and_that_are_cut_off_never_have_two_writers(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    """Slurm takes node2 and node3 for dead, and their jobs run on; they come back, and get another one at once."""
+    path = experiment(cells=2, repeats=3, passes=1)
+    assert cluster.pinsweep("run", path, "--nodes", "node[2-3]", "-o", sweep).returncode == 0
+    for host in ("node2", "node3"):
+        until(lambda host=host: begun(sweep, host) == 2)
+
+    cluster.node("node2", "hang")
+    cluster.node("node3", "unplug")
+    cluster.until(sweep, "lost")
+    skipped = cluster.pinsweep("run", "-o", sweep)
+    assert "Not responding" in skipped.stdout
+    assert not re.search("submitted", skipped.stderr)
+    cluster.node("node2", "resume")
+    cluster.node("node3", "plug")
+    until(lambda: not cluster.unusable("node[2-3]"))
+    again = cluster.pinsweep("run", "-o", sweep)
+    assert "2 hosts submitted" in again.stderr, again.stdout + again.stderr
+    (sweep.parent / "go").touch()
+    cluster.until(sweep, "done")
+
+    for host in ("node2", "node3"):
+        assert runs(sweep / f"{host}.db") == (6, 6, 2)
+        one, two = spans(sweep / f"{host}.db")
+        assert one[1] <= two[0]
 
 
 def test_who_submits_is_killed_and_another_goes_on_from_elsewhere(

@@ -16,6 +16,7 @@ from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.script import job_script
 from orchestrator.cluster.slurm import submission
 from parsers.errors import UserError
+from tests.waits import until
 
 SWEEP = Sweep(
     id="3f9a12bc",
@@ -112,6 +113,36 @@ def test_results_stay_on_the_host_until_they_are_home(
         fake.write_text("#!/bin/sh\nexit 1\n")
         subprocess.run(["bash", "-c", script], env={**os.environ, "PINSWEEP_HOST": "n1"}, check=False)
         assert (local / "n1.db").read_text() == "runs\n"
+
+
+def test_one_job_of_a_host_at_a_time(tmp_path: Path) -> None:
+    """As where Slurm has given up a host whose job runs on, and starts another one when it answers again."""
+    (tmp_path / "sweep.json").touch()
+    fake = tmp_path / "python"
+    local = tmp_path / "pinsweep-3f9a12bc-n1"
+    fake.write_text(
+        f"#!/bin/bash\necho begins >> {tmp_path}/order\n[ -d {local} ] || exit 9\n"
+        f"until [ -e {tmp_path}/go ]; do sleep 0.02; done\necho ends >> {tmp_path}/order\ntouch {local}/is-home\n"
+    )
+    fake.chmod(0o755)
+    script = job_script(
+        dataclasses.replace(SWEEP, folder=str(tmp_path), python=str(fake), local=str(tmp_path))
+    )
+    env = {**os.environ, "PINSWEEP_HOST": "n1"}
+    order = tmp_path / "order"
+    with subprocess.Popen(["bash", "-c", script], env=env) as first:
+        until(order.exists)
+        refused = subprocess.run(["bash", "-c", script], env={**env, "PINSWEEP_LOCK_S": "0"}, capture_output=True, text=True, check=False)  # fmt: skip
+        with subprocess.Popen(["bash", "-c", script], env=env, stdout=subprocess.PIPE, text=True) as second:
+            assert second.stdout is not None
+            second.stdout.readline()  # it has come as far as the lock, or is about to
+            (tmp_path / "go").touch()
+            last = second.stdout.read().splitlines()[-1]
+
+    assert refused.stdout.splitlines()[-1] == "rc=2 another job of this sweep still runs on this host"
+    assert (first.returncode, second.returncode, last) == (0, 0, "rc=0 complete")
+    assert order.read_text().split() == ["begins", "ends"] * 2
+    assert not local.exists()
 
 
 def test_a_folder_that_somebody_else_put_in_its_place_is_left_alone(tmp_path: Path) -> None:
