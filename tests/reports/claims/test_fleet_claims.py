@@ -1,0 +1,541 @@
+"""Every sentence of `pinsweep fleet`, of its page, table and JSON, against the figures that went into the files.
+
+The figures are written here and read again by nothing of ours but the parser: medians, distances and counts are made once more.
+A sentence that none of the readers below knows is a failure: it needs a reader.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.fleet import outliers
+from reports.fleet import page as fleet_page
+from reports.fleet import text as fleet_text
+from reports.page.model import Page
+from reports.results.load import load
+from tests.reports.claims.test_claims import Said, said
+
+Number = tuple[str, str]  # level of the axis, metric
+METRICS = {
+    "rate": {"regex": r"rate (\S+)", "unit": "MB/s", "better": "higher"},
+    "took": {"regex": r"took (\S+)", "unit": "us", "better": "lower"},
+    "score": {"regex": r"score (\S+)", "better": "higher"},
+}
+BASE = {"rate": 1e6, "took": 1e3, "score": 1.0}  # of what is printed, base units
+
+
+@dataclass
+class Truth:
+    """What was written: the kind of each host, and of each number the printed values of each session."""
+
+    files: list[Path] = field(default_factory=list)
+    kind: dict[str, str] = field(default_factory=dict)
+    values: dict[Number, dict[str, list[list[float]]]] = field(default_factory=dict)
+    sessions: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def of(self, number: Number) -> dict[str, list[float]]:
+        """Return host → the median of each session, base units."""
+        own = self.values[number]
+        return {h: [statistics.median(s) * BASE[number[1]] for s in sessions] for h, sessions in own.items()}
+
+    def mates(self, host: str, number: Number) -> dict[str, float]:
+        """Return the value of each host of its kind."""
+        return {
+            h: statistics.median(s) for h, s in self.of(number).items() if self.kind[h] == self.kind[host]
+        }
+
+    def worse(self, host: str, number: Number) -> tuple[float, list[float]]:
+        """Return by how much a host and each of its sessions is worse than the median, relative."""
+        middle = statistics.median(self.mates(host, number).values())
+        sign = 1 if METRICS[number[1]]["better"] == "lower" else -1
+        sessions = [sign * (v / middle - 1) for v in self.of(number)[host]]
+        return sign * (self.mates(host, number)[host] / middle - 1), sessions
+
+
+def made(make: Any, folder: Path, seed: int) -> Truth:
+    """A fleet of one or two kinds, of 2 to 30 hosts, one to five sessions each; noise, digits, faults, failures by the seed."""
+    chance, truth = random.Random(seed), Truth()
+    size = chance.choice([2, 8, 9, 12, 16, 30])
+    noise, printed = chance.choice([0.0, 0.003, 0.01, 0.04, 0.1]), chance.choice([0, 2, 2, 4])
+    metrics = {name: METRICS[name] for name in chance.sample(sorted(METRICS), chance.choice([1, 2, 3]))}
+    levels = chance.choice([["1"], ["1", "2"], ["1", "2", "4"]])
+    usual = {(a, m): 10 ** chance.uniform(1.4, 4) for a in levels for m in metrics}
+    kinds = chance.choice(["A", "A", "AB"])
+    faults = {chance.randrange(size): chance.choice([0.02, 0.05, 0.12, 0.4, -0.15]) for _ in range(chance.choice([0, 1, 1, 2]))}  # fmt: skip
+    only, halves, least = chance.random() < 0.5, chance.random() < 0.1, chance.choice([1, 2, 3, 3])
+    for i in chance.sample(range(size), size):
+        host, done = f"n{i:03}", Counter[str]()
+        truth.kind[host] = kinds[-1 if i % 7 == 0 else 0]
+        worse = faults.get(i, 0.2 if halves and i % 2 else 0.0)
+        truth.sessions[host] = least + (i in faults) * chance.choice([0, 1, 2])
+        for session in range(truth.sessions[host]):
+            maker = make.Maker(folder / f"{host}.db", host=host)
+            maker.facts = {**make.FACTS, "cpu_model": truth.kind[host], "boot_id": f"{host} {session}"}
+            for a, _ in [(a, r) for a in levels for r in range(chance.choice([1, 1, 3]))]:
+                options = {"command": ["x"], "metrics": metrics, "a": a}
+                done[a] += 1
+                if session and chance.random() < 0.01:
+                    maker.add("s", "command", options, "", axes=("a",), repeat=done[a], status="failed", reason="exit status 1")  # fmt: skip
+                    truth.failed[host] += 1
+                    continue
+                text = ""
+                for j, (name, spec) in enumerate(metrics.items()):
+                    slower = (1 + (worse if j == 0 or not only else 0.0)) * max(0.1, chance.gauss(1, noise))
+                    value = usual[a, name] * (slower if spec["better"] == "lower" else 1 / slower)
+                    text += f"{name} {value:.{printed}f}\n"
+                    own = truth.values.setdefault((a, name), {}).setdefault(host, [])
+                    own.extend([] for _ in range(session + 1 - len(own)))
+                    own[session].append(float(f"{value:.{printed}f}"))
+                maker.add("s", "command", options, text, axes=("a",), repeat=done[a])
+            path = maker.write()
+        truth.files.append(path)
+    for hosts in truth.values.values():
+        hosts |= {host: [session for session in sessions if session] for host, sessions in hosts.items()}
+    return truth
+
+
+# --- readers -----------------------------------------------------------------------------------------------
+
+
+def unfolded(text: str) -> set[str]:
+    """Read "n[000-002,007],n9 (A)" as hosts."""
+    found: set[str] = set()
+    for name, inner, plain in re.findall(r"(\w*?)\[([\d,-]+)\]|([\w.]+(?: \([^)]*\))?)", text):
+        for part in inner.split(",") if inner else ():
+            first, _, last = part.partition("-")
+            found |= {f"{name}{n:0{len(first)}}" for n in range(int(first), int(last or first) + 1)}
+        found |= {plain} if plain else set()
+    return found
+
+
+def hosts_of(text: str) -> tuple[int, set[str]]:
+    """Read "n[001,003]" or, of many, "40 hosts": how many, and who if it is said."""
+    if counted := re.fullmatch(r"(\d+) hosts?", text):
+        return int(counted[1]), set()
+    names = unfolded(text)
+    return len(names), names
+
+
+def stands(text: str, value: float, unit: str = "", digits: int = 3) -> bool:
+    """Does a text say this value, in base units of `fmt`, at its own precision? "130" may be rounded to `digits` of them."""
+    (one,) = said(text, unit)
+    if digits < 3 and one.value:
+        one = dataclasses.replace(one, step=max(one.step, 10.0 ** (math.floor(math.log10(abs(one.value))) - digits + 1)))  # fmt: skip
+    scale = {"s": 1e-9}.get(one.kind, 1.0)  # times are in ns
+    return one.stands_for(Said(text="", value=value * scale, step=0.0, kind=one.kind))
+
+
+WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "no": 0, "none": 0}  # fmt: skip
+
+
+def number(word: str) -> int:
+    return WORDS[word.lower()] if word.lower() in WORDS else int(word)
+
+
+@dataclass
+class Case:
+    """A report, what was written, and what is already known to be so: who is what, by the JSON, checked against the figures."""
+
+    truth: Truth
+    report: outliers.Report
+    document: Any
+    page: Page
+
+    def hosts(self, *words: str) -> set[str]:
+        return {host for word in words for host in self.document["nodes"].get(word, ())}
+
+    def unseen(self) -> list[tuple[set[str], list[float]]]:
+        """Return of each group its hosts and the unrounded bounds of what may go unseen."""
+        return [
+            (set(g["nodes"]), [n["unseen"] for n in g["numbers"] if n["unseen"] and not n["worse_half"]])
+            for g in self.document["groups"]
+        ]
+
+
+def number_of(row: Mapping[str, Any]) -> Number:
+    level = re.search(r"a=(\d+)", row["cell"])
+    return level[1] if level else "1", row["metric"]
+
+
+def judged(case: Case) -> None:
+    """What the JSON says of hosts holds of the figures: values, medians, distances, and the words of docs/fleet.md."""
+    truth, document = case.truth, case.document
+    assert case.hosts(*document["nodes"]) == set(truth.kind)
+    assert sum(map(len, document["nodes"].values())) == len(truth.kind)
+    assert set(document["accused"]) == case.hosts("slow", "broken")
+    assert {frozenset(g["nodes"]) for g in document["groups"]} == {
+        frozenset(h for h in truth.kind if truth.kind[h] == kind) for kind in truth.kind.values()
+    }
+    for row in document["odd"]:
+        host, key = row["node"], number_of(row)
+        mates = truth.mates(host, key)
+        assert row["value"] == pytest.approx(mates[host])
+        assert row["median"] == pytest.approx(statistics.median(mates.values()))
+        assert row["change"] == pytest.approx(mates[host] / statistics.median(mates.values()) - 1, abs=1e-12)
+        worse, sessions = truth.worse(host, key)
+        assert row["worse"] == pytest.approx(worse, abs=1e-12)
+        assert row["sessions"] == len(sessions)
+        word = row["verdict"]
+        if word in ("slow", "broken"):
+            assert len(sessions) >= 3
+            assert min(sessions) > 0.03
+            assert (word == "broken") == (worse > 0.10)
+        elif word == "fast":
+            assert max(sessions) < -0.03
+        elif row["reason"] == "its sessions disagree":
+            assert len(sessions) >= 3
+            assert worse > 0.03
+        elif row["reason"] == "may be chance":
+            assert len(sessions) >= 3
+            assert min(sessions) > 0.03
+        else:
+            assert len(sessions) < 3
+            assert worse > 0.015
+    odd = {(row["node"], number_of(row)) for row in document["odd"]}
+    mild = {row["node"] for row in document["everywhere"]}
+    for host in case.hosts("ok"):
+        for key, own in truth.values.items():
+            if len(own.get(host, ())) in (1, 2):
+                assert (host, key) not in odd
+                assert truth.worse(host, key)[0] <= 0.03 + 1e-12
+        assert host not in mild
+    assert case.hosts("slow", "broken", "suspicious", "fast") == {host for host, _ in odd} | mild
+    for group in document["groups"]:
+        assert group["judged"] == (len(group["nodes"]) >= 8)
+        if not group["judged"]:
+            assert set(group["nodes"]) <= case.hosts("unknown")
+        for row in group["numbers"]:
+            own = [v for h, v in truth.mates(group["nodes"][0], number_of(row)).items()]
+            assert row["nodes"] == len(own)
+            assert row["median"] is None or row["median"] == pytest.approx(statistics.median(own))
+
+
+def unseen(case: Case, text: str, hosts: set[str]) -> None:
+    """ "up to 12 % worse may go unseen in 3 of 6 numbers" is a bound, rounded up; its numbers are those of the group."""
+    most, n, of = re.fullmatch(
+        r"up to ([\d.]+) % worse may go unseen in (\d+) of (\d+) numbers?", text
+    ).groups()  # type: ignore[union-attr]
+    (bounds,) = [bounds for group, bounds in case.unseen() if group == hosts]
+    assert max(bounds) * 100 <= float(most) * (1 + 1e-9)
+    assert float(most) < max(bounds) * 100 * 1.1
+    assert (int(n), int(of)) == (sum(b > 0.03 for b in bounds), len(bounds))
+
+
+def headline(case: Case) -> None:
+    """The page's sentence, part by part."""
+    page, document = case.page, case.document
+    total, slow, unknown = len(case.truth.kind), case.hosts("slow", "broken"), case.hosts("unknown")
+    first, *parts = page.sentence.removesuffix(".").split("; ")
+    if found := re.fullmatch(r"(.+) of (\d+) hosts? (is|are) slow", first):
+        names = unfolded(found[1])
+        assert names == slow if len(slow) <= 12 else int(found[1]) == len(slow)
+        assert int(found[2]) == total
+        assert (found[3] == "is") == (len(slow) == 1)
+    elif found := re.fullmatch(r"(\d+) hosts?, none of which could be judged", first):
+        assert int(found[1]) == total == len(unknown)
+    else:
+        found = re.fullmatch(r"None of (\d+) hosts? is known to be slow", first)
+        assert found
+        assert int(found[1]) == total
+        assert not slow
+        assert len(unknown) < total
+    assert bool(document["rerun"]) == any("should be measured again" in part for part in parts)
+    for part in parts:
+        if found := re.fullmatch(r"(.+) looked slow and should be measured again", part):
+            n, names = hosts_of(found[1])
+            assert n == len(document["rerun"])
+            assert not names or names == set(document["rerun"])
+            assert set(document["rerun"]) <= case.hosts("suspicious")
+        elif found := re.fullmatch(r"two groups of hosts differ: (.+) worse than (.+)", part):
+            worse, better = (hosts_of(found[i]) for i in (1, 2))
+            rows = [n["worse_half"] for g in document["groups"] for n in g["numbers"] if n["worse_half"]]
+            assert worse[0] in map(len, rows)
+            assert not worse[1] or sorted(worse[1]) in map(sorted, rows)
+            assert not worse[1] & better[1]
+        elif found := re.fullmatch(r"(up to .+? numbers?)(?: of (.+))?", part):
+            n, names = hosts_of(found[2]) if found[2] else (total, set(case.truth.kind))
+            (group,) = [g for g, _ in case.unseen() if (g == names if names else len(g) == n)]
+            unseen(case, found[1], group)
+        elif part.startswith("⚠ doubtful: "):
+            doubted(case, part)
+        elif found := re.fullmatch(r"(.+) could not be judged", part):
+            n, names = hosts_of(found[1])
+            assert n == len(unknown)
+            assert not names or names == unknown
+        else:
+            raise AssertionError(f"no reader for {part!r}")
+
+
+def doubted(case: Case, text: str) -> None:
+    """Who has a number that is odd and that a check doubts, by which checks."""
+    told = {
+        name: ids
+        for names, ids in re.findall(r"([^ ]+) \(([^)]*)\)", text)
+        for name in unfolded(names.strip(", "))
+    }
+    own: dict[str, set[str]] = {}
+    for row in (*case.document["odd"], *case.document["everywhere"]):
+        own.setdefault(row["node"], set()).update(row["doubtful"])
+    assert {name: set(ids.split(", ")) for name, ids in told.items()} == {
+        n: ids for n, ids in own.items() if ids
+    }
+
+
+def key_numbers(case: Case) -> None:
+    document, shown = case.document, {n.name: (int(n.value), n.context) for n in case.page.key_numbers}
+    every = [n for g in document["groups"] for n in g["numbers"]]
+    compared = sum(bool(n["median"]) for n in every)
+    kinds = len(document["groups"])
+    assert shown["Hosts"] == (len(case.truth.kind), f"of {kinds} kind{'s' * (kinds > 1)}")
+    assert shown["Slow"] == (len(case.hosts("slow", "broken")), f"broken: {len(case.hosts('broken'))}")
+    assert shown["To measure again"][0] == len(document["rerun"])
+    assert shown["Numbers"][0] == (compared or len(every))
+    if more := re.search(r"(\d+) more (?:is|are) not", shown["Numbers"][1]):
+        assert int(more[1]) == len(every) - compared > 0
+    told = dict(case.page.provenance)
+    assert unfolded(told["Hosts"]) == set(case.truth.kind)
+    sessions, files = re.fullmatch(r"(\d+) in (\d+) result files?", told["Sessions"]).groups()  # type: ignore[union-attr]
+    assert (int(sessions), int(files)) == (case.truth.sessions.total(), len(case.truth.files))
+
+
+def figures(case: Case) -> None:
+    """Titles and tables of the strips."""
+    report, truth = case.report, case.truth
+    of_figure = [g for g in report.groups if any(s.middle and len(s.hosts) > 1 for _, s in g.strips)]
+    drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
+    for group, figure in zip(of_figure, drawn, strict=True):
+        own = set(group.hosts)
+        slow, again, unknown = case.hosts("slow", "broken") & own, own & set(case.document["rerun"]), case.hosts("unknown") & own  # fmt: skip
+        title = figure.title
+        kind = "(?: with .+?)?"
+        if found := re.fullmatch(
+            rf"(\w+) of (\d+) hosts?{kind}( that could be judged)? (?:is|are) slow", title
+        ):
+            assert number(found[1]) == len(slow) or (found[1] == "None" and not slow)
+            assert int(found[2]) == len(own) - len(unknown)
+            assert bool(found[3]) == bool(unknown)
+            if not slow:
+                assert not again
+                bounds = {frozenset(g): b for g, b in case.unseen()}[frozenset(own)]
+                assert not any(b > 0.03 for b in bounds)
+        elif found := re.fullmatch(
+            rf"None of (\d+) hosts?{kind}( that could be judged)? is known to be slow; (.+)", title
+        ):
+            assert not slow
+            assert int(found[1]) == len(own) - len(unknown)
+            if more := re.fullmatch(r"(\w+) (?:is|are) to be measured again", found[3]):
+                assert number(more[1]) == len(again)
+            else:
+                assert not again
+                unseen(case, found[3], own)
+        elif found := re.fullmatch(r"(\d+) hosts fall into two groups: (.+) worse than (.+)", title):
+            assert int(found[1]) == len(own)
+            assert unfolded(found[2]).isdisjoint(unfolded(found[3]))
+        else:
+            raise AssertionError(f"no reader for {title!r}")
+        assert re.match(rf"{len(own)} hosts?: ", figure.sub)
+        (table,) = figure.numbers
+        for row in table.rows:
+            cells = dict(zip(table.columns, row, strict=True))
+            key = key_of(cells["Number"])
+            values = truth.mates(group.hosts[0], key)
+            middle = statistics.median(values.values())
+            unit = cells["Median"].rpartition(" ")[2] if " " in cells["Median"] else ""
+            assert stands(cells["Median"], middle)
+            assert int(cells["Hosts"]) == len(values)
+            order = sorted(values, key=values.__getitem__, reverse=METRICS[key[1]]["better"] == "lower")
+            for what, least in (("Worst", order[0]), ("Best", order[-1])):
+                name, _, text = cells[what].partition(" ")
+                assert values[name] == values[least]
+                assert stands(text, values[name], unit)
+            for name, change in re.findall(r"(n\d+) ([+−]?[\d.]+ %)", cells["Marked"]):
+                assert stands(change.removeprefix("+"), (values[name] / middle - 1) * 100, digits=2)
+                assert change[0] in "+−0"
+            (row_json,) = [n for g in case.document["groups"] if set(g["nodes"]) == own for n in g["numbers"] if number_of(n) == key]  # fmt: skip
+            if cells["Unseen up to"]:
+                most = float(cells["Unseen up to"].removesuffix(" %"))
+                assert row_json["unseen"] * 100 <= most * (1 + 1e-9) < row_json["unseen"] * 110
+
+
+def key_of(name: str) -> Number:
+    """Read "s, a=2: rate"."""
+    found = re.fullmatch(r"s, a=(\d+): (\w+)", name.removesuffix(" "))
+    assert found, name
+    return found[1], found[2]
+
+
+def suspects(case: Case) -> None:
+    """The table of hosts to look at, and what is under each of them."""
+    blocks = [b for s in case.page.sections for b in s.blocks]
+    if not blocks:
+        assert not case.document["odd"]
+        return
+    (block,) = blocks
+    assert number(re.match(r"(\w+) to look at", block.heading)[1]) == len(block.suspects)  # type: ignore[attr-defined,index]
+    assert {s.host for s in block.suspects} == case.hosts("slow", "broken", "suspicious", "fast")  # type: ignore[attr-defined]
+    for suspect in block.suspects:  # type: ignore[attr-defined]
+        host, own = suspect.host, case.truth.sessions[suspect.host]
+        assert suspect.verdict in next(w for w, names in case.document["nodes"].items() if host in names)
+        assert suspect.sessions == f"{own} session{'s' * (own > 1)}"
+        rows = [r for r in case.document["odd"] if r["node"] == host]
+        assert suspect.odd == str(len(rows)) == str(len(suspect.numbers.rows))
+        for cells, row in zip(suspect.numbers.rows, rows, strict=True):
+            odd_row(cells, row)
+        if not suspect.value:
+            assert host in {row["node"] for row in case.document["everywhere"]}
+        elif "⚠" not in suspect.number:
+            assert (suspect.number, suspect.value, suspect.median, suspect.change) == (
+                rows[0]["number"], *suspect.numbers.rows[0][2:5],
+            )  # fmt: skip
+
+
+def odd_row(cells: tuple[str, ...], row: Mapping[str, Any]) -> None:
+    """Number, verdict, value, median, change, z, sessions."""
+    name, verdict, value, middle, change, z, sessions = cells
+    assert name == row["number"]
+    assert verdict.partition(",")[0] == row["verdict"]
+    assert stands(value, row["value"])
+    assert stands(middle, row["median"])
+    assert stands(change.removeprefix("+"), row["change"] * 100, digits=2)
+    assert (change[0] == "+") == (row["change"] > 0)
+    assert stands(z, row["z"], digits=2)
+    assert (z[0] == "−") == (row["worse"] < 0)
+    assert int(sessions) == row["sessions"]
+
+
+def terminal(case: Case) -> None:
+    """Every line of the text, as `--all` prints it."""
+    text, document = fleet_text.as_text(case.report, everything=True), case.document
+    host = ""
+    rows: dict[str, list[Any]] = {}
+    for row in document["odd"]:
+        rows.setdefault(row["node"], []).append(row)
+    group: set[str] = set()
+    listed: Counter[str] = Counter()
+    heading = ""
+    for line in text.splitlines():
+        if found := re.fullmatch(r"(\d+) hosts?: ((?:\d+ [a-z ]+(?:, )?)+)", line):
+            counts = {w: int(n) for n, w in re.findall(r"(\d+) ([a-z ]+)", found[2])}
+            assert int(found[1]) == len(case.truth.kind) == sum(counts.values())
+            assert {w.replace("not judged", "unknown"): n for w, n in counts.items()} == {w: len(names) for w, names in document["nodes"].items()}  # fmt: skip
+        elif found := re.fullmatch(r"  (broken|slow|suspicious|fast|ok|not judged)  +(\S.*)", line):
+            assert unfolded(found[2]) == case.hosts({"not judged": "unknown"}.get(found[1], found[1]))
+        elif found := re.fullmatch(r"(\d+) hosts?: (A|B), .*", line):
+            group = {h for h, kind in case.truth.kind.items() if kind == found[2]}
+            assert int(found[1]) == len(group)
+        elif found := re.fullmatch(r"  (\S+): processor ([AB]), not ([AB])", line):
+            assert unfolded(found[1]) == group
+        elif line.startswith("  fewer than 8 such hosts"):
+            assert len(group) < 8
+        elif found := re.fullmatch(r"  (up to .* unseen in .*)", line):
+            unseen(case, found[1], group)
+        elif line.startswith("  ⚠ doubtful: "):
+            doubted(case, line)
+        elif line.startswith(("host  ", "⚠: doubtful, by the checks named")) or not line:
+            pass
+        elif found := re.fullmatch(
+            r"(n\d+ |) +(?:(broken|slow|suspicious|fast)  +)(s, a=\d+: \w+)(?: \(.*?\))?(?: ⚠ .*?)?  +(\S.*?)  +(\S.*?)  +(\S+ %)  +(\S+)  +(\d+)", line
+        ):  # fmt: skip
+            host = found[1].strip() or host
+            row = rows[host][listed[host]]
+            listed[host] += 1
+            odd_row((found[3], *found.groups()[1:2], *found.groups()[3:]), row)
+        elif found := re.fullmatch(
+            r"(n\d+): slightly slow everywhere, (\S+ %) worse on average over (\d+) numbers \(z (\S+)\)(; fewer than three sessions: a suspicion)?(?: ⚠ .*)?", line
+        ):  # fmt: skip
+            (mild,) = [e for e in document["everywhere"] if e["node"] == found[1]]
+            assert stands(found[2], mild["worse"] * 100, digits=2)
+            assert stands(found[4], mild["z"], digits=2)
+            assert int(found[3]) == mild["numbers"]
+            assert bool(found[5]) == (not mild["confirmed"]) == (case.truth.sessions[found[1]] < 3)
+        elif found := re.fullmatch(r"incomplete (\S+): (\d+) runs? failed, exit status 1", line):
+            assert {case.truth.failed[name] for name in unfolded(found[1])} == {int(found[2])}
+        elif found := re.fullmatch(r"warning: (\d+) of (\d+) hosts look slow in something: .*", line):
+            looks = {r["node"] for r in document["odd"] if r["verdict"] == "suspicious"}
+            assert (int(found[1]), int(found[2])) == (len(looks), len(case.truth.kind))
+            assert len(looks) * 4 > len(case.truth.kind)
+        elif line.startswith("warning: the hosts fall into two groups"):
+            halves(case, line)
+        elif line in (
+            "what else is special about these hosts",
+            "no such number, or of some repeats only, from",
+        ):
+            heading = line
+        elif found := re.fullmatch(r"  (s, a=\d+): (\S+)", line):
+            assert heading.startswith("no such number")
+        else:
+            raise AssertionError(f"no reader for {line!r}")
+    assert listed == Counter({h: len(own) for h, own in rows.items()})
+
+
+def halves(case: Case, line: str) -> None:
+    """Of the two groups that are named, one is worse in each number, by these medians in the first."""
+    n, of, worse, better, name, *medians = re.fullmatch(
+        r"warning: the hosts fall into two groups in (\d+) of (\d+) numbers?: (\S+) worse than (\S+), in (s, a=\d+: \w+) (\S.*) against (\S.*?); which .*", line
+    ).groups()  # type: ignore[union-attr]  # fmt: skip
+    sides, key = (unfolded(worse), unfolded(better)), key_of(name)
+    (group,) = [g for g in case.document["groups"] if set(g["nodes"]) == sides[0] | sides[1]]
+    split = [set(row["worse_half"]) for row in group["numbers"] if row["worse_half"]]
+    assert (int(n), int(of)) == (split.count(sides[0]), len(group["numbers"]))
+    values = case.truth.mates(min(sides[0]), key)
+    for hosts, text in zip(sides, medians, strict=True):
+        assert stands(text, statistics.median(values[host] for host in hosts))
+    behind = [values[host] for host in sides[0]], [values[host] for host in sides[1]]
+    assert (min(behind[0]) > max(behind[1])) if METRICS[key[1]]["better"] == "lower" else (max(behind[0]) < min(behind[1]))  # fmt: skip
+
+
+def checks(case: Case) -> None:
+    """What stands in the page's list of checks: counts, who is not judged."""
+    for check in case.page.checks:
+        if check.items:
+            n = int(re.match(r"(\d+) ", check.counted)[1])  # type: ignore[index]
+            assert n == len(check.items) or "the first" in check.counted
+        if check.subject == "Not judged.":
+            names = unfolded(check.text.partition(":")[0])
+            assert len(names) < 8
+            assert names <= case.hosts("unknown")
+        if check.subject == "Incomplete.":
+            assert sum(case.truth.failed[name] > 0 for name in case.truth.kind) > 0
+
+
+READERS: tuple[Callable[[Case], None], ...] = (
+    judged,
+    headline,
+    key_numbers,
+    figures,
+    suspects,
+    terminal,
+    checks,
+)
+
+
+def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
+    for seed in seeds:
+        own = folder / str(seed)
+        own.mkdir()
+        truth = made(make, own, seed)
+        report = outliers.build(load(truth.files))
+        yield Case(
+            truth=truth, report=report, document=json.loads(fleet_text.as_json(report)),
+            page=fleet_page.build(report, title="t", links={}),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_what_is_said_of_a_fleet_holds_of_its_figures(first: int, make: Any, tmp_path: Path) -> None:
+    for case in cases(make, tmp_path, range(first, first + 10)):
+        for reader in READERS:
+            reader(case)

@@ -1,0 +1,367 @@
+"""Every sentence of `pinsweep history`, of its page, tables and JSON, against the figures that went into the files.
+
+Session medians, levels between the steps and what the machine recorded are made once more from what was written. A sentence that none
+of the readers below knows is a failure: it needs a reader.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.history import changes as history
+from reports.history import page as history_page
+from reports.history import text as history_text
+from reports.page.model import Page
+from reports.results.load import load
+from tests.reports.claims.test_fleet_claims import BASE, METRICS, Number, key_of, number_of, stands, unfolded
+
+Session = tuple[str, dict[Number, list[float]], dict[str, str]]  # start, printed values, facts
+
+
+@dataclass
+class Truth:
+    """What was written: host → its sessions in time."""
+
+    files: list[Path] = field(default_factory=list)
+    sessions: dict[str, list[Session]] = field(default_factory=dict)
+
+    def series(self, host: str, number: Number) -> list[tuple[str, float]]:
+        """Return (start, median of the repeats in base units) of each session that has the number."""
+        return [
+            (start, statistics.median(values[number]) * BASE[number[1]])
+            for start, values, _ in self.sessions[host]
+            if values.get(number)
+        ]
+
+
+KERNELS, MICROCODES = ("6.1.0", "6.8.0"), ("0xf0", "0xf4")
+
+
+def made(make: Any, folder: Path, seed: int) -> Truth:
+    """One to three hosts of 3 to 24 sessions; steps, kernels, digits, failures and noise by the seed."""
+    chance, truth = random.Random(seed), Truth()
+    hosts = chance.choice([1, 1, 2, 3])
+    noise, printed = chance.choice([0.0, 0.002, 0.005, 0.02, 0.1]), chance.choice([0, 2, 4])
+    metrics = {name: METRICS[name] for name in chance.sample(sorted(METRICS), chance.choice([1, 2, 3]))}
+    levels = chance.choice([["1"], ["1", "2"]])
+    usual = {(a, m): 10 ** chance.uniform(1.4, 4) for a in levels for m in metrics}
+    n, together = chance.choice([3, 10, 14, 24]), chance.random() < 0.5
+    alike = [(chance.randrange(2, n), chance.choice([0.98, 0.9, 0.6, 1.2])) for _ in range(chance.choice([0, 1, 1, 2, 3]))]  # fmt: skip
+    new = chance.randrange(1, n)
+    for i in range(hosts):
+        host = f"n{i + 1}"
+        steps = alike if together else [(chance.randrange(2, n), chance.choice([0.9, 1.15])) for _ in alike]
+        own = truth.sessions[host] = []
+        for session in range(n):
+            at = datetime(2026, 1, 1, 3, tzinfo=UTC) + timedelta(days=session)
+            path = folder / f"{host}-{chance.random():.6f}.db"
+            maker = make.Maker(path, host=host)
+            maker.started, maker.ended = at.isoformat(), (at + timedelta(minutes=9)).isoformat()
+            facts = {"kernel": KERNELS[session >= new], "microcode": MICROCODES[session >= new + chance.choice([0, 0, 1])]}  # fmt: skip
+            maker.facts = {**make.FACTS, **facts}
+            rate = 1.0
+            for when, factor in steps:
+                rate *= factor if session >= when else 1.0
+            values: dict[Number, list[float]] = {}
+            for a in levels:
+                for _ in range(chance.choice([1, 3])):
+                    options = {"command": ["x"], "metrics": metrics, "a": a}
+                    if session and chance.random() < 0.02:
+                        maker.add("s", "command", options, "", axes=("a",), status="failed", reason="exit status 1")  # fmt: skip
+                        continue
+                    text = ""
+                    for name, spec in metrics.items():
+                        faster = rate * max(0.1, chance.gauss(1, noise))
+                        value = usual[a, name] * (faster if spec["better"] == "higher" else 1 / faster)
+                        text += f"{name} {value:.{printed}f}\n"
+                        values.setdefault((a, name), []).append(float(f"{value:.{printed}f}"))
+                    maker.add("s", "command", options, text, axes=("a",))
+            own.append((maker.started, values, facts))
+            truth.files.append(maker.write())
+    chance.shuffle(truth.files)
+    return truth
+
+
+@dataclass
+class Case:
+    """A report and what was written."""
+
+    truth: Truth
+    report: history.Report
+    document: Any
+    page: Page
+
+    def judged(self) -> list[Mapping[str, Any]]:
+        return [row for row in self.document["series"] if row["judged"]]
+
+    def changed(self, host: str = "") -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Return (series, change) of all steps that are news."""
+        rows = [row for row in self.document["series"] if host in ("", row["host"])]
+        return [(row, c) for row in rows for c in row["changes"] if c["word"] != "changed"]
+
+
+def day(start: str) -> str:
+    return start[:10]
+
+
+def facts(case: Case) -> None:
+    """The JSON against the figures: medians, levels, words, what differed."""
+    truth = case.truth
+    assert {(row["host"], number_of(row)) for row in case.document["series"]} == {
+        (host, key) for host, own in truth.sessions.items() for _, values, _ in own for key, v in values.items() if v
+    }  # fmt: skip
+    for row in case.document["series"]:
+        told = truth.series(row["host"], number_of(row))
+        assert [(s["started_utc"], s["value"]) for s in row["sessions"]] == [
+            (t, pytest.approx(v)) for t, v in told
+        ]
+        assert row["judged"] == (len(told) >= 10)
+        values, cuts = [v for _, v in told], [0, *(c["session"] for c in row["changes"]), len(told)]
+        levels = [statistics.median(values[a:b]) for a, b in itertools.pairwise(cuts)] if row["changes"] else []  # fmt: skip
+        sign = 1 if METRICS[number_of(row)[1]]["better"] == "higher" else -1
+        for i, change in enumerate(row["changes"]):
+            assert change["started_utc"] == told[change["session"]][0]
+            assert change["before"] == pytest.approx(levels[i])
+            assert change["after"] == pytest.approx(levels[i + 1])
+            moved = sign * (levels[i + 1] / levels[i] - 1)
+            assert (moved <= -0.03) if change["word"] == "regressed" else (moved >= 0.03) if change["word"] == "improved" else True  # fmt: skip
+        down = [sign * (levels[-1] / levels[i] - 1) <= -0.03 for i, c in enumerate(row["changes"]) if c["word"] == "regressed"]  # fmt: skip
+        assert not row["regressed"] or any(down)
+    for step in case.document["steps"]:
+        own = [(s, c) for s, c in case.changed(step["host"]) if c["started_utc"] == step["started_utc"]]
+        named = [c for s, c in own if s["number"] in {one["number"] for one in step["numbers"]}]
+        assert Counter(c["word"] for c in named) == Counter(regressed=step["regressed"], improved=step["improved"]) + Counter()  # fmt: skip
+        sessions = truth.sessions[step["host"]]
+        at = next(i for i, (start, *_) in enumerate(sessions) if start == step["started_utc"])
+        if step["differences"] and step["off_by_sessions"] == 0:
+            for d in step["differences"]:
+                assert d["after"] == sessions[at][2][d["what"]]
+                assert d["before"] in {facts[d["what"]] for *_, facts in sessions[:at]} - {d["after"]}
+    regressed = sum(step["regressed"] for step in case.document["steps"])
+    assert regressed == sum(c["word"] == "regressed" for _, c in case.changed())
+
+
+def unseen(case: Case, text: str, hosts: set[str]) -> None:
+    """ "steps of up to 18 % may go unseen in 4 numbers": rounded up, and no number of more is left out."""
+    most, n = re.fullmatch(r"steps of up to ([\d.]+) % may go unseen in (\d+) numbers?", text).groups()  # type: ignore[union-attr]
+    own = [h for h in case.report.histories if h.judged and not h.news and h.host in hosts]
+    bounds = [history_text._unseen(h) for h in own]
+    assert max(bounds) * 100 <= float(most) * (1 + 1e-9) < max(bounds) * 110
+    assert int(n) == sum(bound > 0.03 for bound in bounds)
+    for history_, bound in zip(own, bounds, strict=True):
+        values = [value for _, value in case.truth.series(history_.host, key_of(history_.series.name))]
+        middle = statistics.median(values)
+        scatter = 1.4826 * statistics.median(abs(value - middle) for value in values) / middle
+        assert bound >= 4 * scatter * (1 - 1e-9) or history_.changes
+
+
+def parts_of(case: Case, parts: list[str], hosts: set[str]) -> None:
+    """What stands behind the counts of a host, or of all."""
+    rows = [row for row in case.document["series"] if row["host"] in hosts]
+    for part in parts:
+        if found := re.fullmatch(r"(\d+) changes?", part):
+            assert int(found[1]) == sum(step["host"] in hosts for step in case.document["steps"]) > 0
+        elif part == "no change":
+            assert not any(row["changes"] for row in rows if row["judged"])
+        elif part == "no change of 3 % or more":
+            words = [c["word"] for row in rows if row["judged"] for c in row["changes"]]
+            assert set(words) == {"changed"}
+        elif part.startswith("steps of up to"):
+            unseen(case, part, hosts)
+        elif found := re.fullmatch(r"(\d+) numbers? in fewer than 10 sessions, too few to tell", part):
+            assert int(found[1]) == sum(len(row["sessions"]) < 10 for row in rows) > 0
+        else:
+            raise AssertionError(f"no reader for {part!r}")
+
+
+def headline(case: Case) -> None:
+    text, steps = case.page.sentence, case.document["steps"]
+    if not case.judged():
+        assert text == "Too few sessions: it takes 10 to tell a change from day-to-day noise."
+        return
+    if not steps:
+        first, *rest = text.removesuffix(".").split("; ")
+        said, n = re.fullmatch(r"(No change.*) in (\d+) numbers?", first).groups()  # type: ignore[union-attr]
+        assert int(n) == len(case.judged())
+        parts_of(case, [said[0].lower() + said[1:], *rest], set(case.truth.sessions))
+        return
+    n, told = re.fullmatch(r"(\d+) changes?; the last (.+)\.", text).groups()  # type: ignore[union-attr]
+    assert int(n) == len(steps)
+    hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^:(]+)(?: \(⚠ .*?\))?: (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
+    assert date == max(day(step["started_utc"]) for step in steps)
+    named = unfolded(hosts) if hosts else set(case.truth.sessions)
+    own = [
+        s for s in steps if s["host"] in named and day(s["started_utc"]) == date and difference(s) == differ
+    ]
+    assert {s["host"] for s in own} == named
+    counted(counts, own)
+
+
+def counted(text: str, steps: list[Mapping[str, Any]]) -> None:
+    told = {word: int(n) for n, word in re.findall(r"(\d+) (regressed|improved)", text)}
+    own = {word: sum(step[word] for step in steps) for word in ("regressed", "improved")}
+    assert told == {word: n for word, n in own.items() if n}
+
+
+def difference(step: Mapping[str, Any]) -> str:
+    """Say again what a step's JSON has."""
+    if not step["differences"]:
+        assert not step["one_sided"]
+        return "nothing that was recorded changed then"
+    told = "; ".join(f"{d['what']} {d['before']} → {d['after']}" for d in step["differences"])
+    return {0: "", -1: "one session earlier: ", 1: "one session later: "}[step["off_by_sessions"]] + told
+
+
+def row_holds(cells: tuple[str, ...], row: Mapping[str, Any], change: Mapping[str, Any]) -> None:
+    """Before, after, change."""
+    before, after, moved = cells
+    assert stands(before, change["before"])
+    assert stands(after, change["after"])
+    assert stands(moved.removeprefix("+"), (change["ratio"] - 1) * 100, digits=2)
+    assert (moved[0] == "+") == (change["ratio"] > 1)
+    better = METRICS[number_of(row)[1]]["better"]
+    assert (change["word"] == "improved") == ((change["ratio"] > 1) == (better == "higher"))
+
+
+def terminal(case: Case) -> None:
+    """Every line of the text, as `--all` prints it."""
+    host, step, found_rows = "", None, 0
+    left = list(case.document["steps"])
+    for line in history_text.as_text(case.report, everything=True).splitlines():
+        if found := re.fullmatch(r"(n\d): (\d+) sessions, (\S+) to (\S+), (\d+) numbers?: (.*)", line):
+            host = found[1]
+            own = case.truth.sessions[host]
+            dated = [day(start) for start, values, _ in own if any(values.values())]
+            assert (int(found[2]), found[3], found[4]) == (len(dated), dated[0], dated[-1])
+            assert int(found[5]) == sum(row["host"] == host for row in case.document["series"])
+            parts_of(case, found[6].split("; "), {host})
+        elif found := re.fullmatch(r"(\S+) on (\S+): ([^;]+); (.+)", line):
+            date, hosts = found[1], unfolded(found[2])
+            own_steps = [s for s in case.document["steps"] if day(s["started_utc"]) == date and difference(s) == found[4]]  # fmt: skip
+            assert {s["host"] for s in own_steps} == hosts
+            assert len(hosts) > 1
+            counted(found[3], own_steps)
+        elif found := re.fullmatch(
+            r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?", line
+        ):
+            step = next(s for s in left if s["host"] == host)
+            left.remove(step)
+            assert step["started_utc"].startswith(found[1].replace(" ", "T"))
+            counted(found[2], [step])
+            assert not found[4] or int(found[4]) == len(step["numbers"]) >= int(found[3])
+        elif step and line.strip() == difference(step):
+            pass
+        elif step and (
+            found := re.fullmatch(
+                r"  (regressed|improved)  +(s, a=\d+: \w+)(?: ⚠ .*?)?  +(\S.*?)  +→ +(\S.*?)  +(\S+ %)", line
+            )
+        ):
+            key = key_of(found[2])
+            ((row, change),) = [(r, c) for r, c in case.changed(host) if number_of(r) == key and c["started_utc"] == step["started_utc"]]  # fmt: skip
+            assert found[1] == change["word"]
+            row_holds(found.groups()[2:], row, change)
+            found_rows += 1
+        elif found := re.fullmatch(
+            r"(\S+): (\d+) sessions?( each)?; it takes 10 to tell a change from day-to-day noise", line
+        ):
+            short = {h: sum(any(v.values()) for _, v, _ in own) for h, own in case.truth.sessions.items()}
+            assert {short[h] for h in unfolded(found[1])} == {int(found[2])}
+            assert int(found[2]) < 10
+        else:
+            assert not line or line.startswith("⚠: doubtful, by the checks named"), f"no reader for {line!r}"
+    assert not left
+    assert found_rows == len(case.changed())
+
+
+def page(case: Case) -> None:
+    """Key numbers, titles, both tables of each figure, what its panels say to those who do not see them."""
+    shown = {n.name: (int(n.value.replace("\u2009", "")), n.context) for n in case.page.key_numbers}
+    series, steps = case.document["series"], case.document["steps"]
+    sessions = {h: [s for s in own if any(s[1].values())] for h, own in case.truth.sessions.items()}
+    hosts = len(sessions)
+    assert shown["Sessions"] == (sum(map(len, sessions.values())), f"of {hosts} host{'s' * (hosts > 1)}")
+    assert shown["Numbers"][0] == len(series)
+    if found := re.match(r"(\d+) numbers? in fewer", shown["Numbers"][1]):
+        assert int(found[1]) == sum(not row["judged"] for row in series) > 0
+    news = [row for row in series if any(c["word"] != "changed" for c in row["changes"])]
+    assert shown["Changed"] == (len(news), f"in {len(steps)} step{'s' * (len(steps) != 1)}")
+    assert shown["Regressed"][0] == sum(row["regressed"] for row in series)
+    drawn = [f for s in case.page.sections for b in s.blocks for f in b.figures]
+    assert len(drawn) == len({row["host"] for row in news})
+    for figure in drawn:
+        host, counts, total, date, others = re.fullmatch(
+            r"(n\d): (.+?) of (\d+) numbers? on (\S+?)(?:, and (\d+) other changes?)?", figure.title
+        ).groups()  # type: ignore[union-attr]
+        own = [step for step in steps if step["host"] == host]
+        at = [step for step in own if day(step["started_utc"]) == date]
+        assert any(counts_of(step) == counts for step in at)
+        assert max(step["regressed"] for step in own) == max(step["regressed"] for step in at)
+        assert int(total) == sum(row["host"] == host for row in series)
+        assert int(others or 0) == len(own) - 1
+        changed = case.changed(host)
+        (left,) = re.findall(r"(\d+) more are in the table", figure.sub) or [0]
+        assert len(figure.panels) + int(left) == len({row["number"] for row, _ in changed})
+        (table,), (numbers,) = figure.tables, figure.numbers
+        assert [(row[0][:10], row[1], row[2]) for row in table.rows] == [
+            (day(step["started_utc"]), counts_of(step), difference(step)) for step in own
+        ]
+        assert len(numbers.rows) == len(changed)
+        for name, start, word, *cells in numbers.rows:
+            ((row, change),) = [
+                (r, c) for r, c in changed if r["number"] == name and day(c["started_utc"]) == start
+            ]
+            assert word == change["word"]
+            row_holds(tuple(cells), row, change)
+        for panel in figure.panels:
+            name, n, told = re.fullmatch(r"(.+) over (\d+) sessions: (.+)\.", panel.description).groups()  # type: ignore[union-attr]
+            (row,) = [r for r, _ in {r["number"]: (r, c) for r, c in changed}.values() if r["number"] == name]
+            assert int(n) == len(row["sessions"])
+            for part, (_, change) in zip(told.split("; "), [(r, c) for r, c in changed if r["number"] == name], strict=True):  # fmt: skip
+                word, moved, start = re.fullmatch(r"(\w+), (\S+ %), on (\S+)", part).groups()  # type: ignore[union-attr]
+                assert (word, start) == (change["word"], day(change["started_utc"]))
+                assert stands(moved.removeprefix("+"), (change["ratio"] - 1) * 100, digits=2)
+    for check in case.page.checks:
+        if check.counted:
+            assert int(check.counted.split()[0]) == len(check.items)
+    told = dict(case.page.provenance)
+    assert unfolded(told.get("Hosts") or told["Host"]) == set(sessions)
+    dates = sorted(day(s[0]) for own in sessions.values() for s in own)
+    assert told["Measured"] == f"{dates[0]} to {dates[-1]}"
+
+
+def counts_of(step: Mapping[str, Any]) -> str:
+    return ", ".join(f"{step[word]} {word}" for word in ("regressed", "improved") if step[word])
+
+
+READERS: tuple[Callable[[Case], None], ...] = (facts, headline, terminal, page)
+
+
+def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
+    for seed in seeds:
+        own = folder / str(seed)
+        own.mkdir()
+        truth = made(make, own, seed)
+        report = history.build(load(truth.files))
+        yield Case(
+            truth=truth, report=report, document=json.loads(history_text.as_json(report)),
+            page=history_page.build(report, title="t"),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("first", range(0, 50, 10))
+def test_what_is_said_of_a_history_holds_of_its_figures(first: int, make: Any, tmp_path: Path) -> None:
+    for case in cases(make, tmp_path, range(first, first + 10)):
+        for reader in READERS:
+            reader(case)
