@@ -297,6 +297,7 @@ class Plan:
     """Of cells with `repeats: auto` (by point_id): how many runs may follow those in `runs`, at most."""
     warm_ups: tuple[PlannedRun, ...] = ()  # what would be started before the runs
     left_out: tuple[Cell, ...] = ()  # cells that could run here, and were not asked for
+    warnings: tuple[str, ...] = ()  # what the plan could not know, a sentence each
     seed: int
 
 

@@ -17,7 +17,7 @@ from orchestrator.experiment.expand import FREE
 from orchestrator.experiment.quantities import QuantityError, Unresolved
 from orchestrator.experiment.yaml_nodes import BAD, Entries, NodeReader, is_plain, seen, shown
 from orchestrator.model import Mark, Place, Sweep
-from orchestrator.placement.place import problems as place_problems
+from orchestrator.placement.selectors import problems as place_problems
 from orchestrator.tools import Option, Problem, ToolModule
 from parsers.errors import UserError, nearest
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from orchestrator.experiment import expand, load, quantities, repeats
 from orchestrator.experiment.load_options import PLACE_KEYS
 from orchestrator.model import MOST_REPEATS
-from orchestrator.placement.place import CPUS, MEMORY
+from orchestrator.placement.selectors import CPUS, MEMORY
 from orchestrator.tools import Option, get_tool, tool_names
 
 Schema = dict[str, Any]

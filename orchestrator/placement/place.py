@@ -1,10 +1,10 @@
 """Where a cell runs: selectors in words, resolved on a topology to exact PUs and NUMA nodes. Pure.
 
     cpus      all | numa_node N | package N | core N | pu N          N: a number or a list `0,7`, `0-3`
-              near DEVICE
+              near DEVICE | near memory
               smt siblings | same cache | same package | other package | pair of packages A,B
               each numa_node | each package | each core | each pair of packages
-    memory    local | remote | numa_node N | each numa_node | interleave | any
+    memory    local | remote | numa_node N | each numa_node | each memory-only node | interleave | any
 
 NUMA nodes, packages and PUs are counted as the operating system does, cores as hwloc does (`lstopo`'s Core L#).
 A selector is met exactly or refused with `Unplaceable`, which skips the cell. docs/selectors.md has the pictures.
@@ -13,140 +13,28 @@ A selector is met exactly or refused with `Unplaceable`, which skips the cell. d
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Literal
 
-from orchestrator.machine.cpulist import format_cpulist, parse_ordered
+from orchestrator.machine.cpulist import format_cpulist
 from orchestrator.machine.topology import Cache, Core, Topology
 from orchestrator.model import Group, Place, Placement
-from parsers.errors import UserError
+from orchestrator.placement.memory import beside, memory_of, memory_only, nearest_with_cpus
+from orchestrator.placement.selectors import PAIRS, Selector, Selectors, Unplaceable, listed
 
-PAIRS: Final = ("smt siblings", "same cache", "same package", "other package")
-NUMBERED: Final = ("numa_node", "package", "core", "pu")
-CPUS: Final = (
-    "all",
-    *(f"{word} N" for word in NUMBERED),
-    "near DEVICE",
-    *PAIRS,
-    "pair of packages A,B",
-    "each numa_node",
-    "each package",
-    "each core",
-    "each pair of packages",
-)
-MEMORY: Final = ("local", "remote", "numa_node N", "each numa_node", "interleave", "any")
-
-
-class Unplaceable(Exception):
-    """This machine cannot host the cell. `reason` says what was asked and what the machine has."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selector:
-    """One selector, read. `kind` is its words: "numa_node", "each core", "smt siblings", "near", "pair of packages"."""
-
-    kind: str
-    numbers: tuple[int, ...] = ()  # in the order written
-    device: str = ""
-
-    def __str__(self) -> str:
-        if self.device:
-            return f"{self.kind} {self.device}"
-        return f"{self.kind} {_listed(self.numbers)}" if self.numbers else self.kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selectors:
-    """The two selectors of a place."""
-
-    cpus: Selector
-    memory: Selector
-
-    @classmethod
-    def of(cls, place: Place) -> Selectors:
-        """Read a place's words. Raises UserError for the first that is none."""
-        for field, mistake in problems(place):
-            raise UserError(f"place {place.name}: {field}", mistake, "docs/selectors.md lists the selectors")
-        return cls(cpus=_read(place.cpus, CPUS), memory=_read(place.memory, MEMORY))
-
-
-def problems(place: Place) -> list[tuple[str, str]]:
-    """Return (field, what is wrong) for words that no machine could resolve; fields are "cpus", "memory", "spread"."""
-    found: list[tuple[str, str]] = []
-    for field, text, forms in (("cpus", place.cpus, CPUS), ("memory", place.memory, MEMORY)):
-        try:
-            _read(text, forms)
-        except ValueError as error:
-            found.append((field, str(error)))
-    if place.spread not in ("compact", "spread"):
-        found.append(("spread", f"{place.spread!r} is neither compact nor spread"))
-    return found
-
-
-def _read(text: str, forms: tuple[str, ...]) -> Selector:
-    """Read one selector. Raises ValueError that names the nearest spelling."""
-    return _selector(" ".join(str(text).split()), forms)
-
-
-@functools.lru_cache(maxsize=256)  # a plan reads each place a dozen times for each of its cells
-def _selector(words: str, forms: tuple[str, ...]) -> Selector:
-    if words in forms and not words.endswith((" N", " A,B", " DEVICE")):
-        return Selector(kind=words)
-    if found := re.fullmatch(r"near (\S+)", words):
-        if "near DEVICE" in forms:
-            return Selector(kind="near", device=found[1].removeprefix("/dev/"))
-    elif found := re.fullmatch(r"(pair of packages|[a-z_]+) ([\d ,-]+)", words):
-        kind = found[1]
-        if f"{kind} N" in forms or f"{kind} A,B" in forms:
-            return Selector(kind=kind, numbers=_numbers(found[2], kind))
-    elif words in NUMBERED and f"{words} N" in forms:
-        raise ValueError(f"{words!r} needs a number: `{words} 0`, or `each {words}`")
-    raise ValueError(_unknown(words, forms))
-
-
-def _numbers(text: str, kind: str) -> tuple[int, ...]:
-    try:
-        numbers = parse_ordered(text.replace(" ", ""))
-    except ValueError as error:
-        raise ValueError(f"`{kind} {text}`: {error}") from error
-    twice = sorted(n for n, count in Counter(numbers).items() if count > 1)
-    if twice:
-        raise ValueError(f"`{kind} {text}` names {_listed(twice)} twice")
-    if kind == "pair of packages" and len(numbers) != 2:
-        raise ValueError(f"`{kind} {text}`: a pair has two packages")
-    return numbers
-
-
-def _unknown(words: str, forms: Sequence[str]) -> str:
-    import difflib
-
-    digits = re.search(r"\d[\d, -]*$", words)
-    tail = digits[0] if digits else "0"
-    spelt = {f.replace(" N", f" {tail}").replace("A,B", "0,1"): f for f in forms if f != "near DEVICE"}
-    near = difflib.get_close_matches(words.lower().replace(":", " "), spelt, n=1, cutoff=0.6)
-    return f"no selector {words!r}: " + (
-        f"did you mean `{near[0]}`?" if near else f"there are {', '.join(forms)}"
-    )
-
+Threads = int | Literal["cores"] | None
+"""How many PUs a process gets: so many, one of each core of the selection, or all of it."""
 
 # --- from words to PUs ---
 
 
-def resolve(
-    place: Place, topology: Topology, *, threads: int | None, processes: int
-) -> tuple[Placement, ...]:
+def resolve(place: Place, topology: Topology, *, threads: Threads, processes: int) -> tuple[Placement, ...]:
     """Return where the place's cells run: one Placement, or one for each of `each …`, in order.
 
-    `threads` is per process; None takes every PU of the selection. A process gets exactly `threads` PUs, first one
+    `threads` is per process; None takes every PU of the selection, "cores" one of each of its cores, but all of a pair and of PUs that
+    are named one by one. A process gets exactly `threads` PUs, first one
     per core, then SMT siblings; cores follow each other (compact) or take turns over packages and NUMA nodes
     (spread). With several processes each has cores of its own, one per thread as far as they go round; `pu` lists
     give one PU each, in the order written.
@@ -175,20 +63,35 @@ def expand_each(place: Place, topology: Topology) -> tuple[Place, ...]:
             for w in words
         ]
     if selectors.memory.kind.startswith("each "):
-        nodes = [n.os_index for n in topology.numa_nodes if n.allowed and n.has_memory]
+        nodes = _every_memory(selectors.memory.kind, topology)
         both = selectors.cpus.kind == selectors.memory.kind
         places = [
             dataclasses.replace(
                 p,
                 memory=f"numa_node {n}",
-                name=_name(p.name, "each numa_node", f"memory {n}" if both else f"numa_node {n}"),
+                name=_name(p.name, selectors.memory.kind, f"memory {n}" if both else f"numa_node {n}"),
             )
             for p in places
             for n in nodes
         ]
-        if not nodes:
-            raise Unplaceable("memory on each numa_node: no NUMA node with memory is allowed here")
     return tuple(places)
+
+
+def _every_memory(kind: str, topology: Topology) -> list[int]:
+    if kind == "each memory-only node":
+        there = memory_only(topology)
+        if not there:
+            raise Unplaceable("each memory-only node: every NUMA node with memory has CPUs here")
+        nodes = [node.os_index for node in there if node.allowed]
+        if not nodes:
+            raise Unplaceable(
+                f"each memory-only node: numa_node {format_cpulist([n.os_index for n in there])} may not be used here (cpuset)"
+            )
+        return nodes
+    nodes = [n.os_index for n in topology.numa_nodes if n.allowed and n.has_memory]
+    if not nodes:
+        raise Unplaceable("memory on each numa_node: no NUMA node with memory is allowed here")
+    return nodes
 
 
 def _every(kind: str, topology: Topology) -> list[str]:
@@ -212,25 +115,25 @@ def _name(name: str, each: str, one: str) -> str:
     return name.replace(each, one, 1) if each in name else f"{name} ({one})"
 
 
-def _resolve(place: Place, topology: Topology, *, threads: int | None, processes: int) -> Placement:
-    if processes < 1 or (threads is not None and threads < 1):
+def _resolve(place: Place, topology: Topology, *, threads: Threads, processes: int) -> Placement:
+    if processes < 1 or (isinstance(threads, int) and threads < 1):
         raise ValueError(f"{processes} processes of {threads} threads")
     selectors = Selectors.of(place)
     if selectors.cpus.kind in (*PAIRS, "pair of packages"):
         pair = _pair(selectors.cpus, topology)
-        if processes == 2 and threads in (1, None):
+        if processes == 2 and threads in (1, None, "cores"):
             taken: list[tuple[int, ...]] = [(cpu,) for cpu in pair]
-        elif processes == 1 and threads in (2, None):
+        elif processes == 1 and threads in (2, None, "cores"):
             taken = [pair]
         else:
             raise Unplaceable(
                 f"{selectors.cpus} places two processes of one thread, or one of two; "
-                f"asked for {processes} of {'any number' if threads is None else threads}"
+                f"asked for {processes} of {threads if isinstance(threads, int) else 'any number'}"
             )
     else:
-        selected = _select(selectors.cpus, topology)
+        selected = _select(selectors.cpus, topology, selectors.memory)
         taken = _share(selectors.cpus, selected, topology, threads, processes, place.spread == "spread")
-    memory = [_memory(selectors.memory, cpus, topology) for cpus in taken]
+    memory = [memory_of(selectors.memory, cpus, topology) for cpus in taken]
     return Placement(
         name=place.name,
         groups=tuple(
@@ -250,9 +153,7 @@ def _relation(cpus: Selector, memory: Sequence[str]) -> str:
     memories = kinds[0] if len(kinds) == 1 else "mixed"
     if not where:
         return memories
-    return (
-        where if memories in ("local", "") else memories if where == "all" else f"{where}, {memories} memory"
-    )
+    return where if memories in ("local", "") else memories if where == "all" else beside(where, memories)
 
 
 def _inventory(topology: Topology) -> str:
@@ -275,14 +176,16 @@ def _limits(topology: Topology) -> str:
 # --- which PUs ---
 
 
-def _select(selector: Selector, topology: Topology) -> tuple[int, ...]:
-    """Return the allowed PUs that a selector other than a pair names, in its order."""
+def _select(selector: Selector, topology: Topology, memory: Selector | None = None) -> tuple[int, ...]:
+    """Return the allowed PUs that a selector other than a pair names, in its order. `memory`: what `near memory` is near to."""
     known: dict[int, tuple[int, ...]]
     match selector.kind:
         case "all":
             return tuple(cpu for core in topology.cores for cpu in core.cpus if cpu in topology.allowed_cpus)
         case "near":
             return _near(selector, topology)
+        case "near memory" if memory is not None:
+            return _near_memory(memory.numbers, topology)
         case "pu":
             known = {pu.os_index: (pu.os_index,) for pu in topology.pus}
         case "core":
@@ -347,17 +250,31 @@ def _near(selector: Selector, topology: Topology) -> tuple[int, ...]:
         raise Unplaceable(f"near {selector.device}: {error.reason}") from None
 
 
+def _near_memory(nodes: Iterable[int], topology: Topology) -> tuple[int, ...]:
+    """Return the allowed PUs of the NUMA node nearest to each of these: of several that nothing tells apart the first that has some."""
+    there = {node.os_index: node.cpus for node in topology.numa_nodes}
+    chosen: list[int] = []
+    for node in nodes:
+        if node not in there:
+            raise Unplaceable(
+                f"there is no numa_node {node}: this machine has numa_node {format_cpulist(there)}"
+            )
+        near = nearest_with_cpus(node, topology)
+        chosen.append(next((n for n in near if not topology.allowed_cpus.isdisjoint(there[n])), near[0]))
+    return _select(Selector(kind="numa_node", numbers=tuple(dict.fromkeys(chosen))), topology)
+
+
 def _share(
     selector: Selector,
     selected: Sequence[int],
     topology: Topology,
-    threads: int | None,
+    threads: Threads,
     processes: int,
     spread: bool,
 ) -> list[tuple[int, ...]]:
     """Divide the selected PUs among processes: per process its PUs, in the order in which threads take them."""
     by_index = {core.index: core for core in topology.cores}
-    if selector.kind == "pu" and processes > 1 and threads in (None, 1):
+    if selector.kind == "pu" and processes > 1 and threads in (None, 1, "cores"):
         if len(selected) < processes:
             raise Unplaceable(_too_few(selector, f"{processes} processes", f"{len(selected)} PUs", topology))
         return [(cpu,) for cpu in selected[:processes]]
@@ -372,7 +289,7 @@ def _share(
     if processes == 1:
         blocks = [_turns(list(cores), topology) if spread else list(cores)]
     else:
-        size = min(threads or 1, len(cores) // processes)
+        size = min(threads if isinstance(threads, int) else 1, len(cores) // processes)
         homes: dict[int | None, list[int]] = {}
         for core in cores:
             homes.setdefault(by_index[core].numa_node, []).append(core)
@@ -388,12 +305,14 @@ def _share(
     for block in blocks:
         rounds = itertools.zip_longest(*(cores[core] for core in block))
         order = [cpu for turn in rounds for cpu in turn if cpu is not None]
-        if threads is not None and threads > len(order):
+        if isinstance(threads, int) and threads > len(order):
             each = " each" if processes > 1 else ""
             raise Unplaceable(
                 _too_few(selector, f"{threads} threads{each}", f"{len(order)} PUs{each}", topology)
             )
-        shares.append(tuple(order if threads is None else order[:threads]))
+        if threads == "cores" and selector.kind != "pu":
+            order = order[: len(block)]
+        shares.append(tuple(order[:threads] if isinstance(threads, int) else order))
     return shares
 
 
@@ -489,105 +408,11 @@ def _other_package(selector: Selector, cores: Sequence[Core], topology: Topology
     if selector.kind == "pair of packages":
         missing = [n for n in selector.numbers if n not in first]
         if missing:
-            raise Unplaceable(
-                f"{selector}: package {_listed(missing)} cannot be used; {_inventory(topology)}"
-            )
+            raise Unplaceable(f"{selector}: package {listed(missing)} cannot be used; {_inventory(topology)}")
         return [first[n] for n in selector.numbers]
     if len(first) < 2:
         raise Unplaceable(f"other package: there is only one that may be used; {_inventory(topology)}")
     return [first[n] for n in sorted(first)[:2]]
-
-
-# --- memory ---
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Memory:
-    relation: str
-    membind: tuple[int, ...] = ()
-    interleave: tuple[int, ...] = ()
-
-
-def _memory(selector: Selector, cpus: Iterable[int], topology: Topology) -> _Memory:
-    """Return the memory of a group of PUs."""
-    if selector.kind == "any":
-        return _Memory(relation="")
-    usable = {node.os_index for node in topology.numa_nodes if node.allowed and node.has_memory}
-    if not usable:
-        raise Unplaceable("no NUMA node with memory is allowed here")
-    if selector.kind == "interleave":
-        return _Memory(relation="interleave", interleave=tuple(sorted(usable)))
-    taken = set(cpus)
-    homes = sorted({topology.node_of[cpu] for cpu in taken if cpu in topology.node_of})
-    local = {home: _nearest(home, topology) for home in homes}
-    nodes = set(local.values())
-    match selector.kind:
-        case "local":
-            if not nodes <= usable:
-                raise Unplaceable(
-                    f"local memory: numa_node {_listed(sorted(nodes - usable))} may not be used here; "
-                    f"allowed: {format_cpulist(usable)}"
-                )
-            own = all(home == node for home, node in local.items())
-            return _Memory(relation="local" if own else "nearest", membind=tuple(sorted(nodes)))
-        case "remote":
-            others = usable - nodes
-            if not others:
-                raise Unplaceable(
-                    f"remote memory: every NUMA node whose memory may be used ({format_cpulist(usable)}) is local to "
-                    f"PUs {format_cpulist(taken)}"
-                )
-            # another socket's memory before memory of another kind (CXL, HBM): a node without CPUs is nobody's own
-            with_cpus = {node.os_index for node in topology.numa_nodes if node.cpus}
-            # of one distance, or of none that is known, another socket's: with several nodes a package (SNC, NPS) the next is beside it
-            neighbours = _in_their_packages(homes, topology)
-            farthest = min(
-                others, key=lambda n: (n not in with_cpus, -_distance(homes, n, topology), n in neighbours, n)
-            )
-            return _Memory(relation=_elsewhere([farthest], topology), membind=(farthest,))
-    wanted = set(selector.numbers)
-    known = {node.os_index: node for node in topology.numa_nodes}
-    for number in selector.numbers:
-        if number not in known:
-            raise Unplaceable(
-                f"there is no numa_node {number}: this machine has numa_node {format_cpulist(known)}"
-            )
-        if number not in usable:
-            why = "has no memory" if not known[number].has_memory else "may not be used here (cpuset)"
-            raise Unplaceable(f"memory numa_node {number} {why}; usable: {format_cpulist(usable)}")
-    relation = (
-        "local" if wanted == set(homes) else "mixed" if wanted & set(homes) else _elsewhere(wanted, topology)
-    )
-    return _Memory(relation=relation, membind=tuple(sorted(wanted)))
-
-
-def _in_their_packages(homes: Iterable[int], topology: Topology) -> set[int]:
-    """Return the NUMA nodes that have CPUs in a package of one of some nodes."""
-    cpus = {node.os_index: set(node.cpus) for node in topology.numa_nodes}
-    own = {cpu for home in homes for cpu in cpus[home]}
-    near = {cpu for package in topology.packages if own & set(package.cpus) for cpu in package.cpus}
-    return {index for index, its in cpus.items() if its & near}
-
-
-def _elsewhere(nodes: Iterable[int], topology: Topology) -> str:
-    """Return what memory that is not local is: "remote", other CPUs' own; of nodes without CPUs its kind, as "HBM"."""
-    without = {node.os_index: node.kind or "CPU-less" for node in topology.numa_nodes if not node.cpus}
-    kinds = {without.get(node, "remote") for node in nodes}
-    return kinds.pop() if len(kinds) == 1 else "remote"
-
-
-def _nearest(home: int, topology: Topology) -> int:
-    """Return the node whose memory is local to a node's PUs: itself, or the nearest if it has none."""
-    by_index = {node.os_index: node for node in topology.numa_nodes}
-    if by_index[home].has_memory:
-        return home
-    with_memory = [n.os_index for n in topology.numa_nodes if n.has_memory]
-    return min(with_memory, key=lambda node: (_distance([home], node, topology), node))
-
-
-def _distance(homes: Iterable[int], node: int, topology: Topology) -> int:
-    """Return the distance from the nearest of some nodes; 0 where the machine has no distances."""
-    return min((topology.distance(home, node) or 0 for home in homes), default=0)
 
 
 # --- the command line ---
@@ -614,18 +439,7 @@ def where(placement: Placement | None) -> str:
     """
     if placement is None:
         return "no CPU in particular"
-    cpus = " and ".join(dict.fromkeys(_listed(group.cpus) for group in placement.groups))
+    cpus = " and ".join(dict.fromkeys(listed(group.cpus) for group in placement.groups))
     nodes = sorted({node for group in placement.groups for node in (*group.membind, *group.interleave)})
-    memory = f", memory of node {_listed(nodes)}" if nodes else ""
+    memory = f", memory of node {listed(nodes)}" if nodes else ""
     return f"CPU{'' if len(placement.cpus) == 1 else 's'} {cpus}{memory}"
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    """Return numbers as text in their own order, runs of three and more as ranges: (7, 0, 1, 2) gives `7,0-2`."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and n == runs[-1][-1] + 1:
-            runs[-1].append(n)
-        else:
-            runs.append([n])
-    return ",".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ",".join(map(str, r)) for r in runs)

@@ -12,7 +12,8 @@ from dataclasses import replace
 from orchestrator.experiment.expand import expand
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Experiment, Skipped
-from orchestrator.placement.place import Unplaceable, expand_each
+from orchestrator.placement.place import expand_each
+from orchestrator.placement.selectors import Unplaceable
 from orchestrator.tools import get_tool
 from parsers.errors import UserError
 

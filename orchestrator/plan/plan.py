@@ -27,7 +27,9 @@ from orchestrator.model import (
     Sweep,
     canonical_json,
 )
-from orchestrator.placement.place import Unplaceable, expand_each, resolve
+from orchestrator.placement.memory import undecided
+from orchestrator.placement.place import Threads, expand_each, resolve
+from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.duration import duration
 from orchestrator.plan.masked import beyond
 from orchestrator.tools import Command, Program, Refused, Site, ToolModule, get_tool, meant
@@ -114,6 +116,17 @@ def make_plan(
             if sweeps[one.cell.sweep].settle
         },
         seed=seed,
+        warnings=_guessed(placed.values(), machine.site.topology),
+    )
+
+
+def _guessed(placed: Iterable[_Placed], topology: Topology) -> tuple[str, ...]:
+    """Return what was chosen without knowing enough of the machine."""
+    remote = [one for one in placed if one.cell.place and one.cell.place.memory == "remote"]
+    if not remote or not undecided(topology):
+        return ()
+    return (
+        "no distances between the NUMA nodes are known here: `memory: remote` is the first node of another package, not the farthest",
     )
 
 
@@ -234,7 +247,7 @@ class _Places:
         """Return what `expand_each` does. Raises Unplaceable."""
         return self._each(place)
 
-    def resolved(self, place: Place, threads: int | None, processes: int) -> Placement:
+    def resolved(self, place: Place, threads: Threads, processes: int) -> Placement:
         """Return the placement of a place that is one. Raises Unplaceable."""
         (placement,) = self._resolve(place, threads=threads, processes=processes)
         return placement
@@ -315,6 +328,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
             {"sweep": a.sweep, "point": dict(a.cell), "of": dict(a.of), "reason": a.reason}
             for a in plan.aliases
         ],
+        "warnings": list(plan.warnings),
         "skipped": [{"sweep": s.sweep, "point": dict(s.cell), "reason": s.reason} for s in plan.skipped],
     }
 

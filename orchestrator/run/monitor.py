@@ -27,7 +27,8 @@ class PlacementMonitor:
 
     def __init__(self, run: PlannedRun) -> None:
         self._asked = run.placement
-        self._threads = get_tool(run.tool).shape(run.cell.options)[0] or 1
+        threads = get_tool(run.tool).shape(run.cell.options)[0]
+        self._threads = threads if isinstance(threads, int) else 1
         self._processes: tuple[proof.Process, ...] = ()
         self._own_cpus: frozenset[int] = frozenset()
         self._early: list[list[proof.Mismatch]] = []

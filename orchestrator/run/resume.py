@@ -17,7 +17,8 @@ from orchestrator.machine import facts
 from orchestrator.machine.cpulist import parse_cpulist
 from orchestrator.machine.topology import Topology
 from orchestrator.model import AS_NEW, Alias, Cell, Placement, Plan, PlannedRun, canonical_json
-from orchestrator.placement.place import Unplaceable, resolve, where
+from orchestrator.placement.place import resolve, where
+from orchestrator.placement.selectors import Unplaceable
 from orchestrator.plan.plan import spelt, start
 from orchestrator.store.result_file import Conditions, Session
 from orchestrator.tools import get_tool

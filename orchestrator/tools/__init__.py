@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement, ScratchFile, Write
+from orchestrator.placement.place import Threads
 from parsers.errors import UserError
 from parsers.units import size_bytes
 
@@ -228,8 +229,8 @@ class ToolModule(Protocol):
         """Return (option, what is wrong), and what to write instead where that is known, for mistakes that only the options together show. Each alone is checked by its Option."""
         ...
 
-    def shape(self, options: Mapping[str, Any]) -> tuple[int | None, int]:
-        """Return (threads per process or None if any number will do, processes): what the placement must hold."""
+    def shape(self, options: Mapping[str, Any]) -> tuple[Threads, int]:
+        """Return (threads per process, "cores" for one on each core, None if any number will do; processes): what the placement must hold."""
         ...
 
     def default_place(self, options: Mapping[str, Any]) -> Place | None:

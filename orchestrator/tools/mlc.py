@@ -227,6 +227,14 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
             path = f"{site.scratch}/delays-{hashlib.sha256(text.encode()).hexdigest()[:8]}.txt"
             scratch = (ScratchFile(path=path, text=text, size_bytes=len(text)),)
             argv.append(f"-g{path}")
+    if "b" in given:
+        buffers = 1 if mode == "idle_latency" else threads
+        needed, have = buffers * (_buffer_bytes(given["b"]) or 0), site.memory_for(placement)
+        if have and needed > have:
+            count = "1 buffer" if buffers == 1 else f"{buffers} buffers"
+            raise Refused(
+                f"{count} of {given['b']} need {needed >> 20} MiB, the memory of this place has {have >> 20} MiB"
+            )
     traffic = str(given.get("W", ""))
     if traffic:
         argv.append("-R" if traffic == "R" else f"-W{traffic}")

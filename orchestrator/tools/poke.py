@@ -171,7 +171,7 @@ def command(cell: Cell, placement: Placement | None, site: Site, program: Progra
     target = str(given["target"])
     size = size_bytes(str(given.get("bytes", 0)))
     memory = site.memory_for(placement)
-    if target == "memory" and site.memory_bytes and memory and size > MEMORY_SHARE * memory:
+    if target == "memory" and memory and size > MEMORY_SHARE * memory:
         raise Refused(f"an array of {size} B needs more than {MEMORY_SHARE:.0%} of the {memory} B available")
     if size == 0 and target in ("memory", "file"):
         target = "null"

@@ -1,4 +1,4 @@
-"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement."""
+"""STREAM: the user's own binary, or our `stream` kernel in its place, one OpenMP thread per PU of the placement, which has one of each core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Cell, Place, Placement
-from orchestrator.placement.place import numactl
+from orchestrator.placement.place import Threads, numactl
 from orchestrator.tools import Command, Option, Program, Refused, Site
 from parsers.units import size_bytes
 
@@ -42,7 +42,11 @@ _RATE_B_S = 5e9  # a cautious guess of what one pass moves, for the estimate onl
 
 def options() -> Mapping[str, Option]:
     return {
-        "threads": Option(kind="int", low=1, help="OpenMP threads, each bound to a PU of its own"),
+        "threads": Option(
+            kind="int",
+            low=1,
+            help="OpenMP threads, each bound to a PU of its own; if not given, one on each core of the place",
+        ),
         "array_size": Option(
             kind="text",
             help="elements of one array, or a size (4 x LLC, 512M); auto: 4 × the last-level caches in use, as memory allows",
@@ -79,8 +83,8 @@ def meant(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, **({"array_size": size} if size is not None else {})}
 
 
-def shape(options: Mapping[str, Any]) -> tuple[int | None, int]:
-    return options.get("threads"), 1
+def shape(options: Mapping[str, Any]) -> tuple[Threads, int]:
+    return options.get("threads", "cores"), 1
 
 
 def computing(options: Mapping[str, Any]) -> int:  # noqa: ARG001

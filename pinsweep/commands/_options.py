@@ -167,7 +167,9 @@ def standing(tool: str, repeats: Sequence[Parsed]) -> Sequence[float]:
 
 
 def left_out(plan: Plan) -> None:
-    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here."""
+    """Say on stderr which cells are not started, and why: what this machine cannot host, what is another cell here; and what was guessed."""
+    for warning in plan.warnings:
+        say(f"warning  {warning}", fg="yellow", err=True)
     for word, items in (("skipped", plan.skipped), ("same cell", plan.aliases)):
         for item in items:
             labels = " ".join(f"{key}={value}" for key, value in item.cell.items())

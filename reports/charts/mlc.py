@@ -237,6 +237,10 @@ def _place_words(runs: Iterable[Run]) -> dict[Run, str]:
     }
 
 
+_OWN = frozenset({"", "local", "nearest", "all", "interleave", "mixed"})
+"""Relations of memory that is not another place's (remote, HBM, CXL); "" claims nothing."""
+
+
 def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     """found: the idle latencies of one cell."""
     found = counted_rows(found)
@@ -244,7 +248,7 @@ def _cell_idle(of: facets.Facet, place: str, found: pd.DataFrame) -> Idle:
     return Idle(
         which=", ".join(filter(None, [place, facets.facet_title(of, "mlc")])),
         value=formulas.spread(list(found["value"])), said=program_name(runs[0]), buffer=_buffer(runs), runs=tuple(runs),
-        home=runs[0].relation != "remote",
+        home=runs[0].relation != "remote" and runs[0].derived_relation in _OWN,
     )  # fmt: skip
 
 

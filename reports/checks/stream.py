@@ -6,7 +6,8 @@ import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from orchestrator.placement.place import Unplaceable, resolve
+from orchestrator.placement.place import resolve
+from orchestrator.placement.selectors import Unplaceable
 from orchestrator.tools.stream import last_level_bytes
 from parsers.errors import PinsweepError
 from parsers.measurement import number, whole
@@ -212,11 +213,21 @@ def nominal_distances(results: Results) -> Iterator[Fault]:
 
 
 def _slit(run: Run, results: Results) -> float | None:
-    """Return the smallest remote distance ÷ the smallest local one, None where nothing tells the distances.
+    """Return the distance of a run's memory ÷ that of its own node's, None where nothing tells the distances; where it does not say on
+    which nodes it was, the smallest remote one ÷ the smallest local one.
 
     Of captured output they may have been taken in apart from the runs, into the same file.
     """
     machine = run.session.topology
+    if machine is not None and machine.distances and (placed := run.placed):
+        homes = {machine.node_of.get(cpu) for group in placed for cpu in group.cpus}
+        there = {node for group in placed for node in group.membind}
+        known = [
+            (machine.distance(a, a), machine.distance(a, b)) for a in homes if a is not None for b in there
+        ]
+        whole_ones = [far / own for own, far in known if own and far]
+        if whole_ones and len(whole_ones) == len(known):
+            return min(whole_ones)
     pairs: list[tuple[int, int, float]] = []
     if machine is not None and machine.distances:
         pairs = [(a, b, float(d)) for (a, b), d in machine.distances.items()]

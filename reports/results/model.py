@@ -116,6 +116,8 @@ class Run:
             name == "remote" and self.relation and name not in self.relation
         ):  # the only other memory may be HBM or CXL
             selectors.append(self.relation)
+        elif name == "remote" and self.relation == "remote, same package":
+            selectors.append("same package")
         return f"{name} ({', '.join(selectors)})" if selectors else name
 
     @property

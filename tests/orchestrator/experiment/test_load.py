@@ -311,7 +311,7 @@ def command(line: str, env: str = "{place} {{n}} {n}") -> str:
         ("schema: 1\ntool: stream\nfixed: {threads: many}", ("3:18: fixed.threads: 'many' is neither a number nor one of the machine's | "
          "the machine's numbers are packages, numa_nodes, cores, pus, cores_per_package, cores_per_numa_node, "
          "pus_per_core, pus_per_numa_node, L1, L2, L3, LLC, memory, memory_per_numa_node")),
-        ("schema: 1\ntool: stream\nfixed: {threads: 0}", "3:18: fixed.threads: 0 is less than 1 | threads: OpenMP threads, each bound to a PU of its own"),
+        ("schema: 1\ntool: stream\nfixed: {threads: 0}", "3:18: fixed.threads: 0 is less than 1 | threads: OpenMP threads, each bound to a PU of its own; if not given, one on each core of the place"),
         ("schema: 1\ntool: stream\nfixed: {stores: true}", '3:17: fixed.stores: True is not one of auto, cached, nt | if the word is meant: "true"'),
         ("schema: 1\ntool: stream\nfixed: {array_size: 4 x LCC}", "3:21: fixed.array_size: 'LCC' is neither a number nor one of the machine's | did you mean 'LLC'?"),
         ("schema: 1\ntool: stream\nfixed: {bs: 4k}", "3:9: fixed.bs: stream has no option 'bs' | it has " + ", ".join(get_tool("stream").options())),

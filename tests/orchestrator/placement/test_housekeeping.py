@@ -19,7 +19,8 @@ from orchestrator.machine.probe import read_topology
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Place
 from orchestrator.placement.housekeeping import Waiting, housekeeping_cpus
-from orchestrator.placement.place import Unplaceable, resolve
+from orchestrator.placement.place import resolve
+from orchestrator.placement.selectors import Unplaceable
 from orchestrator.run.process import Stop, run_process
 from orchestrator.run.watchdog import Watchdog
 from tests.waits import PATIENCE_S

@@ -16,8 +16,9 @@ from orchestrator.machine.cpulist import parse_cpulist, parse_ordered
 from orchestrator.machine.descriptions import topology_from_text
 from orchestrator.machine.topology import Topology
 from orchestrator.model import Group, Place, Placement
-from orchestrator.placement.place import CPUS, Selectors, Unplaceable, expand_each, numactl, problems, resolve
-from orchestrator.placement.place import MEMORY as MEMORY_FORMS
+from orchestrator.placement.place import expand_each, numactl, resolve
+from orchestrator.placement.selectors import CPUS, Selectors, Unplaceable, problems
+from orchestrator.placement.selectors import MEMORY as MEMORY_FORMS
 from parsers.errors import UserError
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "hwloc"
@@ -100,9 +101,19 @@ SELECTORS = (
     "all", "numa_node 0", "numa_node 1", "package 0", "package 1,0", "core 0", "core 1,0", "pu 0", "pu 0-3",
     "smt siblings", "same cache", "same package", "other package",
     "each numa_node", "each package", "each core", "each pair of packages", "near nvme0n1", "near eth0",
+    "near memory",
 )  # fmt: skip
 PAIRS = ("smt siblings", "same cache", "same package", "other package", "each pair of packages")
-MEMORY = ("local", "remote", "numa_node 0", "numa_node 1", "each numa_node", "interleave", "any")
+MEMORY = (
+    "local",
+    "remote",
+    "numa_node 0",
+    "numa_node 1",
+    "each numa_node",
+    "each memory-only node",
+    "interleave",
+    "any",
+)
 
 CORPUS_XML = sorted(CORPUS.glob("*/hwloc/*.xml"))
 READ = {machine["name"]: described(machine) for machine in MACHINES}
@@ -132,13 +143,15 @@ def machines(draw: st.DrawFn) -> Topology:
     st.sampled_from(SELECTORS),
     st.sampled_from(MEMORY),
     st.sampled_from(["compact", "spread"]),
-    st.one_of(st.none(), st.integers(1, 6)),
+    st.one_of(st.none(), st.just("cores"), st.integers(1, 6)),
     st.integers(1, 4),
 )
 def test_laws_of_placement(
-    topology: Topology, cpus: str, memory: str, spread: Any, threads: int | None, processes: int
+    topology: Topology, cpus: str, memory: str, spread: Any, threads: Any, processes: int
 ) -> None:
     asked = Place(name="asked", cpus=cpus, memory=memory, spread=spread)
+    if problems(asked):
+        return
     try:
         placements = resolve(asked, topology, threads=threads, processes=processes)
     except Unplaceable:
@@ -155,13 +168,17 @@ def test_laws_of_placement(
         assert len(taken) == len(set(taken)), "a PU given twice"
         assert set(taken) <= topology.allowed_cpus
         assert all(not (g.membind and g.interleave) for g in placement.groups)
-        if threads is not None and cpus not in PAIRS:
+        if threads == "cores" and cpus not in PAIRS and not cpus.startswith("pu"):
+            assert all(len({core_of[cpu].index for cpu in g.cpus}) == len(g.cpus) for g in placement.groups)
+        elif isinstance(threads, int) and cpus not in PAIRS:
             assert all(len(g.cpus) == threads for g in placement.groups)
         for g in placement.groups:
             assert set(g.membind) | set(g.interleave) <= usable
             assert bool(g.membind or g.interleave) == (memory != "any")
             if memory == "local" and not re.search("nearest|mixed", placement.relation):
                 assert set(g.membind) == {home[cpu] for cpu in g.cpus}
+            if memory == "each memory-only node":
+                assert not any(home == node for node in g.membind for home in topology.node_of.values())
             if memory == "remote":
                 assert not set(g.membind) & {home[cpu] for cpu in g.cpus}
             if memory == "interleave":
@@ -254,6 +271,8 @@ def test_every_machine_of_the_corpus_places_or_refuses_every_selector(path: Path
     for cpus in SELECTORS:
         for memory in MEMORY if cpus != "each core" else ("local",):
             processes = 2 if cpus in PAIRS else 1
+            if problems(Place(name="x", cpus=cpus, memory=memory)):
+                continue  # `near memory` and memory that has no name
             try:
                 met += len(
                     resolve(
@@ -330,7 +349,8 @@ def test_every_mistake_is_said_at_once() -> None:
     [*SELECTORS, "numa_node 0,2", "core  0-3, 7", " all ", "near /dev/nvme0n1", "pair of packages 0,1"],
 )
 def test_good_words_have_no_problems(cpus: str) -> None:
-    assert problems(Place(name="a", cpus=cpus)) == []
+    memory = "numa_node 1" if cpus == "near memory" else "local"
+    assert problems(Place(name="a", cpus=cpus, memory=memory)) == []
 
 
 def test_a_list_of_sixteen_times_as_many_costs_sixteen_times_as_much() -> None:

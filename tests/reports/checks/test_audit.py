@@ -1296,3 +1296,25 @@ def test_of_unsteady_jobs_the_first_is_quoted_and_that_is_said(make: Any, tmp_pa
         text
         == "read: not steady in 2 of 2 jobs; the first of these: samples from 1.00 kIOPS to 9.00 kIOPS: 9.00 ×"
     )
+
+
+@pytest.mark.parametrize(
+    ("node", "relation", "rate", "said"),
+    [(2, "remote", 9_500.0, ""), (2, "remote", 17_000.0, "the table says 2.1"), (1, "remote, same package", 9_500.0, "")],
+)  # fmt: skip
+def test_the_distances_are_those_of_the_nodes_that_were_used(
+    make: Any, tmp_path: Path, node: int, relation: str, rate: float, said: str
+) -> None:
+    """SNC: the neighbour in the package is at 12, the other package at 21; "remote" was compared with the neighbour's 12."""
+    maker = make.Maker(tmp_path / "a.db")
+    maker.topology = (FIXTURES / "hwloc" / "four-node.xml").read_text()
+    maker.groups = {
+        "local": (Group(cpus=(0, 1), membind=(0,)),),
+        "remote": (Group(cpus=(0, 1), membind=(node,)),),
+    }
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(20_000.0, 2), place="local", relation="local", axes=("place",))  # fmt: skip
+    maker.add("s", "stream", {"threads": 2}, make.stream_text(rate, 2), place="remote", relation=relation, axes=("place",))  # fmt: skip
+
+    texts = [text for _, text in found(findings(maker.write()), "S4")]
+
+    assert [said in text for text in texts] == ([True] if said else [])
