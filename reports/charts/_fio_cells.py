@@ -215,7 +215,8 @@ def engines_of(run: Run) -> frozenset[str]:
 
 
 CACHED = "through the page cache"
-_WAYS = {"direct": {"1", "True"}, CACHED: {"0", "False"}}
+DIRECT = "direct"
+_WAYS = {DIRECT: {"1", "True"}, CACHED: {"0", "False"}}
 
 
 def _way(run: Run, engines: frozenset[str]) -> str:

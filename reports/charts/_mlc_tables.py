@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from parsers.measurement import whole
 from reports.charts import facets, titles, wording
 from reports.charts._mlc_load import SPREAD, told_by_traffic, traffic_name
+from reports.charts.chapter import Spot
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import ROW, Figure, Table, heat, row_of
 from reports.numbers import formulas
@@ -38,6 +39,7 @@ class Matrix:
     column: str
     others: str = "other nodes’ memory"  # what is off the diagonal
     diagonal: str = "a node and its own memory"
+    spot: str = ""  # how one entry is called, where it stands alone
 
     @property
     def metric(self) -> str:
@@ -45,8 +47,8 @@ class Matrix:
 
 
 MATRICES = (
-    Matrix(section="latency_matrix", title="Idle latency", unit="ns", row="from node", column="to memory of node"),
-    Matrix(section="bandwidth_matrix", title="Bandwidth", unit="B/s", row="from node", column="to memory of node"),
+    Matrix(section="latency_matrix", title="Idle latency", unit="ns", row="from node", column="to memory of node", spot="Memory, idle"),
+    Matrix(section="bandwidth_matrix", title="Bandwidth", unit="B/s", row="from node", column="to memory of node", spot="Reads by all cores of the node"),
     Matrix(
         section="c2c_latency", title="Cache-to-cache latency", unit="ns", row="writer", column="reader",
         others="another node’s cache", diagonal="two caches of one node",
@@ -92,6 +94,32 @@ def matrix_figures(sweep: str, runs: Sequence[Run]) -> list[Figure]:
             if len(own):
                 figures.append(_matrix_figure(sweep, matrix, by_cell(own)))
     return figures
+
+
+def matrix_spots(runs: Sequence[Run]) -> list[Spot]:
+    """Return the latency and the bandwidth of reads of each pair of nodes, of the runs of one program; of a cell each, none of one that
+    was never quiet."""
+    found = entries.frame(runs)
+    found = found[found["source"].notna() & found["target"].notna()]
+    spots = []
+    for matrix in MATRICES[:2]:
+        own = found[(found["section"] == matrix.section) & (found["metric"] == matrix.metric)]
+        own = own[own["traffic"].isin(["read", None]) | own["traffic"].isna()]
+        for (of, source, target), every in (
+            groups(by_cell(own), ["panel", "source", "target"]) if len(own) else ()
+        ):
+            if is_hollow(every["run"]):
+                continue
+            cell = counted_rows(every)
+            first = cell["run"].iloc[0]
+            program = program_name(first) if stands_in(first) else ""
+            said = ", ".join(filter(None, [facets.facet_title(of, "mlc"), program]))
+            number = wording.key_number(
+                matrix.spot, formulas.spread(list(cell["value"])), matrix.unit, said, 10, cell["run"],
+                program=program_kind(first), metric=matrix.metric,
+            )  # fmt: skip
+            spots.append(Spot(number=number, source=whole(source), target=whole(target)))
+    return spots  # fmt: skip
 
 
 def by_cell(found: pd.DataFrame, *within: str) -> pd.DataFrame:

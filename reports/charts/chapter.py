@@ -24,6 +24,17 @@ class AccessTime:
     repeats: Spread | None = None  # of the median, over the repeats (ns)
     bound: bool = False  # more than half of it is the timer: the access itself takes less
     statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
+    size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A number of one part of the machine: that where its run was placed, or the one that is said here."""
+
+    number: KeyNumber
+    source: int | None = None  # the NUMA node whose CPUs ask, `target`: whose memory answers
+    target: int | None = None
+    device: str = ""  # the disk behind its files, as the kernel calls it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +47,17 @@ class Chapter:
         KeyNumber, ...
     ] = ()  # of each cell that has one: the page shows the best of a name and program
     access_times: tuple[AccessTime, ...] = ()
+    between_nodes: tuple[Spot, ...] = ()  # of one run that measured several nodes
+    device: str = ""  # the disk that all its key numbers are of
     programs: tuple[str, ...] = ()  # every program that made numbers, by the name that the page gives it
+
+    @property
+    def on_machine(self) -> tuple[Spot, ...]:
+        """The key numbers, each where its run was placed or on the disk that it is of, and the numbers between nodes, in place of those
+        that are of all nodes together."""
+        told = {run for spot in self.between_nodes for run in spot.number.runs}
+        own = (n for n in self.key_numbers if not told.issuperset(n.runs))
+        return (*(Spot(number=n, device=self.device) for n in own), *self.between_nodes)
 
 
 class ChartModule(Protocol):

@@ -10,6 +10,7 @@ from reports.charts import _tails, facets, wording
 from reports.charts import titles as findings
 from reports.charts._fio_cells import (
     CACHED,
+    DIRECT,
     MIXES,
     RANKED,
     SHORT,
@@ -32,6 +33,7 @@ from reports.numbers import formulas
 from reports.numbers.fio import WORDS, histograms, job_count
 from reports.page.model import KeyNumber
 from reports.readings import groups
+from reports.readings.fio import disks
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.naming import program_name
@@ -59,6 +61,7 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
     runs = results.shown(tool)
     figures, key_numbers, times = [], [], []
     leading: set[str] = set()
+    behind: set[str] = set()
     sweeps = group_by(runs, lambda r: r.cell.sweep)
     every = {sweep: cells(members) for sweep, members in sweeps.items()}
     both = len({way for found in every.values() for way in found["way"]} - {""}) > 1
@@ -76,9 +79,19 @@ def chapter(results: Results, tool: str = "fio") -> Chapter:
                 leading |= {number.name for number in numbers[:1]}
                 key_numbers += numbers
                 times += _access_times(stored, both)
+                behind |= _behind(stored)
     return Chapter(
-        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=wording.programs(runs)
+        tool=tool, figures=tuple(figures), key_numbers=tuple(n for n in key_numbers if n.name in leading), access_times=tuple(times), programs=wording.programs(runs),
+        device=behind.pop() if len(behind) == 1 else "storage",
     )  # fmt: skip
+
+
+def _behind(found: pd.DataFrame) -> set[str]:
+    """Return what the I/Os of some cells went to: the disk that fio names, where nothing else did and none went to the page cache."""
+    if set(found["way"]) == {CACHED}:
+        return {f"files, {CACHED}"}
+    named = {disk.name for run in dict.fromkeys(found["run"]) if run.parsed for disk in disks(run.parsed)}
+    return named if set(found["way"]) == {DIRECT} and len(named) == 1 else {"storage"}
 
 
 def _figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame, lost: Sequence[Run]) -> Figure:

@@ -15,11 +15,12 @@ from reports.charts._mlc_tables import (
     by_cell,
     distances,
     matrix_figures,
+    matrix_spots,
     others_figure,
     peak_figure,
     searched_peaks,
 )
-from reports.charts.chapter import AccessTime, Chapter
+from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.charts.soundness import counted_rows, is_hollow
 from reports.draw.figure import Figure
 from reports.numbers import formulas
@@ -50,6 +51,7 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
     """Draw everything that the MLC runs say: loaded latency, matrices, peaks, idle latency."""
     runs = results.shown(tool)
     figures: list[Figure] = []
+    pairs: list[Spot] = []
     key_numbers: list[KeyNumber] = []
     floors: list[Idle] = []
     for sweep, members in group_by(runs, lambda r: r.cell.sweep).items():
@@ -60,6 +62,7 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
             floors += _floors(loads(same))
         for same in group_by(members, program_kind).values():
             key_numbers += _peak_numbers(same)
+            pairs += matrix_spots(same)
         figures += matrix_figures(sweep, members)
         if peaks := peak_figure(sweep, members):
             figures.append(peaks)
@@ -74,6 +77,7 @@ def chapter(results: Results, tool: str = "mlc") -> Chapter:
         figures=tuple(figures),
         key_numbers=tuple(key_numbers),
         access_times=tuple(map(_access_time, idle)),
+        between_nodes=tuple(pairs),
         programs=wording.programs(runs),
     )
 
@@ -144,7 +148,7 @@ def _quiet(found: Iterable[Idle]) -> list[Idle]:
 
 def _access_time(idle: Idle) -> AccessTime:
     return AccessTime(
-        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory",
+        name=f"{idle.name}, {idle.which}" if idle.which else idle.name, group="memory", size=idle.buffer if idle.buffer < math.inf else None,
         run=idle.runs[0], median=idle.value.median, source=idle.said, repeats=idle.value if idle.pairs == 1 else None,
     )  # fmt: skip
 

@@ -304,10 +304,16 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             out.append(
                 AccessTime(
                     run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
-                    statistic="median", bound=d.target != "null" and _is_coarse(d, median.median),
+                    statistic="median", size=_size(d), bound=d.target != "null" and _is_coarse(d, median.median),
                 )
             )  # fmt: skip
     return out
+
+
+def _size(d: Distribution) -> float | None:
+    """Return the bytes of memory whose accesses were timed, where they are told."""
+    asked = d.runs[0].options.get("bytes")
+    return size_bytes(str(asked)) if d.target == "memory" and asked is not None else None
 
 
 def _is_coarse(d: Distribution, median: float) -> bool:

@@ -103,6 +103,50 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """A level of caches: "L2", "8 × 2 MiB", and the time of one access to what fits in it, where it was measured."""
+
+    name: str
+    size: str
+    number: KeyNumber | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a machine, with what was measured on it and the parts that it is made of."""
+
+    name: str  # "Package 0", "node 1", "node 0 → memory of node 1", "nvme0n1"
+    detail: str = ""  # "CPUs 0-15"
+    squares: Node | None = None
+    levels: tuple[Level, ...] = ()
+    numbers: tuple[KeyNumber, ...] = ()
+    memory: Part | None = None
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def measured(self) -> bool:
+        """Has it a number, or any of its parts?"""
+        parts = (*self.parts, *filter(None, [self.memory]))
+        return (
+            bool(self.numbers) or any(level.number for level in self.levels) or any(p.measured for p in parts)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A machine with what was measured on it."""
+
+    host: str
+    machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
+    numbers: tuple[KeyNumber, ...]  # of all of it
+    levels: tuple[Level, ...]
+    packages: tuple[Part, ...]  # and memory without CPUs
+    links: tuple[Part, ...]  # between nodes
+    folded: bool  # are the links too many to be seen at once?
+    disks: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlaces:
     host: str
     machine: str  # "2 packages, 4 NUMA nodes, 64 cores, 128 PUs"
@@ -144,6 +188,7 @@ class Page:
     checks: tuple[Check, ...]
     comparison: Section | None = None  # its verdict is then the page's sentence
     sections: tuple[Section, ...]
+    machine: Drawing | None = None
     placement: Placements | None = None
     about: str = ""
     methods: tuple[str, ...]

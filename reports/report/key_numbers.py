@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reports.charts import facets
@@ -19,15 +19,17 @@ _MOST = 6
 def chosen(candidates: Iterable[KeyNumber], results: Results, guilty: Guilty) -> tuple[KeyNumber, ...]:
     """Return the page's key numbers in its order: of those of one name and program the best, which says of how many hosts or texts,
     with the checks (`guilty`: cell → their ids) that convict it."""
-    alike = group_by(
-        (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside), n.metric)) for n in candidates),
-        lambda n: (n.name, n.program),
-    )
-    best = sorted((_of_others(_best(same), same, results) for same in alike.values()), key=lambda n: n.rank)
+    alike = group_by(doubted(candidates, guilty), lambda n: (n.name, n.program))
+    best = sorted((_of_others(best_of(same), same, results) for same in alike.values()), key=lambda n: n.rank)
     return tuple(map(_of_text, best[:_MOST]))
 
 
-def _best(same: list[KeyNumber]) -> KeyNumber:
+def doubted(candidates: Iterable[KeyNumber], guilty: Guilty) -> Iterator[KeyNumber]:
+    """Give the numbers with the checks (`guilty`: cell → their ids) that convict their cells."""
+    return (replace(n, doubt=doubts(guilty, (*n.runs, *n.beside), n.metric)) for n in candidates)
+
+
+def best_of(same: Sequence[KeyNumber]) -> KeyNumber:
     """Return the number of the most merit; of those that look the same that which the fewest checks convict."""
     most = max(same, key=lambda n: n.merit)
     ties = [n for n in same if (n.value, n.unit) == (most.value, most.unit)]

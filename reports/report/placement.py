@@ -81,15 +81,16 @@ def _packages(
         blocks = []
         for node, inside in group_by(cores, lambda c: c.numa_node).items():
             name = f"node {node}" if several and node is not None else ""
-            blocks.append(_block(name, [core.cpus for core in inside], colour_of, node in bound))
+            blocks.append(block(name, [core.cpus for core in inside], colour_of, node in bound))
             left.discard(-1 if node is None else node)
         out.append(tuple(blocks))
     if several and left:  # memory without CPUs: CXL, HBM
-        out.append(tuple(_block(f"node {node}", [], colour_of, node in bound) for node in sorted(left)))
+        out.append(tuple(block(f"node {node}", [], colour_of, node in bound) for node in sorted(left)))
     return tuple(out)
 
 
-def _block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Node:
+def block(name: str, cores: Sequence[Sequence[int]], colour_of: Mapping[int, str], bound: bool) -> Node:
+    """Return the picture of a NUMA node of these cores (their PUs), each PU in its colour; `bound`: with the bar of its memory."""
     deepest = max((len(cpus) for cpus in cores), default=0)
     step = PU + GAP
     paths: dict[str, str] = {}

@@ -1,0 +1,160 @@
+"""The machine with what was measured on it: each number where its run was placed, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.machine.descriptions import topology_from_text
+from orchestrator.model import Group
+from reports.charts import chart_module
+from reports.checks.audit import convicted
+from reports.checks.audited import audit_of
+from reports.page.model import Drawing, Part
+from reports.report import machine
+from reports.report.render import render_report
+from reports.results.load import load
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "hwloc"
+
+
+def drawn(*files: Path) -> Drawing | None:
+    results = load(files)
+    chapters = [chart_module(tool).chapter(results, tool) for tool in results.told]
+    return machine.drawing(results, chapters, convicted(audit_of(results)))
+
+
+def parts(drawing: Drawing) -> Iterator[Part]:
+    """Give every part, those inside of others too."""
+    stack = [*drawing.packages, *drawing.links, *drawing.disks]
+    while stack:
+        part = stack.pop(0)
+        yield part
+        stack += [*part.parts, *([part.memory] if part.memory else [])]
+
+
+def told(drawing: Drawing | None) -> dict[str, set[str]]:
+    """Return part → its numbers; memory as "… memory"."""
+    assert drawing
+    found: dict[str, set[str]] = {}
+    for part in parts(drawing):
+        if part.numbers:
+            found.setdefault(part.name, set()).update(f"{n.value} {n.unit}" for n in part.numbers)
+        if part.memory and part.memory.numbers:
+            found[f"{part.name}, memory"] = {f"{n.value} {n.unit}" for n in part.memory.numbers}
+    found.pop("Memory", None)
+    return found
+
+
+def two_sockets(make: Any, path: Path, description: str = "two-socket-smt") -> Any:
+    """A machine of two packages: local and remote STREAM, messages in a package and between two."""
+    maker = make.Maker(path)
+    maker.topology = (FIXTURES / f"{description}.xml").read_text()
+    topology = topology_from_text(maker.topology)
+    first, second = topology.packages[:2]
+    cores = {p.index: [c.cpus[0] for c in topology.cores if c.package == p.index] for p in topology.packages}
+    near, far = topology.node_of[cores[first.index][0]], topology.node_of[cores[second.index][0]]
+    a, b = cores[first.index][:2]
+    maker.groups = {
+        "local": (Group(cpus=(a,), membind=(near,)),),
+        "remote": (Group(cpus=(a,), membind=(far,)),),
+        "same package": (Group(cpus=(a,), membind=(near,)), Group(cpus=(b,), membind=(near,))),
+        "other package": (
+            Group(cpus=(a,), membind=(near,)),
+            Group(cpus=(cores[second.index][0],), membind=(far,)),
+        ),
+        "whole": (Group(cpus=topology.packages[0].cpus, membind=(near,)),),
+    }
+    for place, rate in (("local", 10e3), ("remote", 6e3)):
+        maker.add(
+            "s", "stream", {"threads": 1}, make.stream_text(rate, 1), place=place, axes=("place", "threads")
+        )
+    for place, time in (("same package", 0.5), ("other package", 1.25)):
+        maker.add(
+            "p",
+            "imb",
+            {"benchmark": "PingPong"},
+            make.imb_text({0: time, 64: time * 1.1}),
+            place=place,
+            axes=("place",),
+        )
+    return maker
+
+
+def test_numbers_stand_in_their_node_and_between_two(make: Any, tmp_path: Path) -> None:
+    drawing = drawn(two_sockets(make, tmp_path / "r.db").write())
+
+    assert told(drawing) == {
+        "Package 0, node 0": {"500 ns"},
+        "Package 0, node 0, memory": {"10.0 GB/s"},
+        "node 0 → memory of node 1": {"6.00 GB/s"},
+        "node 0 ↔ node 1": {"1.25 µs"},
+    }
+    assert drawing
+    (other,) = [part for part in parts(drawing) if part.name == "Package 1, node 1"]
+    assert not other.measured
+
+
+def test_a_matrix_fills_every_node_and_every_link(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    maker.add("m", "mlc", {"mode": "latency_matrix"}, make.matrix_text([[81.0, 141.0], [143.0, 83.0]]))
+    rates = [[91e3, 31e3], [32e3, 92e3]]
+    maker.add("b", "mlc", {"mode": "bandwidth_matrix"}, make.matrix_text(rates, bandwidth=True))
+
+    drawing = drawn(maker.write())
+
+    assert drawing
+    assert not drawing.numbers
+    assert told(drawing) == {
+        "Package 0, node 0, memory": {"81.0 ns", "91.0 GB/s"},
+        "Package 1, node 1, memory": {"83.0 ns", "92.0 GB/s"},
+        "node 0 → memory of node 1": {"141 ns", "31.0 GB/s"},
+        "node 1 → memory of node 0": {"143 ns", "32.0 GB/s"},
+    }
+
+
+def test_the_best_of_a_name_stands_with_the_check_that_doubts_it(make: Any, tmp_path: Path) -> None:
+    maker = two_sockets(make, tmp_path / "r.db")
+    maker.add("s", "stream", {"threads": 4}, make.stream_text(30e3, 4), place="local", axes=("place", "threads"))  # fmt: skip
+
+    drawing = drawn(maker.write())
+
+    assert drawing
+    (memory,) = [p.memory for p in parts(drawing) if p.name == "Package 0, node 0" and p.memory]
+    (number,) = memory.numbers
+    assert (number.value, number.doubt) == ("30.0", "S3")  # four threads on one PU
+
+
+@pytest.mark.parametrize("name", ["memory-only-node", "four-node", "ulysses-2x10", "two-socket-interleaved"])
+def test_every_part_of_any_machine_is_drawn_once(name: str, make: Any, tmp_path: Path) -> None:
+    maker = two_sockets(make, tmp_path / "r.db", name)
+    page = tmp_path / "r.html"
+    result = maker.write()
+    topology = topology_from_text(maker.topology)
+
+    drawing = drawn(result)
+    render_report([result], page, static=True)
+
+    assert drawing
+    pictures = [part.squares for part in parts(drawing) if part.squares]
+    squares = sum(path.count("M") for picture in pictures for _, path in picture.squares)
+    assert squares == sum(len(core.cpus) for core in topology.cores)
+    nodes = [f"node {node.os_index}" for node in topology.numa_nodes]
+    names = [part.name for part in parts(drawing) if "↔" not in part.name and "→" not in part.name]
+    assert [sum(name.endswith(node) for name in names) for node in nodes] == [1] * len(nodes)
+    assert page.read_text().count("not measured") >= 1
+
+
+def test_nothing_is_drawn_of_several_machines_nor_of_an_unknown_one(make: Any, tmp_path: Path) -> None:
+    one = two_sockets(make, tmp_path / "a.db").write()
+    other = make.Maker(tmp_path / "b.db", host="node08")
+    other.topology = (FIXTURES / "two-socket-smt.xml").read_text()
+    other.add("s", "stream", {"threads": 1}, make.stream_text(9e3, 1), place="local")
+
+    assert drawn(one)
+    assert drawn(one, other.write()) is None
+    assert drawn(make.full(tmp_path / "unknown.db")) is None
