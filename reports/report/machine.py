@@ -7,10 +7,10 @@ is one of the page's key numbers, of a cell each, so that a page says of no plac
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from orchestrator.machine.cpulist import named_cpus
-from orchestrator.machine.topology import Cache, Cpus, NumaNode, Topology
+from orchestrator.machine.topology import Core, Cpus, NumaNode, Topology
 from reports.charts import chart_module, wording
 from reports.charts.chapter import AccessTime, Chapter, Spot
 from reports.page.model import Drawing, KeyNumber, Level, Part
@@ -47,11 +47,11 @@ def drawing(results: Results, chapters: Iterable[Chapter], guilty: Guilty) -> Dr
     spots = [spot for chapter in chapters for spot in chapter.on_machine if _knows(spot.number.runs, text)]
     placed = group_by(spots, lambda spot: _key(spot, topology))
     numbers = {key: _numbers([spot.number for spot in own], guilty) for key, own in placed.items()}
-    times = [t for chapter in chapters for t in chapter.access_times if t.size and _knows((t.run,), text)]
-    levels = group_by(times, lambda t: _of_run(t.run, topology))
-    if not numbers and not levels:
+    sized = [t for chapter in chapters for t in chapter.access_times if t.size and _knows((t.run,), text)]
+    times = group_by(sized, lambda t: _of_run(t.run, topology))
+    if not numbers and not times:
         return None
-    return _drawn(session.host, topology, numbers, levels, guilty)
+    return _Measured(topology=topology, numbers=numbers, times=times, guilty=guilty).drawn(session.host)
 
 
 def _knows(runs: Sequence[Run], text: str) -> bool:
@@ -104,147 +104,118 @@ def _numbers(candidates: Sequence[KeyNumber], guilty: Guilty) -> tuple[KeyNumber
     return tuple(sorted((best_of(same) for same in alike.values()), key=lambda n: n.rank))
 
 
-def _drawn(
-    host: str,
-    topology: Topology,
-    numbers: Mapping[Key, tuple[KeyNumber, ...]],
-    levels: Mapping[Key, Sequence[AccessTime]],
-    guilty: Guilty,
-) -> Drawing:
-    used = _used(numbers, levels)
-    left = {node.os_index: node for node in topology.numa_nodes}
-    packages = []
-    for package in topology.packages:
-        inside = dict.fromkeys(core.numa_node for core in topology.cores if core.package == package.index)
-        nodes = [
-            _node(
-                node,
-                None if node is None else left.pop(node, None),
-                package.cpus,
-                topology,
-                used,
-                numbers,
-                levels,
-                guilty,
-            )
-            for node in inside
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """A machine, and the numbers and the times of accesses that are of its parts."""
+
+    topology: Topology
+    numbers: Mapping[Key, tuple[KeyNumber, ...]]
+    times: Mapping[Key, Sequence[AccessTime]]
+    guilty: Guilty
+
+    def drawn(self, host: str) -> Drawing:
+        """Return packages with their nodes, and memory without CPUs (CXL, HBM) beside them."""
+        left = {node.os_index: node for node in self.topology.numa_nodes}
+        packages = []
+        for package in self.topology.packages:
+            cores = [core for core in self.topology.cores if core.package == package.index]
+            nodes = [
+                self._node(None if index is None else left.pop(index, None), inside)
+                for index, inside in group_by(cores, lambda core: core.numa_node).items()
+            ]
+            packages.append(self._package(package.index, nodes))
+        packages += [self._node(node, ()) for node in left.values()]
+        links = [
+            Part(name=_link(key), numbers=own)
+            for key, own in sorted(self.numbers.items(), key=lambda item: tuple(map(str, item[0])))
+            if key[:1] in (("link",), ("pair",))
         ]
-        packages.append(_package(package.index, nodes, topology, numbers))
-    packages += [
-        _node(index, node, (), topology, used, numbers, levels, guilty) for index, node in left.items()
-    ]  # memory without CPUs: CXL, HBM
-    links = [
-        Part(name=_link(key), numbers=own)
-        for key, own in sorted(numbers.items(), key=lambda item: tuple(map(str, item[0])))
-        if key[:1] in (("link",), ("pair",))
-    ]
-    return Drawing(
-        host=host,
-        machine=fmt.words(counted(topology)),
-        numbers=numbers.get((), ()),
-        levels=tuple(
-            level
-            for level in _levels(topology, levels.get((), ()), topology.allowed_cpus, guilty)
-            if level.number
-        ),
-        packages=tuple(packages),
-        links=tuple(links),
-        folded=len(links) > _MOST_LINKS,
-        disks=tuple(
-            _disk(str(key[1]), own, topology) for key, own in numbers.items() if key[:1] == ("disk",)
-        ),
-    )
+        return Drawing(
+            host=host,
+            machine=fmt.words(counted(self.topology)),
+            numbers=self.numbers.get((), ()),
+            levels=tuple(level for level in self._levels((), self.topology.allowed_cpus) if level.number),
+            packages=tuple(packages),
+            links=tuple(links),
+            folded=len(links) > _MOST_LINKS,
+            disks=tuple(
+                self._disk(str(key[1]), own) for key, own in self.numbers.items() if key[:1] == ("disk",)
+            ),
+        )
 
+    def _used(self) -> Cpus:
+        """Return the PUs that the runs of these numbers were pinned to."""
+        runs = {run for own in self.numbers.values() for number in own for run in number.runs}
+        runs |= {time.run for own in self.times.values() for time in own}
+        return frozenset(cpu for run in runs for group in run.placed for cpu in group.cpus)
 
-def _used(numbers: Mapping[Key, Sequence[KeyNumber]], levels: Mapping[Key, Sequence[AccessTime]]) -> Cpus:
-    """Return the PUs that the runs of these numbers were pinned to."""
-    runs = {run for own in numbers.values() for number in own for run in number.runs}
-    runs |= {t.run for own in levels.values() for t in own}
-    return frozenset(cpu for run in runs for group in run.placed for cpu in group.cpus)
+    def _package(self, index: int, nodes: Sequence[Part]) -> Part:
+        """Return a package with its nodes; one that is a node is one box."""
+        name = f"Package {index}" if len(self.topology.packages) > 1 else "Package"
+        own = self.numbers.get(("package", index), ())
+        if len(nodes) == 1:
+            (node,) = nodes
+            named = f"{name}, {node.name}" if len(self.topology.numa_nodes) > 1 else name
+            return replace(node, name=named, numbers=(*own, *node.numbers))
+        return Part(name=name, numbers=own, parts=tuple(nodes))
 
+    def _node(self, node: NumaNode | None, cores: Sequence[Core]) -> Part:
+        """node: None of cores that no NUMA node is told of."""
+        cpus = frozenset(cpu for core in cores for cpu in core.cpus)
+        key: Key | None = ("node", node.os_index) if node else None
+        found = group_by(self.numbers.get(key, ()) if key else (), _is_of_memory)
+        of_memory = tuple(found.get(True, ()))
+        size = fmt.size(node.memory_bytes) if node and node.memory_bytes else ""
+        kind = node.kind if node and node.kind not in ("", "DRAM") else "Memory"
+        colours = dict.fromkeys(self._used(), _MEASURED)
+        return Part(
+            name=f"node {node.os_index}" if node else "cores",
+            detail=named_cpus(cpus) if cpus else "no CPUs",
+            squares=block("", [core.cpus for core in cores], colours, bound=False) if cores else None,
+            levels=self._levels(key, cpus),
+            numbers=tuple(found.get(False, ())),
+            memory=Part(name=kind, detail=size, numbers=of_memory) if size or of_memory else None,
+        )
 
-def _package(
-    index: int, nodes: Sequence[Part], topology: Topology, numbers: Mapping[Key, tuple[KeyNumber, ...]]
-) -> Part:
-    """Return a package with its nodes; one that is a node is one box."""
-    name = f"Package {index}" if len(topology.packages) > 1 else "Package"
-    own = numbers.get(("package", index), ())
-    if len(nodes) == 1:
-        (node,) = nodes
-        named = f"{name}, {node.name}" if len(topology.numa_nodes) > 1 else name
-        return replace(node, name=named, numbers=(*own, *node.numbers))
-    return Part(name=name, numbers=own, parts=tuple(nodes))
+    def _levels(self, key: Key | None, cpus: Cpus) -> tuple[Level, ...]:
+        """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it
+        and in none below, where there is one."""
+        caches = [
+            (cache.level, cache.size_bytes)
+            for cache in self.topology.caches
+            if cache.kind != "instruction" and cache.size_bytes and not cpus.isdisjoint(cache.cpus)
+        ]
+        times = self.times.get(key, ()) if key is not None else ()
+        out, below = [], 0
+        for level, alike in sorted(group_by(caches, lambda c: c[0]).items()):
+            sizes = sorted(size for _, size in alike)
+            inside = [t for t in times if t.size and below < t.size <= sizes[0] and not t.bound]
+            found = max(inside, key=lambda t: t.size or 0.0, default=None)
+            each = " to ".join(dict.fromkeys((fmt.size(sizes[0]), fmt.size(sizes[-1]))))
+            count = f"{len(sizes)} × " if len(sizes) > 1 else ""
+            out.append(Level(name=f"L{level}", size=f"{count}{each}", number=self._time(found)))
+            below = sizes[-1]
+        return tuple(out)
 
+    def _time(self, time: AccessTime | None) -> KeyNumber | None:
+        if time is None or time.repeats is None:
+            return None
+        number = wording.key_number(
+            time.name, time.repeats, "ns", time.source, 0, [time.run], metric="latency"
+        )
+        return next(doubted([number], self.guilty))
 
-def _node(
-    index: int | None,
-    node: NumaNode | None,
-    package: Sequence[int],
-    topology: Topology,
-    used: Cpus,
-    numbers: Mapping[Key, tuple[KeyNumber, ...]],
-    levels: Mapping[Key, Sequence[AccessTime]],
-    guilty: Guilty,
-) -> Part:
-    """node: None of cores that no NUMA node is told of; package: the PUs of the package that it is in."""
-    cores = [core for core in topology.cores if core.numa_node == index and set(core.cpus) <= set(package)]
-    cpus = [cpu for core in cores for cpu in core.cpus]
-    key: Key = ("node", index) if index is not None else ()
-    memory = fmt.size(node.memory_bytes) if node and node.memory_bytes else ""
-    kind = node.kind if node and node.kind not in ("", "DRAM") else ""
-    found = group_by(numbers.get(key, ()) if key else (), _is_of_memory)
-    return Part(
-        name=f"node {index}" if index is not None else "cores",
-        detail=named_cpus(cpus) if cpus else "no CPUs",
-        squares=block("", [core.cpus for core in cores], dict.fromkeys(used, _MEASURED), bound=False) if cores else None,
-        levels=_levels(topology, levels.get(key, ()) if key else (), frozenset(cpus), guilty),
-        numbers=tuple(found.get(False, ())),
-        memory=Part(name=f"{kind or 'Memory'}", detail=memory, numbers=tuple(found.get(True, ()))) if memory or found.get(True) else None,
-    )  # fmt: skip
+    def _disk(self, name: str, numbers: tuple[KeyNumber, ...]) -> Part:
+        node = next((d.numa_node for d in self.topology.devices if d.name == name), None)
+        several = len(self.topology.numa_nodes) > 1
+        detail = f"at node {node}" if several and node is not None else ""
+        return Part(name=name, detail=detail, numbers=numbers)
 
 
 def _is_of_memory(number: KeyNumber) -> bool:
     return chart_module(number.runs[0].tool).SECTION == "Memory"
 
 
-def _levels(topology: Topology, times: Sequence[AccessTime], cpus: Cpus, guilty: Guilty) -> tuple[Level, ...]:
-    """Return the caches of these PUs, the smallest first, each with the time of one access to the largest buffer that fits in it and
-    in none below, where there is one."""
-    own = [
-        c for c in topology.caches if c.kind != "instruction" and c.size_bytes and not cpus.isdisjoint(c.cpus)
-    ]
-    out, below = [], 0.0
-    for level, alike in sorted(group_by(own, lambda c: c.level).items()):
-        size = min(_size(cache) for cache in alike)
-        inside = [t for t in times if t.size and below < t.size <= size and not t.bound]
-        found = max(inside, key=lambda t: t.size or 0.0, default=None)
-        sizes = {_size(cache) for cache in alike}
-        count = f"{len(alike)} × " if len(alike) > 1 else ""
-        each = fmt.size(size) if len(sizes) == 1 else f"{fmt.size(size)} to {fmt.size(max(sizes))}"
-        out.append(
-            Level(name=f"L{level}", size=f"{count}{each}", number=_time(found, guilty) if found else None)
-        )
-        below = max(sizes)
-    return tuple(out)  # fmt: skip
-
-
-def _size(cache: Cache) -> int:
-    return cache.size_bytes or 0
-
-
-def _time(time: AccessTime, guilty: Guilty) -> KeyNumber | None:
-    if time.repeats is None:
-        return None
-    number = wording.key_number(time.name, time.repeats, "ns", time.source, 0, [time.run], metric="latency")
-    return next(iter(doubted([number], guilty)))
-
-
 def _link(key: Key) -> str:
     kind, a, b = key
     return f"node {a} → memory of node {b}" if kind == "link" else f"node {a} ↔ node {b}"
-
-
-def _disk(name: str, numbers: tuple[KeyNumber, ...], topology: Topology) -> Part:
-    node = next((device.numa_node for device in topology.devices if device.name == name), None)
-    several = len(topology.numa_nodes) > 1
-    return Part(name=name, detail=f"at node {node}" if several and node is not None else "", numbers=numbers)
