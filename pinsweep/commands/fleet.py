@@ -45,6 +45,13 @@ _LEAST = 0.03
     metavar="NODESET",
     help="Hosts that should have a result, as in n[001-200]: those without one are named.",
 )
+@click.option(
+    "--openmetrics",
+    "metrics",
+    type=_options.OUTPUT,
+    metavar="FILE",
+    help="Also write the verdicts for Prometheus: docs/openmetrics.md.",
+)
 @click.option("--confirm", is_flag=True, help="Print the commands that run what is suspicious again.")
 @click.option(
     "--via",
@@ -62,6 +69,7 @@ def command(
     baseline: str | None,
     threshold: float,
     nodes: str | None,
+    metrics: Path | None,
     confirm: bool,
     via: Via,
     everything: bool,
@@ -85,8 +93,8 @@ def command(
 
     paths = sorted({*result_files(results), *no_result_files(results)})
     good = [] if baseline is None else baselines.resolve_any(baseline)
-    if output is not None:
-        refuse_output(output, [*paths, *good, *([rules] if rules else [])])
+    for target in filter(None, (output, metrics)):
+        refuse_output(target, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = load(good, watched=progress.files) if good else None
     wanted = expand(nodes) if nodes is not None else ()
@@ -105,6 +113,12 @@ def command(
         title = ", ".join(dict.fromkeys(e.title for e in loaded.experiments)) or "Fleet"
         render_fleet(report, paths, output, title=f"{title}: the hosts", static=static)
         say(f"page  {output}", err=True)
+    if metrics is not None:
+        from reports.fleet import metrics as fleet_metrics
+        from reports.results.write import write_whole
+
+        write_whole(metrics, fleet_metrics.text(report))
+        say(f"metrics  {metrics}", err=True)
     own = {
         "--baseline": baseline,
         "--rules": rules,

@@ -15,11 +15,9 @@ that is the same for a name whatever file it is in.
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -32,6 +30,7 @@ from reports.results import naming
 from reports.results.grouping import group_by
 from reports.results.model import Results, Run
 from reports.results.sessions import timeline
+from reports.text.exposition import Family, Labels, exposition, fit
 
 _UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "ns": ("seconds", 1e-9), "B": ("bytes", 1.0), "B/s": ("bytes_per_second", 1.0), "1/s": ("per_second", 1.0),
@@ -54,18 +53,6 @@ _CHECKS: Final = "checks"
 _TAKEN: Final = frozenset({"job", "instance", "le", "quantile", _CHECKS})
 """Labels that Prometheus sets itself, or that mean something to it or here."""
 
-Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """A metric family: all its samples stand together in the text."""
-
-    name: str
-    unit: str  # the end of the name; "" for a plain number
-    text: str
-    samples: tuple[tuple[Labels, float], ...]
-
 
 def text(results: Results, tool: str | None = None) -> str:
     """Return the results as OpenMetrics, `# EOF` included; with `tool`, the numbers of that one only.
@@ -73,7 +60,7 @@ def text(results: Results, tool: str | None = None) -> str:
     A number is the median over the repeats of its cell. Of a cell that several files of one host hold, the file that was
     measured last counts: what is exported is how the host is, not how it was.
     """
-    return "".join(map(_family_text, families(results, tool))) + "# EOF\n"
+    return exposition(families(results, tool))
 
 
 def families(results: Results, tool: str | None = None) -> list[Family]:
@@ -97,7 +84,7 @@ def families(results: Results, tool: str | None = None) -> list[Family]:
             labels = _distinct(own, one.key.point_id, samples)
             samples[labels] = statistics.median(v.value for v in values) * factor
         out.append(Family(name=name, unit=unit, text=text, samples=tuple(samples.items())))
-    for of, found in group_by(every, lambda of: _fit(of[0].key.tool)).items():
+    for of, found in group_by(every, lambda of: fit(of[0].key.tool)).items():
         cells = group_by(found, lambda of: _cell_labels(of[1][0].run))
         out.append(
             Family(
@@ -198,9 +185,9 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
 
     A user may call a plain number "a_seconds", and another "a" with the unit s: of a name that is taken "value_a_seconds" is made.
     """
-    unit, factor = _UNITS.get(one.unit, (_fit(one.unit).strip("_").lower(), 1.0))
+    unit, factor = _UNITS.get(one.unit, (fit(one.unit).strip("_").lower(), 1.0))
     stem = _stem(one.key.name, unit)
-    while (name := "_".join(filter(None, ("pinsweep", _fit(one.key.tool), stem, unit)))) in taken:
+    while (name := "_".join(filter(None, ("pinsweep", fit(one.key.tool), stem, unit)))) in taken:
         stem = f"value_{stem}".rstrip("_")
     text = f"{naming.tool_name(one.key.tool)}: {one.key.name.metric}, the median over the repeats of a cell."
     return name, unit, factor, text
@@ -208,7 +195,7 @@ def _named(one: Series, taken: Collection[str] = ()) -> tuple[str, str, float, s
 
 def _stem(name: Name, unit: str) -> str:
     """Return the metric as a part of a family's name, which `unit` ends: "latency" of a program's "latency_seconds"."""
-    stem = _fit(_NAMES.get(name.metric, name.metric.replace("×", "x"))).strip("_").lower()
+    stem = fit(_NAMES.get(name.metric, name.metric.replace("×", "x"))).strip("_").lower()
     if unit and (stem == unit or stem.endswith(f"_{unit}")):
         stem = stem.removesuffix(unit).rstrip("_")
     return f"value_{stem}".rstrip("_") if stem + unit in (_REPEATS, _DOUBTFUL) else stem
@@ -234,11 +221,11 @@ def _labels(pairs: Iterable[tuple[str, object]]) -> Labels:
     for name, value in pairs:
         if value is None or value == "":
             continue
-        fit = _fit(name)
-        fit = f"tool_{fit}" if fit in _TAKEN or fit.startswith("__") else fit
-        while fit in out:
-            fit += "_"
-        out[fit] = str(value).lower() if isinstance(value, bool) else str(value)
+        label = fit(name)
+        label = f"tool_{label}" if label in _TAKEN or label.startswith("__") else label
+        while label in out:
+            label += "_"
+        out[label] = str(value).lower() if isinstance(value, bool) else str(value)
     return tuple(out.items())
 
 
@@ -250,33 +237,3 @@ def _merged(cell: Labels, own: Labels) -> Labels:
 def _distinct(labels: Labels, point_id: str, there: Mapping[Labels, float]) -> Labels:
     """Tell a cell by its identity, where an edited experiment left another one that looks the same."""
     return tuple({**dict(labels), "cell": point_id}.items()) if labels in there else labels
-
-
-def _fit(name: str) -> str:
-    """Return a name of letters, digits and underscores that begins with no digit."""
-    fit = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{fit}" if fit[:1].isdigit() else fit
-
-
-# --- text --------------------------------------------------------------------------------------------------
-
-
-def _family_text(family: Family) -> str:
-    if not family.samples:
-        return ""
-    head = [f"# HELP {family.name} {_escaped(family.text)}", f"# TYPE {family.name} gauge"]
-    if family.unit:
-        head.append(f"# UNIT {family.name} {family.unit}")
-    return "".join(f"{line}\n" for line in [*head, *_samples(family.name, family.samples)])
-
-
-def _samples(name: str, samples: Sequence[tuple[Labels, float]]) -> Iterable[str]:
-    for labels, value in samples:
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
-        yield f"{name}{{{inside}}} {value:.12g}"  # 2.04e-07, not 2.0400000000000002e-07
-
-
-def _escaped(text: str) -> str:
-    r"""Escape \, " and line ends; lone surrogates, which UTF-8 does not have, are replaced."""
-    plain = text.encode("utf-8", "replace").decode("utf-8")
-    return plain.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

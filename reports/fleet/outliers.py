@@ -20,6 +20,7 @@ from reports.draw.figure import MARK
 from reports.fleet.gaps import Gap, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
+from reports.fleet.screened import screened
 from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
@@ -144,6 +145,9 @@ class Report:
     threshold: float  # relative: what is less worse is not slow
     guilty: Guilty  # cells that a check convicts
     gaps: tuple[Gap, ...]  # what is not there to be judged
+    screened: Mapping[
+        str, float
+    ]  # host, by its own name → when its last session with a number began, s since 1970
 
     @property
     def doubted(self) -> dict[str, str]:
@@ -222,6 +226,7 @@ def build(
         threshold=threshold,
         guilty=guilty,
         gaps=gaps(results, wanted, unreadable),
+        screened=screened(results),
     )  # fmt: skip
 
 

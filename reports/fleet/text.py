@@ -19,7 +19,7 @@ from reports.verdicts.fleet import Status
 
 Via = Literal["clush", "ssh", "slurm"]
 
-_SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
+SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
 _NUMBERS_PER_HOST = 5
 _HOSTS = 30
@@ -43,7 +43,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
 def summary(report: Report) -> str:
     """Return "40 hosts: 36 ok, 3 slow, 1 suspicious", the worst first."""
     counts = {word: len(names) for word, names in report.by_status().items()}
-    told = ", ".join(f"{n} {_SAID.get(word, word)}" for word, n in counts.items() if n)
+    told = ", ".join(f"{n} {SAID.get(word, word)}" for word, n in counts.items() if n)
     return f"{fmt.plural(len(report.statuses), 'host')}: {told}"
 
 
@@ -55,7 +55,7 @@ def doubtful(report: Report) -> str:
 
 
 def _verdict(report: Report) -> str:
-    rows = [(_SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
+    rows = [(SAID.get(word, word), folded(names)) for word, names in report.by_status().items() if names]
     return "\n".join([summary(report), *columns(rows, indent=2), *wrapped(doubtful(report), first="  ")])
 
 
