@@ -239,9 +239,10 @@ _NOT_WHAT_WAS_WRITTEN: Final = 84
 def _job_flags(job: Job, *, whole: bool) -> Iterator[Flag]:
     if job.error == _NOT_WHAT_WAS_WRITTEN:
         yield Flag(
-            id="validation_failed", text=f"job {job.name!r} read back other data than it had written (verify)"
+            id="validation_failed",
+            text=f"job {job.name!r} read back other data than it had written (verify): errno {job.error}",
         )
-    if job.error:
+    elif job.error:
         reason = job.error_text or _ERRNO.get(job.error, "")
         yield Flag(
             id="job_error",

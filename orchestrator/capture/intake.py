@@ -611,7 +611,7 @@ def _add(result: ResultFile, session: int, cells: Sequence[tuple[_Item, Cell, in
         repeats[cell.point_id] = max(repeat, repeats.get(cell.point_id, 0))
     digest = hashlib.sha256("".join(sorted(repeats)).encode()).hexdigest()
     experiment = StoredExperiment(
-        sha256=digest, path="", title="Captured output", text="", about="taken in with `pinsweep parse`"
+        sha256=digest, path="", title="Captured output", text="", about="Taken in with `pinsweep parse`."
     )
     distinct = {cell.point_id: cell for _, cell, _ in cells}
     stored = [

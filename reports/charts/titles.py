@@ -14,7 +14,7 @@ from reports.text import format as fmt
 
 
 def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: str = "") -> str:
-    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its idle latency" where a curve
+    """Say "Memory latency doubles at 21.0 to 27.1 GB/s", "Memory moves 21.0 to 28.1 GB/s within twice its unloaded latency" where a curve
     doubles only past its peak, where it moves less, or "Latency did not double: 1 load thread reaches 10.6 GB/s".
 
     noise: the spread over the repeats of a typical row's latency or of a floor, whichever is wider, relative to its median.
@@ -28,7 +28,7 @@ def loaded_latency(curves: Sequence[LoadedLatency], noise: float = 0.0, load: st
     if all(c.reached_double for c in curves):
         rates = _from_to([c.at_double for c in curves], "B/s")
         if any(c.at_double >= c.peak for c in curves):
-            return f"Memory moves {rates} within twice its idle latency"
+            return f"Memory moves {rates} within twice its unloaded latency"
         return f"Memory latency doubles at {rates}"
     if all(c.reached_double is False for c in curves):
         subject = f"{load} {'reaches' if load.startswith('1 ') else 'reach'}" if load else "the load reaches"

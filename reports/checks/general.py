@@ -356,17 +356,25 @@ def incomplete(results: Results) -> Iterator[Fault]:
         bound = "".join(part(tool, "of_a_part")())
         for run in results.good(tool):
             for flag in dict.fromkeys(run.parsed.flags if run.parsed else ()):
+                todo = _DO_INSTEAD.get(flag.id, "")
                 if flag.id == "job_error" or (flag.id in _CUT and bound):
-                    yield Fault(level="warn", run=run, own=True, text=flag.text + bound * (flag.id in _CUT))
+                    text = flag.text + bound * (flag.id in _CUT)
+                    yield Fault(level="warn", run=run, own=True, text=text, todo=todo)
                 elif flag.id in _LACKING and not (flag.id == "rows_missing" and _have_no_cpus(run)):
-                    todo = _ROWS if flag.id == "rows_missing" else ""
                     yield Fault(level="info", run=run, own=True, text=flag.text, todo=todo)
 
 
-_ROWS = (
-    "compare with `numactl --hardware` there: a NUMA node without CPUs (CXL, HBM) starts no access, has a column and no row, and nothing "
-    "is missing; else take the whole output in, or measure again."
-)
+_FAILED = "look for the cause (a full disk, a device that fails, an option that it refuses), and measure again; what is there is of the I/Os that did not fail."
+_DO_INSTEAD = {
+    "job_error": _FAILED,
+    "io_errors": _FAILED,
+    "interrupted": "measure again, and let it end; what is there is of the time up to the signal.",
+    "rows_missing": (
+        "compare with `numactl --hardware` there: a NUMA node without CPUs (CXL, HBM) starts no access, has a column and no row, and nothing "
+        "is missing; else take the whole output in, or measure again."
+    ),
+}
+"""What the reader should do of an output that is whole and still lacks something."""
 
 
 def _have_no_cpus(run: Run) -> bool:

@@ -155,7 +155,7 @@ def powers_of_two(values: Iterable[float], title: str, most: int = 7) -> Axis:
     low, high = min(positive), max(positive)
     if low == high:
         low, high = low / 2, high * 2
-    first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
+    first, last = max(math.ceil(math.log2(low) - 1e-9), 0), math.floor(math.log2(high) + 1e-9)
     step = next(s for s in (1, 2, 4, 5, 6, 8, 10, 20, 40) if (last - first) / s < most)
     marks = [2.0**p for p in range(first, last + 1, step)]
     named = [(m, fmt.size(m).removesuffix("B").strip()) for m in (2.0**p for p in range(first, last + 1))]

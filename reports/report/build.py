@@ -317,7 +317,8 @@ def _checks(results: Results, findings: Sequence[Finding]) -> Iterable[Check]:
     ).items():
         what = "could not be read" if status == "ok" else {"timeout": "ran out of time"}.get(status, status)
         names = list(dict.fromkeys(r.cell.describe() for r in runs))
-        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if len(names) == 1 else ""
+        named = len(names) == 1 and runs[0].cell.labels()  # the one cell of a sweep has no name
+        all_of = f" ({'all of ' * (len(runs) > 1)}{names[0]})" if named else ""
         yield Check(
             level="warn",
             subject=_sentence_of(reason or what),

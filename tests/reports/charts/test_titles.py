@@ -68,10 +68,10 @@ def test_loaded_latency() -> None:
 
     assert titles.loaded_latency([doubling]) == "Memory latency doubles at 16.4 GB/s"
     past = loaded_latency([*idle, Load(100, 90, 30e9), Load(0, 200, 20e9)])
-    assert titles.loaded_latency([past]) == "Memory moves 30.0 GB/s within twice its idle latency"
+    assert titles.loaded_latency([past]) == "Memory moves 30.0 GB/s within twice its unloaded latency"
     assert (
         titles.loaded_latency([past, doubling])
-        == "Memory moves 16.4 to 30.0 GB/s within twice its idle latency"
+        == "Memory moves 16.4 to 30.0 GB/s within twice its unloaded latency"
     )
     assert titles.loaded_latency([flat]) == "Latency did not double: the load reaches 20.0 GB/s"
     assert titles.loaded_latency([flat, doubling]) == "Latency under load"

@@ -118,3 +118,22 @@ def test_a_node_without_cpus_has_no_row_and_nothing_is_missing(
 
     assert len(found) == findings
     assert all("a NUMA node without CPUs (CXL, HBM) starts no access" in f.todo for f in found)
+
+
+def test_a_verify_that_fails_is_one_fact(make: Any, tmp_path: Path) -> None:
+    """G10 and G16 said the same errno of one job, and G16 to take the whole output in, which was there."""
+    document = json.loads(make.fio_text({"read": (1e4, 90.0)}, bs="4k", rw="randread", iodepth=1))
+    document["jobs"][0]["error"] = 84
+
+    said = {f.id: f for f in audit(load([taken(tmp_path, json.dumps(document))])) if f.level != "info"}
+
+    assert list(said) == ["G10"]
+    assert said["G10"].cells[0][1] == (
+        "job 'job' read back other data than it had written (verify): errno 84"
+    )
+
+
+def test_what_to_do_of_a_failed_job_is_not_to_take_in_what_is_there(make: Any, tmp_path: Path) -> None:
+    (finding,) = told(taken(tmp_path, failed_job(make)))
+
+    assert finding.todo.startswith("look for the cause")

@@ -256,7 +256,7 @@ def test_a_title_of_loaded_latency_holds_for_the_rows(rows: list[tuple[float, fl
         assert any(load.latency > 2 * offers.unloaded for load in loads)
         assert offers.latency_at_peak > 2 * offers.unloaded
     if title.startswith("Memory moves"):
-        assert title == f"Memory moves {fmt.quantity(offers.peak, 'B/s')} within twice its idle latency"
+        assert title == f"Memory moves {fmt.quantity(offers.peak, 'B/s')} within twice its unloaded latency"
         assert any(load.latency <= 2 * offers.unloaded for load in loads if load.bandwidth == offers.peak)
     if title.startswith("Latency did not double"):
         half = offers.peak / 2

@@ -65,6 +65,11 @@ def test_size_axis_ticks_are_powers_of_two(sizes: list[int], most: int) -> None:
     )
 
 
+def test_half_a_byte_is_no_size_of_a_message() -> None:
+    """One size alone, of one byte: the axis had a tick "0.500"."""
+    assert [text for _, text in axes.powers_of_two([0, 1], "bytes").ticks] == ["1", "2"]
+
+
 def test_tested_values_are_the_ticks_and_crowded_ones_lose_their_text() -> None:
     axis = axes.at_tested([1, 2, 4, 8, 32, 128, 130], "iodepth (log)")
 

@@ -946,3 +946,25 @@ def test_pairs_are_compared_within_their_options(make: Any, tmp_path: Path) -> N
     numbers = {n.name: n for n in build.build(load([maker.write()])).key_numbers}
 
     assert numbers["MPI, one way"].context == "0 B, same package, off_cache 0; other package 2.50 ×"
+
+
+def test_nothing_is_to_be_read_before_charts_that_are_not_there(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    maker.add("s", "stream", {"threads": 1}, "", status="failed", reason="exit status 1: no numbers")
+
+    text = render_report([maker.write()], tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "Read these first." in text
+    assert "before the charts" not in text
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_a_sweep_of_one_cell_does_not_name_it(repeats: int, make: Any, tmp_path: Path) -> None:
+    """A page said "1 run failed ((one cell))"."""
+    maker = make.Maker(tmp_path / "r.db")
+    for _ in range(repeats):
+        maker.add("s", "stream", {"threads": 1}, "", status="failed", reason="exit status 1: no numbers")
+
+    (said,) = (c.text for c in build.build(load([maker.write()])).checks if c.level == "warn")
+
+    assert said == f"s: {repeats} run{'s' * (repeats > 1)} failed."
