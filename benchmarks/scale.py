@@ -267,7 +267,7 @@ def to_the_first_run(yaml: Path, short: Path) -> int:
     from orchestrator.run.outcome import Rules
     from orchestrator.run.session import run_experiments
 
-    gc.set_threshold(100_000)  # as pinsweep.__main__ does
+    gc.set_threshold(100_000, 50, 1000)  # as pinsweep.__main__ does
 
     def stop(_: object) -> None:
         raise KeyboardInterrupt

@@ -251,14 +251,16 @@ def _mode_shifts(pairs: Iterable[Pair]) -> Iterable[ModeShift]:
     said (`by_chance`, from the p-values of all cells together).
     """
     names: dict[Hashable, str] = {}
-    shapes = []
-    for pair in pairs:
-        left, right = (_by_name(cell) for cell in (pair.a, pair.b))
-        for name in filter(right.__contains__, left):
-            key = len(names)
-            names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
-            shapes.append(distribution.Shapes(key=key, a=left[name], b=right[name]))
-    for shape in distribution.judge_shapes(shapes):
+
+    def shapes() -> Iterable[distribution.Shapes]:
+        for pair in pairs:
+            left, right = (_by_name(cell) for cell in (pair.a, pair.b))
+            for name in filter(right.__contains__, left):
+                key = len(names)
+                names[key] = f"{', '.join(filter(None, (pair.a.sweep, pair.a.name)))}: {name.title}"
+                yield distribution.Shapes(key=key, a=left[name], b=right[name])
+
+    for shape in distribution.judge_shapes(shapes()):
         likely = shape.p is not None and shape.p > max(0.05, shape.least_p or 0.0)
         single = all(
             max(shares) >= _ONE_MODE for shares in zip(*((m.a, m.b) for m in shape.modes), strict=True)

@@ -71,7 +71,8 @@ def drafts_of(matching: Matching, ask: Ask) -> tuple[list[Draft], list[Unmatched
         missing += _missing("A", "B", pair.a, left, right)
         missing += _missing("B", "A", pair.b, right, left)
         whole, partly = _of_all_repeats(pair, (left, len(pair.a.runs)), (right, len(pair.b.runs)))
-        drafts, missing = [*drafts, *whole], [*missing, *partly]
+        drafts += whole
+        missing += partly
     curves, partly = _curves(matching.pairs, read, ask.slo_ns)
     return _with_steps(_with_families([*drafts, *curves])), [*missing, *partly]
 
@@ -186,7 +187,8 @@ def _curves(pairs: Sequence[Pair], read: _Read, slo_ns: float | None) -> tuple[l
         of_both = [name for name in peaks[0] if name in peaks[1]]
         drafts += [Draft(pair=head, a=peaks[0][n], b=peaks[1][n], curve=tuple(members)) for n in of_both]
         whole, partly = _of_all_repeats(head, left, right, tuple(members))
-        drafts, missing = [*drafts, *whole], [*missing, *partly]
+        drafts += whole
+        missing += partly
     return drafts, missing
 
 

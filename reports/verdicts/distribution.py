@@ -10,9 +10,8 @@ import functools
 import itertools
 import math
 import random
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reports.numbers.formulas import Bucket, modes
@@ -30,6 +29,11 @@ SHIFT = 0.05
 _EXACT = 20_000  # splits; beyond, so many random ones
 _RANDOM = 5_000
 _AT_ONCE = 250_000  # products of numbers: of more, a BLAS wakes threads, which spin for longer than one needs; and they fit into a cache
+
+
+_LEAST = 1e-3  # ns: a bucket's middle, at least; it has a log
+_NOTHING = 1e-12
+"""A distance that is none: sums of shares are exact to 1e-15."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,37 +77,39 @@ class ShapeDecision:
         return any(mode.shifted for mode in self.modes)
 
 
-def judge_shapes(cells: Sequence[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:
-    """Compare the shapes of one metric's cells. Runs without a sample are left out; cells without one on a side, too."""
+def judge_shapes(cells: Iterable[Shapes], *, seed: int = 1) -> tuple[ShapeDecision, ...]:
+    """Compare the shapes of one metric's cells, of which one at a time is held: they are large. Runs without a sample are left out;
+    cells without one on a side, too."""
     import numpy as np
 
-    kept = [
-        Shapes(key=c.key, a=tuple(filter(_any, c.a)), b=tuple(filter(_any, c.b)))
+    found = [
+        _judged(Shapes(key=c.key, a=tuple(filter(_any, c.a)), b=tuple(filter(_any, c.b))), seed)
         for c in cells
         if any(map(_any, c.a)) and any(map(_any, c.b))
     ]
-    tests = [_exchange(c, seed) for c in kept]
-    q: list[float] = false_discovery(np.array([p for _, p, _ in tests if p is not None])).tolist()
-    left = iter(q)
-    return tuple(
-        ShapeDecision(
-            key=c.key,
-            distance=distance,
-            p=p,
-            q=None if p is None else next(left),
-            least_p=least,
-            modes=_modes(c),
-        )
-        for c, (distance, p, least) in zip(kept, tests, strict=True)
+    q = iter(false_discovery(np.array([one.p for one in found if one.p is not None])).tolist())
+    return tuple(one if one.p is None else replace(one, q=next(q)) for one in found)
+
+
+def _judged(cell: Shapes, seed: int) -> ShapeDecision:
+    grid = _grid([*cell.a, *cell.b])
+    distance, p, least = _exchange(*grid, len(cell.a), seed)
+    return ShapeDecision(
+        key=cell.key, distance=distance, p=p, q=None, least_p=least, modes=_modes(cell, *grid)
     )
 
 
 def distance(a: Sequence[Bucket], b: Sequence[Bucket]) -> float:
     """Return the Wasserstein distance of two histograms on natural logs, each bucket at its middle."""
+    return _seen(*_grid([a, b]), 1)
+
+
+def _seen(middles: Array, counts: Array, n_a: int) -> float:
+    """Return the distance of the sides as they are: the first runs against the others."""
     import numpy as np
 
-    x, counts = _grid([a, b])
-    return float(_distances(x, counts, np.array([[True, False]]))[0])
+    found = float(_distances(middles, counts, np.arange(len(counts))[None, :] < n_a)[0])
+    return found if found > _NOTHING else 0.0
 
 
 def _any(run: Sequence[Bucket]) -> bool:
@@ -111,34 +117,34 @@ def _any(run: Sequence[Bucket]) -> bool:
 
 
 def _grid(runs: Sequence[Sequence[Bucket]]) -> tuple[Array, Array]:
-    """Return (logs of the buckets' middles, (X,), rising; counts, (runs, X))."""
+    """Return (middles of the buckets, (X,), rising; counts, (runs, X))."""
     import numpy as np
 
-    middles = sorted({max(bucket.middle, 1e-3) for run in runs for bucket in run})
-    column = {middle: i for i, middle in enumerate(middles)}
-    counts = np.zeros((len(runs), len(middles)))
-    for row, run in enumerate(runs):
-        for bucket in run:
-            counts[row, column[max(bucket.middle, 1e-3)]] += bucket.n
-    return np.log(np.array(middles)), counts
+    lengths = list(map(len, runs))
+    flat = itertools.chain.from_iterable(itertools.chain.from_iterable(runs))
+    low, high, n = np.fromiter(flat, dtype=float, count=3 * sum(lengths)).reshape(-1, 3).T
+    middles, column = np.unique(np.maximum((low + high) / 2, _LEAST), return_inverse=True)
+    at = np.repeat(np.arange(len(runs)), lengths) * len(middles) + column
+    counts: Array = np.bincount(at, weights=n, minlength=len(runs) * len(middles)).astype(float)
+    return middles, counts.reshape(len(runs), -1)
 
 
-def _distances(x: Array, counts: Array, splits: NDArray[np.bool_]) -> Array:
+def _distances(middles: Array, counts: Array, splits: NDArray[np.bool_]) -> Array:
     """Return the distance for each split (S, runs): the area between the two cumulative shares."""
     import numpy as np
 
-    seen = np.cumsum(counts, axis=1)  # of each run; whole numbers: sums of them are exact
-    every, widths = seen.sum(axis=0), np.diff(x)
+    seen = np.cumsum(counts, axis=1)
+    areas, totals = seen[:, :-1] * np.diff(np.log(middles)), seen[:, -1]
     out = np.empty(len(splits))
     step = max(1, _AT_ONCE // seen.size)
     for start in range(0, len(splits), step):
-        part = slice(start, start + step)
-        own = splits[part].astype(float) @ seen
-        others = every - own
-        own /= own[:, -1:]
-        others /= others[:, -1:]
-        own -= others
-        out[part] = np.einsum("sx,x->s", np.abs(own, out=own)[:, :-1], widths)
+        part = splits[start : start + step].astype(float)
+        own = (part @ totals)[:, None]
+        others = totals.sum() - own
+        part *= 1 / own + 1 / others
+        part -= 1 / others  # what a run counts for: 1/samples of its side, below 0 on the other
+        apart = part @ areas
+        out[start : start + step] = np.abs(apart, out=apart).sum(axis=1)
     return out
 
 
@@ -158,46 +164,35 @@ def _splits(runs: int, n_a: int, seed: int) -> NDArray[np.bool_]:
     return splits
 
 
-def _exchange(cell: Shapes, seed: int) -> tuple[float, float | None, float | None]:
-    """Return (distance, p, the least p that so many runs can give)."""
-    import numpy as np
-
-    runs, n_a = [*cell.a, *cell.b], len(cell.a)
-    x, counts = _grid(runs)
-    own = np.zeros((1, len(runs)), dtype=bool)
-    own[0, :n_a] = True
-    seen = float(_distances(x, counts, own)[0])
-    if min(n_a, len(cell.b)) < 2:
+def _exchange(middles: Array, counts: Array, n_a: int, seed: int) -> tuple[float, float | None, float | None]:
+    """Return (distance, p, the least p that so many runs can give) of the first `n_a` runs against the others."""
+    runs = len(counts)
+    seen = _seen(middles, counts, n_a)
+    if min(n_a, runs - n_a) < 2:
         return seen, None, None
-    total = math.comb(len(runs), n_a)
+    total = math.comb(runs, n_a)
     exact = total <= _EXACT
-    splits = _splits(len(runs), n_a, seed)
-    as_far = int((_distances(x, counts, splits) >= seen * (1 - 1e-9)).sum())
+    least = seen * (1 - 1e-9) - _NOTHING
+    as_far = int((_distances(middles, counts, _splits(runs, n_a, seed)) >= least).sum())
     if not exact:  # the sides as they are count as one more split
         return seen, (as_far + 1) / (_RANDOM + 1), 1 / (_RANDOM + 1)
     # with equal sides each split has a mirror image of the same distance
-    return seen, as_far / total, (2 if 2 * n_a == len(runs) else 1) / total
+    return seen, as_far / total, (2 if 2 * n_a == runs else 1) / total
 
 
-def _modes(cell: Shapes) -> tuple[ModeShares, ...]:
+def _modes(cell: Shapes, middles: Array, counts: Array) -> tuple[ModeShares, ...]:
     """Find the peaks of all runs together, and each run's share in them."""
-    found = modes([bucket for run in (*cell.a, *cell.b) for bucket in run])
-    edges = [mode.low for mode in found[1:]]
+    import numpy as np
 
-    def shares(run: Sequence[Bucket]) -> list[float]:
-        counts = [0] * len(found)
-        for bucket in run:
-            counts[sum(bucket.middle >= edge for edge in edges)] += bucket.n
-        return [n / sum(counts) for n in counts]
-
-    of_a, of_b = ([shares(run) for run in side] for side in (cell.a, cell.b))
+    together: dict[tuple[float, float], int] = {}
+    for low, high, n in itertools.chain.from_iterable((*cell.a, *cell.b)):
+        together[low, high] = together.get((low, high), 0) + n
+    found = modes([Bucket(*ends, n) for ends, n in together.items()])
+    starts = np.searchsorted(middles, [mode.low for mode in found[1:]])
+    below = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))[:, [0, *starts, len(middles)]]
+    shares = np.diff(below, axis=1) / below[:, -1:]
+    of_a, of_b = (np.median(own, axis=0).tolist() for own in np.split(shares, [len(cell.a)]))
     return tuple(
-        ModeShares(
-            at=mode.at,
-            low=mode.low,
-            high=mode.high,
-            a=median(run[i] for run in of_a),
-            b=median(run[i] for run in of_b),
-        )
-        for i, mode in enumerate(found)
+        ModeShares(at=mode.at, low=mode.low, high=mode.high, a=a, b=b)
+        for mode, a, b in zip(found, of_a, of_b, strict=True)
     )

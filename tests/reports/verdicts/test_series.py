@@ -117,6 +117,17 @@ def test_a_shape_that_moved_is_found_at_the_least_p() -> None:
     assert found.distance == pytest.approx(math.log(1.5), abs=0.06)
 
 
+def test_runs_of_one_shape_are_no_distance_apart_however_they_are_exchanged() -> None:
+    """Of runs with other numbers of samples, whose shares are rounded each in another way."""
+    runs = tuple(
+        tuple(Bucket(100.0 * 1.1**i, 100.0 * 1.1 ** (i + 1), n * (i + 1)) for i in range(7))
+        for n in (1, 3, 7, 11, 13, 17)
+    )
+    found = judge_shapes([Shapes(key="x", a=runs[:3], b=runs[3:])])[0]
+
+    assert (found.distance, found.p) == (0.0, 1.0)
+
+
 def test_many_runs_take_random_splits_that_repeat() -> None:
     cell = Shapes(key="x", a=side(1, runs=12), b=side(2, runs=12))
 
