@@ -6,9 +6,11 @@ packages or the right to make namespaces these tests skip with the reason.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import site
 import sqlite3
 import subprocess
 import sys
@@ -70,7 +72,19 @@ class Cluster:
         return {"env": env, "cwd": cwd or self.shared}
 
     def pinsweep(self, *words: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-        return self.login(sys.executable, "-P", "-m", "pinsweep", *words, **more)
+        python = self.python_of(more["user"]) if "user" in more else [sys.executable]
+        return self.login(*python, "-P", "-m", "pinsweep", *words, **more)
+
+    def python_of(self, user: str) -> list[str]:
+        """Return what starts a Python that has pinsweep and that this user may start; skip where there is none."""
+        if self.login(sys.executable, "-c", "", user=user).returncode == 0:
+            return [sys.executable]
+        packages = os.pathsep.join([str(PROJECT), *site.getsitepackages()])
+        python = ["env", f"PYTHONPATH={packages}", "/usr/bin/python3"]
+        same = f"import sys, pinsweep; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
+        if self.login(*python, "-P", "-c", same, user=user).returncode:
+            pytest.skip(f"{user} may not start {sys.executable}, and /usr/bin/python3 is another version")
+        return python
 
     def states(self, sweep: Path) -> dict[str, tuple[str, str]]:
         """Return host → (state, reason), as `status` says it."""
@@ -94,6 +108,29 @@ class Cluster:
         number = json.loads((sweep / "sweep.json").read_text())["id"]
         return [path.name for path in Path(tempfile.gettempdir()).glob(f"pinsweep-{number}-*")]
 
+    @contextlib.contextmanager
+    def configured(self, *lines: str) -> Iterator[None]:
+        """Begin Slurm anew with these lines in its configuration, and without them afterwards."""
+        local = self.folder / "etc/slurm.local"
+        before = local.read_text()
+        self.configure(*lines)
+        yield
+        local.write_text(before)
+        self.up()
+
+    def configure(self, *lines: str) -> None:
+        """Have these lines in slurm.conf, in the place of others of their names."""
+        local = self.folder / "etc/slurm.local"
+        names = {line.split("=")[0] for line in lines}
+        kept = [line for line in local.read_text().splitlines() if line.split("=")[0] not in names]
+        local.write_text("".join(f"{line}\n" for line in [*kept, *lines]))
+        self.up()
+
+    def limit(self, what: str) -> None:
+        """Limit what the ordinary user may do: "MaxSubmitJobs=2"."""
+        done = self.login("sacctmgr", "-i", "modify", "user", "bench", "set", what)
+        assert done.returncode == 0, done.stderr
+
     def unusable(self, nodes: str) -> list[str]:
         """Return the states of nodes that Slurm would start nothing on."""
         found = self.login("sinfo", "-h", "-N", "-p", "main", "-n", nodes, "-o", "%T").stdout.split()
@@ -101,7 +138,8 @@ class Cluster:
 
     def mend(self) -> None:
         """End all jobs, and put right what a test broke."""
-        self.login("scancel", "-u", "root")
+        for user in ("root", "bench"):
+            self.login("scancel", "-u", user)
         self.up()
         for node in ("node1", "node2", "node3"):
             self.login("scontrol", "update", f"nodename={node}", "state=resume")
@@ -123,8 +161,12 @@ def running() -> Iterator[Cluster]:
     if os.geteuid() != 0:
         pytest.skip("the test cluster needs root")
     cluster = Cluster(scripts, Path(tempfile.mkdtemp(prefix="pinsweep-c-", dir="/tmp")))
+    cluster.folder.chmod(0o755)  # for its ordinary user
     try:
-        cluster.up()
+        accounts = all(map(shutil.which, ("slurmdbd", "mariadbd")))
+        cluster.up(*(["--accounting"] if accounts else []))
+        if accounts:
+            cluster.configure("AccountingStorageEnforce=limits")
         yield cluster
     finally:
         cluster.down()
@@ -135,6 +177,15 @@ def running() -> Iterator[Cluster]:
 def cluster(running: Cluster) -> Iterator[Cluster]:
     yield running
     running.mend()
+
+
+@pytest.fixture
+def accounting(cluster: Cluster) -> Iterator[Cluster]:
+    """The cluster, with accounts and limits; skips where it has none."""
+    if not (cluster.folder / "etc/slurmdbd.conf").is_file():
+        pytest.skip("no accounts here: slurmdbd or mariadb-server-core is not installed")
+    yield cluster
+    cluster.limit("MaxSubmitJobs=-1")
 
 
 @pytest.fixture

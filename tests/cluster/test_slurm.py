@@ -219,6 +219,23 @@ def test_each_host_that_gets_no_job_is_named_with_the_reason(
     assert cluster.pinsweep("status", sweep).returncode == 1
 
 
+def test_a_prolog_that_fails_is_named_and_nobody_waits_for_ever(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    prolog = cluster.folder / "etc/prolog"
+    good = prolog.read_text()
+    prolog.write_text('#!/bin/sh\n[ "$SLURMD_NODENAME" != node2 ]\n')
+    try:
+        done = cluster.pinsweep("run", experiment(), "--nodes", NODES, "-o", sweep, "--wait")
+    finally:
+        prolog.write_text(good)
+
+    assert done.returncode == 1, done.stderr
+    assert re.search(r'lost +node2  drained "Prolog error"\n', done.stdout), done.stdout
+    assert re.search(r"done +node\[1,3\]\n", done.stdout)
+    assert cluster.pinsweep("status", sweep).returncode == 1
+
+
 def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:
     path = experiment()
     cluster.login("scontrol", "update", f"nodename={NODES}", "state=drain", "reason=later")
