@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,6 +17,21 @@ if TYPE_CHECKING:
     from reports.fleet.text import Via
 
 _LEAST = 0.03
+
+
+class _Age(click.ParamType[float]):
+    """How long ago, in s: 7d, 12h, 2w."""
+
+    name = "age"
+    _UNITS: Final = {"h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:  # noqa: ANN401 (click's own)
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([hdw])", str(value))
+        if found is None or not float(found[1]):
+            self.fail(f"{value!r} is no age: 7d, 12h or 2w", param, ctx)
+        return float(found[1]) * self._UNITS[found[2]]
 
 
 @click.command(
@@ -46,6 +63,18 @@ _LEAST = 0.03
     help="Hosts that should have a result, as in n[001-200]: those without one are named.",
 )
 @click.option(
+    "--due",
+    type=_Age(),
+    metavar="AGE",
+    help="Hosts whose last session is older are named: 7d, 12h, 2w.",
+)
+@click.option(
+    "--switches",
+    type=_options.FILE,
+    metavar="FILE",
+    help="What `scontrol show topology` prints, or lines `rack3: node[001-040]`: suspects that share one are said to.",
+)
+@click.option(
     "--openmetrics",
     "metrics",
     type=_options.OUTPUT,
@@ -69,6 +98,8 @@ def command(
     baseline: str | None,
     threshold: float,
     nodes: str | None,
+    due: float | None,
+    switches: Path | None,
     metrics: Path | None,
     confirm: bool,
     via: Via,
@@ -81,10 +112,14 @@ def command(
     is 3 % worse than the median of the hosts, and beyond their spread, in each of three sessions: --confirm prints how to
     get them. Exit status 1 if a host is slow, or if something is missing: a host's file, or runs of it.
     """
+    from dataclasses import replace
+
     from orchestrator.cluster.nodeset import expand
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers
     from reports.fleet import text as fleet_text
+    from reports.fleet.gaps import overdue
+    from reports.fleet.shared import of_report
     from reports.results import baselines
     from reports.results.load import load
     from reports.results.paths import no_result_files, result_files
@@ -97,12 +132,18 @@ def command(
         refuse_output(target, [*paths, *good, *([rules] if rules else [])])
     asked = site_rules.load(rules) if rules else ()
     past = load(good, watched=progress.files) if good else None
-    wanted = expand(nodes) if nodes is not None else ()
+    wanted = expand(nodes) if nodes is not None else _swept(results)
+    places = _read_switches(switches) if switches is not None else {}
     unreadable: list[tuple[str, str]] = []
     loaded = load(paths, watched=progress.files, unreadable=unreadable)
     report = outliers.build(
         loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
     )
+    if due is not None:
+        now = time.time()
+        report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
+    if places:
+        report = replace(report, warnings=(*report.warnings, *of_report(report, places)))
     if form == "json":
         data(fleet_text.as_json(report))
     else:
@@ -123,6 +164,7 @@ def command(
         "--baseline": baseline,
         "--rules": rules,
         "--nodes": nodes,
+        "--switches": switches,
         "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
     }
     options = [word for name, value in own.items() if value for word in (name, str(value))]
@@ -135,3 +177,25 @@ def command(
 
         say(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
     return 1 if report.accused or report.gaps else 0
+
+
+def _swept(results: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return the hosts that should have a result where a folder is that of `pinsweep run --nodes`."""
+    from orchestrator.cluster import folder
+
+    return tuple(
+        dict.fromkeys(host for path in results if folder.is_sweep(path) for host in folder.read(path).hosts)
+    )
+
+
+def _read_switches(path: Path) -> dict[str, tuple[str, ...]]:
+    from orchestrator.cluster import switches
+    from parsers.errors import UserError
+
+    try:
+        text = path.read_text("utf-8", errors="replace")
+    except OSError as error:
+        raise UserError(
+            "--switches", f"{path}: {error.strerror}", "`scontrol show topology > FILE`"
+        ) from None
+    return switches.read(text, str(path))

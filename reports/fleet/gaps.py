@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from reports.results.grouping import group_by
 from reports.results.model import LEFT_OUT, Results, Run
+from reports.results.sessions import minute
 from reports.text import format as fmt
 from reports.text.hostlist import folded
 
-What = Literal["no result", "unreadable", "no number", "incomplete"]
+What = Literal["no result", "unreadable", "no number", "incomplete", "not screened"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,24 @@ _ORDER: tuple[What, ...] = ("no result", "unreadable", "no number", "incomplete"
 
 def _order(row: tuple[What, str, str]) -> tuple[int, str, str]:
     return _ORDER.index(row[0]), row[2], row[1]
+
+
+def overdue(screened: Mapping[str, float], *, before: float, now: float) -> tuple[Gap, ...]:
+    """Return the hosts whose last session with a number began before a time (all s since 1970), those of one day together, the longest ago
+    first. Hosts that never gave one are told as `no result` and `no number`."""
+    late = [(at, host) for host, at in sorted(screened.items()) if at < before]
+    days = group_by(sorted(late), lambda one: (minute(one[0])[:10], int((now - one[0]) // DAY)))
+    return tuple(
+        Gap(
+            what="not screened",
+            of=tuple(sorted(host for _, host in own)),
+            reason=f"last on {date}, {fmt.plural(ago, 'day')} ago",
+        )
+        for (date, ago), own in days.items()
+    )
+
+
+DAY: Final = 86400.0
 
 
 def _reasons(results: Results) -> dict[str, str]:

@@ -136,6 +136,64 @@ def test_what_is_missing_is_named_and_the_others_are_judged(
     }  # fmt: skip
 
 
+def test_who_is_due_and_what_suspects_share(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
+    """Eight months ago, all of them; 4 of 4 suspects of 20 hosts on one switch of five, which 1 fleet in 970 has by chance."""
+    names = [f"node{n:03}" for n in range(1, 21)]
+    for day in (1, 2, 3):
+        for name in names:
+            hosts(name, rate=800.0 if name in names[4:8] else 1000.0, day=day)
+    lines = [
+        f"SwitchName=s{i} Level=0 LinkSpeed=1 Nodes=node[{4 * i + 1:03}-{4 * i + 4:03}]" for i in range(5)
+    ]
+    (tmp_path / "topology.txt").write_text(
+        "\n".join([*lines, "SwitchName=top Level=1 Nodes=node[001-020] Switches=s[0-4]"])
+    )
+
+    done = called(
+        "fleet",
+        "results",
+        "--due",
+        "7d",
+        "--nodes",
+        "node[001-021]",
+        "--switches",
+        "topology.txt",
+        "--openmetrics",
+        "f.prom",
+    )
+
+    (due,) = [line for line in done.stdout.splitlines() if line.startswith("not screened")]
+    assert due.startswith("not screened node[001-020]: last on 2026-03-03, ")
+    assert due.endswith(" days ago")
+    (warned,) = [line for line in done.stdout.splitlines() if "suspects are in" in line]
+    assert warned.startswith(
+        "warning: node[005-008]: 4 of 4 suspects are in s1, which has 4 of 20 hosts; by chance in 1 of 960 fleets"
+    )
+    metrics = (tmp_path / "f.prom").read_text()
+    assert 'pinsweep_fleet_verdict{host="node005",verdict="broken"} 1\n' in metrics
+    assert 'pinsweep_fleet_missing{host="node021",what="no result"} 1\n' in metrics
+    assert 'pinsweep_fleet_missing{host="node001",what="not screened"} 1\n' in metrics
+    quiet = called("fleet", "results", "--due", "99999w")
+    assert "not screened" not in quiet.stdout
+
+
+def test_a_sweeps_folder_says_who_should_be_there(
+    called: Cli, hosts: Callable[..., None], tmp_path: Path
+) -> None:
+    hosts("node001")
+    about = {
+        "schema": 1, "id": "0123abcd", "via": "ssh", "hosts": ["node001", "node002"], "experiments": {}, "words": [], "sbatch": [],
+        "setup": "", "local": "", "work": "/", "at_once": 0, "canary": False, "limits_min": {}, "user": "u", "python": "", "version": "",
+        "created_utc": "",
+    }  # fmt: skip
+    (tmp_path / "results" / "sweep.json").write_text(json.dumps(about))
+
+    done = called("fleet", "results")
+
+    assert "no result node002" in done.stdout.splitlines()
+    assert done.returncode == 1
+
+
 def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_path: Path) -> None:
     hosts("node001")
     (tmp_path / "rules.yaml").write_text("rules:\n  - {metric: rate, floor: quick}\n  - {tolerance: 8}\n")
@@ -149,6 +207,9 @@ def test_mistakes_are_the_users(called: Cli, hosts: Callable[..., None], tmp_pat
         (("--baseline", ""), ("is not a valid baseline name",)),
         (("-o", ""), ("an empty name",)),
         (("--threshold", "300%"), ("not a percentage",)),
+        (("--due", "7"), ("'7' is no age: 7d, 12h or 2w",)),
+        (("--switches", "rules.yaml"), ("no line says which hosts",)),
+        (("--openmetrics", "results/000.db"), ("would be replaced",)),
     ):
         done = called("fleet", "results", *words)
         assert done.returncode == 2, (words, done.stdout, done.stderr)
