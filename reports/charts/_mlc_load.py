@@ -434,7 +434,7 @@ def _offers_table(panels: dict[facets.Facet, list[LoadCurve]], scale: fmt.Scale)
         offers = load.offers
         yield (
             *(_floor_cells(offers, scale) if offers.idle else (fmt.NOTHING, fmt.NOTHING)),
-            scale.number(offers.peak), load.peak_delay, fmt.number(offers.latency_at_peak),
+            wording.spread_text(load.most, scale), load.peak_delay, fmt.number(offers.latency_at_peak),
         )  # fmt: skip
 
     starred = any(

@@ -128,7 +128,7 @@ def little(results: Results) -> Iterator[Fault]:
         if least / wanted > 1.03:
             bound = ""
             if len(own) == 1:
-                bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4)} are possible"
+                bound = f"; at {fmt.quantity(iops, 'IOPS', 4)} at most {fmt.quantity(wanted / iops * 1e9, 'ns', 4, fmt.UP)} are possible"
             yield Fault(level="error", run=run, own=True, text=text + bound, title=title)
         elif most / wanted < 0.9 and all(job.lat for job in own) and not _may_idle(run):
             lost = (wanted - most) / iops * 1e9

@@ -152,11 +152,10 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
         placed = {cpu for group in curve.run.placed for cpu in group.cpus}
         limit, said, short = 0.0, "", ""
         if machine is not None:
-            limit = LINES_A_CORE * sum(
-                1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus)
-            )
-            said = f"at most {fmt.number(limit)} can be waited for, {LINES_A_CORE} a core"
-            short = f"the cores can wait for {fmt.number(limit)}"
+            cores = sum(1 for core in machine.cores if not placed or not placed.isdisjoint(core.cpus))
+            limit = LINES_A_CORE * cores
+            said = f"at most {fmt.count(LINES_A_CORE * cores)} can be waited for, {LINES_A_CORE} a core"
+            short = f"the cores can wait for {fmt.count(LINES_A_CORE * cores)}"
         elif machine_key(curve.run) in reads:
             read = reads[machine_key(curve.run)]
             limit = 2 * read
@@ -230,7 +229,7 @@ def no_effect(results: Results) -> Iterator[Fault]:
                 values = [curve.run.cell.options.get(name, "not given") for curve in (a, b)]
                 yield Fault(
                     level="warn", run=b.run,
-                    text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.percent(math.expm1(max(changes)))} "
+                    text=f"{b.traffic or 'traffic not said'}: -{name} {values[0]} and -{name} {values[1]} agree within {fmt.number(math.expm1(max(changes)) * 100, 2, fmt.UP)} % "
                     f"in all loaded rows; of other traffic it changes the bandwidth by {fmt.percent(math.expm1(effect))}",
                 )  # fmt: skip
 

@@ -90,13 +90,13 @@ STATISTICS: Final = {
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "0 B in 190 ns, up to 11.9 GB/s" of PingPong, which is named beside other benchmarks; of texts without it
+    """Return "0 B in 190 ns, peak 11.9 GB/s" of PingPong, which is named beside other benchmarks; of texts without it
     "Allreduce 4 B in 1.83 µs (slowest rank) and 22 more"."""
     zero, peak = median(_zero, repeats), median(_peak, repeats)
     if zero or peak:
         parts = [
             f"0 B in {fmt.quantity(zero, 'ns')}" if zero else "",
-            f"up to {fmt.quantity(peak, 'B/s')}" if peak else "",
+            f"peak {fmt.quantity(peak, 'B/s')}" if peak else "",
         ]
         several = len({row.benchmark for row in timings(repeats[0])}) > 1
         return f"{'PingPong ' if several else ''}{', '.join(filter(None, parts))}"

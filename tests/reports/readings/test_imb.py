@@ -74,4 +74,4 @@ def test_export_gives_times_as_they_were_printed(make: Any, tmp_path: Path) -> N
     frame = results.tidy("imb")
 
     assert frame.loc[frame["metric"] == "time", "value"].tolist() == [190.0]
-    assert "up to 41.3 MB/s" in "\n".join(show.summary(results))
+    assert "peak 41.3 MB/s" in "\n".join(show.summary(results))

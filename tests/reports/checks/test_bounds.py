@@ -1,0 +1,44 @@
+"""What a check calls a bound holds of the value before it was rounded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.checks.audit import audit
+from reports.results.load import load
+
+
+def texts(path: Path, key: str) -> list[str]:
+    return [text for finding in audit(load([path])) if finding.id == key for _, text in finding.cells]
+
+
+@pytest.mark.parametrize("iops", [36000.0, 45837.0, 27000.0])
+def test_the_latency_that_a_depth_allows_is_rounded_up(make: Any, tmp_path: Path, iops: float) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    options = {"rw": "randread", "bs": "4k", "iodepth": 4, "ioengine": "libaio", "direct": True}
+    maker.add("s", "fio", options, make.fio_text({"read": (iops, 1000.0)}, bs="4k", rw="randread", iodepth=4))
+
+    (text,) = texts(maker.write(), "F1")
+
+    most = re.search(r"at most ([\d.]+) µs are possible", text)
+    assert most
+    assert 4e6 / iops <= float(most[1]) < 4e6 / iops * 1.002
+
+
+def test_curves_agree_within_what_is_said(make: Any, tmp_path: Path) -> None:
+    """Write only: 1.241 % apart at most; read only, a stride of 256 B gives 30 % less."""
+    maker = make.Maker(tmp_path / "a.db")
+    for mix, stride, factor in (("", 64, 1.0), ("", 256, 0.7), ("6", 64, 1.0), ("6", 256, 1.01241)):
+        rows = [(d, 90.0 + 2000 / (10 + d), 2e6 * factor / (1 + d / 1000)) for d in (0, 50, 100, 200, 300, 500)]  # fmt: skip
+        options = {"mode": "loaded_latency", "W": mix or "R", "l": stride}
+        maker.add("s", "mlc", options, make.mlc_text(rows, traffic=mix, stride=stride), axes=("l", "W"))
+
+    (text,) = texts(maker.write(), "G1")
+
+    within = re.search(r"agree within ([\d.]+) %", text)
+    assert within
+    assert 1.24 < float(within[1]) <= 1.3

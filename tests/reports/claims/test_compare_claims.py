@@ -1,0 +1,402 @@
+"""Every sentence of `pinsweep compare`, of its page, table, JSON, Markdown, JUnit and GitHub forms, against the figures that were written.
+
+Medians, the shift of the typical pair, counts and the words are made once more from what was printed. A line that none of the readers
+below knows is a failure: it needs a reader. tests/reports/compare/test_claims.py does the same for several tools at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from reports.compare import formats
+from reports.compare import text as texts
+from reports.compare.comparison import compare
+from reports.compare.model import Comparison
+from reports.compare.section import delta
+from reports.compare.sides import side
+from reports.results.load import load
+from tests.reports.claims.test_fleet_claims import METRICS, stands
+
+Number = tuple[str, str, str]  # levels of both axes, metric
+SPECS = {**METRICS, "depth": {"regex": r"depth (\S+)", "better": "neither"}}
+FACTOR = {"rate": 1e6, "took": 1e3, "score": 1.0, "depth": 1.0}
+
+
+@dataclass
+class Side:
+    """One side as it was written."""
+
+    files: list[Path] = field(default_factory=list)
+    values: dict[Number, list[float]] = field(default_factory=dict)  # base units
+    hosts: set[str] = field(default_factory=set)
+    runs: int = 0  # that gave numbers
+    failed: int = 0
+    disturbed: int = 0
+
+
+@dataclass
+class Case:
+    """A comparison and what was written."""
+
+    a: Side
+    b: Side
+    comparison: Comparison
+    document: Any
+
+    def number(self, row: Mapping[str, Any]) -> Number:
+        return row["labels"].get("a", "1"), row["labels"].get("b", "x"), row["name"]["metric"]
+
+    def words(self, *verdicts: str) -> list[Mapping[str, Any]]:
+        return [row for row in self.document["cells"] if row["verdict"] in verdicts]
+
+
+def made(make: Any, folder: Path, seed: int) -> tuple[Side, Side]:
+    """Two sides of one to five sessions and one to six repeats; effects of all, of a level or of one metric."""
+    chance = random.Random(seed)
+    noise, printed = chance.choice([0.0, 0.002, 0.01, 0.05, 0.3]), chance.choice([0, 1, 3])
+    metrics = {name: SPECS[name] for name in chance.sample(sorted(SPECS), chance.choice([1, 2, 3]))}
+    cells = list(itertools.product(chance.choice([["1"], ["1", "2", "4"], list("123456789")]), chance.choice([["x"], ["x", "y"]])))  # fmt: skip
+    usual = {(*cell, m): 10 ** chance.uniform(1.4, 4) for cell in cells for m in metrics}
+    effects = {key: chance.choice([0.6, 0.9, 0.97, 1.0, 1.05, 1.3]) for key in chance.sample(["all", "y", "1", *metrics], 2)}  # fmt: skip
+    sides = Side(), Side()
+    for late, own in enumerate(sides):
+        sessions, repeats = chance.choice([1, 1, 1, 2, 5]), chance.choice([1, 2, 3, 3, 6])
+        for session in range(sessions):
+            path = folder / f"{'ab'[late]}{session}.db"
+            host = f"h{chance.randrange(2)}"
+            maker = make.Maker(path, host=host)
+            maker.facts = {**make.FACTS, "kernel": "ab"[late], "boot_id": path.stem}
+            own.hosts.add(host)
+            for cell, _ in itertools.product(cells, range(repeats)):
+                options = {"command": ["x"], "metrics": metrics, "a": cell[0], "b": cell[1]}
+                luck = chance.random()
+                if luck < 0.03:
+                    status = "failed" if luck < 0.015 else "disturbed"
+                    maker.add("s", "command", options, "", axes=("a", "b"), status=status, reason="so")
+                    own.failed += status == "failed"
+                    own.disturbed += status == "disturbed"
+                    continue
+                text = ""
+                for name, spec in metrics.items():
+                    slower = max(0.1, chance.gauss(1, noise))
+                    for key in ("all", *cell, name):
+                        slower *= effects.get(key, 1.0) if late else 1.0
+                    value = usual[*cell, name] * (1 / slower if spec["better"] == "higher" else slower)
+                    text += f"{name} {value:.{printed}f}\n"
+                    own.values.setdefault((*cell, name), []).append(
+                        float(f"{value:.{printed}f}") * FACTOR[name]
+                    )
+                maker.add("s", "command", options, text, axes=("a", "b"))
+                own.runs += 1
+            own.files.append(maker.write())
+    return sides
+
+
+def of_figures(case: Case) -> None:
+    """The JSON against the figures: values, shifts, and the words of docs/verdicts.md."""
+    document = case.document
+    both = case.a.values.keys() & case.b.values.keys()
+    assert {case.number(row) for row in document["cells"]} <= both
+    for row in document["cells"]:
+        key = case.number(row)
+        a, b = sorted(case.a.values[key]), sorted(case.b.values[key])
+        assert sorted(row["a"]["runs"]) == pytest.approx(a)
+        assert sorted(row["b"]["runs"]) == pytest.approx(b)
+        assert (row["a"]["median"], row["b"]["median"]) == (pytest.approx(statistics.median(a)), pytest.approx(statistics.median(b)))  # fmt: skip
+        if row["ratio"]:
+            typical = math.exp(statistics.median(math.log(y / x) for x in a for y in b))
+            assert row["ratio"] == pytest.approx(typical, rel=1e-6)
+            assert row["low"] is None or row["low"] <= row["ratio"] * (1 + 1e-9)
+            assert row["high"] is None or row["high"] >= row["ratio"] * (1 - 1e-9)
+        assert (row["verdict"] == "no_verdict") == (min(len(a), len(b)) < 2)
+        better = SPECS[key[2]]["better"]
+        worse = (row["ratio"] or 1.0) if better == "lower" else 1 / (row["ratio"] or 1.0)
+        if row["verdict"] == "regressed":
+            assert better != "neither"
+            assert worse >= 1.03 * (1 - 1e-9)
+            assert not row["low"] <= 1 <= (row["high"] or math.inf)
+        elif row["verdict"] == "improved":
+            assert better != "neither"
+            assert worse <= 1 / 1.03 * (1 + 1e-9)
+        elif row["verdict"] == "same":
+            assert 1 / 1.03 <= row["ratio"] <= 1.03
+        one = case.document["a"]["evidence"] == case.document["b"]["evidence"] == 1
+        assert row["provisional"] == (one and row["verdict"] != "no_verdict")
+    counts = Counter(row["verdict"] for row in document["cells"])
+    assert {word: n for word, n in document["counts"].items() if n and word != "unmatched"} == counts
+    for name, own in (("a", case.a), ("b", case.b)):
+        told = document[name]
+        assert set(told["hosts"]) == own.hosts
+        assert (told["runs"], told["failed"], told["left_out"]) == (own.runs, own.failed, own.disturbed)
+        assert told["sessions"] == len(own.files)
+
+
+def bounds(case: Case) -> None:
+    """An interval's ends are bounds: what is printed contains it, and is no wider than its last digit."""
+    for row in case.comparison.rows:
+        if row.interval is None:
+            continue
+        low, high = (text.replace("\u2009", "").replace("−", "-") for text in texts.interval(row.interval).split(" to "))  # fmt: skip
+        for text, end, out in ((low, row.interval[0], 1), (high, row.interval[1], -1)):
+            if text == "∞":
+                assert end >= 1e4
+                continue
+            step = 0.1 if abs(end) < 1 else 10.0 ** (math.floor(math.log10(abs(end) * 100)) - 2)
+            off = (end * 100 - float(text)) * out
+            assert -1e-6 * step <= off < step * (1 + 1e-6) or abs(end) >= 1e4
+
+
+def holds(cells: tuple[str, ...], row: Mapping[str, Any], unit: str = "") -> None:
+    """Shift, interval, A, B of a row."""
+    shift, ends, a, b = cells
+    assert stands(a, row["a"]["median"], unit, 4)
+    assert stands(b, row["b"]["median"], unit, 4)
+    if row["ratio"] is None:
+        assert shift == "–"
+        return
+    change = (row["ratio"] - 1) * 100
+    assert abs(float(said_of(shift)) - change) <= max(0.05, abs(change) * 0.0051) + 1e-9
+    assert shift[0] in ("+" if change > 0.05 else "−" if change < -0.05 else "+−0")
+    if ends:
+        low, high = (said_of(part) for part in ends.split(" to "))
+        assert float(low) <= change + 0.06
+        assert float(high) >= change - 0.06 - abs(change) * 0.005
+
+
+def said_of(text: str) -> str:
+    return (
+        text.replace("\u2009", "")
+        .replace("−", "-")
+        .replace("+", "")
+        .replace("∞", "inf")
+        .removesuffix(" %")
+        .split(" (")[0]
+    )
+
+
+def headline(case: Case) -> None:
+    """Counts, the worst number, what is provisional."""
+    text, counts = case.document["sentence"], case.document["counts"]
+    judged = sum(counts[w] for w in ("regressed", "improved", "same", "inconclusive"))
+    if "no number in common" in text:
+        assert not case.document["cells"]
+        return
+    text = re.sub(r" ?Not compared: .*", "", text)
+    if not judged:
+        assert (
+            text
+            == f"One run on a side: {counts['no_verdict']} number{'s' * (counts['no_verdict'] > 1)}, no verdict."
+        )
+        return
+    found = re.fullmatch(
+        r"(Provisional(?: for (\d+) numbers?)?, one session a side: )?(\d+) of (\d+) numbers? regressed, (\d+) improved, (\d+) (?:is|are) the same, "
+        r"(\d+) (?:is|are) inconclusive\.(?: (\d+) more ha\w+ one run on a side, and no verdict\.)?(?: (Worst|Best): (.+): (\w+), (.+?)\.)?", text
+    )  # fmt: skip
+    assert found, text
+    assert [int(found[i]) for i in (3, 4, 5, 6, 7)] == [counts["regressed"], judged, counts["improved"], counts["same"], counts["inconclusive"]]  # fmt: skip
+    assert int(found[8] or 0) == counts["no_verdict"]
+    provisional = sum(row["provisional"] for row in case.document["cells"])
+    assert bool(found[1]) == bool(provisional)
+    assert int(found[2] or (judged if found[1] else 0)) == provisional == case.document["provisional"]
+    changed = case.words("regressed") or case.words("improved")
+    assert (found[9] or "") == ("Worst" if case.words("regressed") else "Best" if changed else "")
+    if changed:
+        most = max(abs(math.log(row["ratio"])) for row in changed)
+        named = [r for r in changed if r["labels"] and place(r) == found[10] and r["metric"] == found[11]]
+        (row,) = named
+        assert abs(math.log(row["ratio"])) == pytest.approx(most)
+        moved, ends = re.fullmatch(
+            r"(\S+ %)(?: \(medians \S+ %\))? \(([^)]*)\)(?:, ⚠ .*)?", found[12]
+        ).groups()  # type: ignore[union-attr]
+        holds((moved, ends, *texts.values(row_of(case, row))[:2]), row, texts.values(row_of(case, row))[2])
+
+
+def row_of(case: Case, row: Mapping[str, Any]) -> Any:
+    return next(r for r in case.comparison.rows if place(row) == r.place and row["metric"] == r.number.title)
+
+
+def place(row: Mapping[str, Any]) -> str:
+    return f"s, {row['cell']}" if row["cell"] else "s"
+
+
+def terminal(case: Case) -> None:
+    """Every line of `--all`, heads and rows."""
+    lines = texts.table(case.comparison, everything=True).splitlines()
+    verdict, metric, unit, runs_of, seen = "", "", "", "", Counter[str]()
+    cells = case.document["cells"]
+    i = 0
+    for line in lines:
+        if found := re.fullmatch(
+            r"(regressed|improved|inconclusive|same|one run on a side, no verdict) \((\d+)\)", line
+        ):
+            verdict = {"one run on a side, no verdict": "no_verdict"}.get(found[1], found[1])
+            assert int(found[2]) == len(case.words(verdict))
+        elif found := re.fullmatch(
+            r"  s: (\w+)(?:, (\S+))? \((more|less|neither) is better(?:; (\d+) \+ (\d+) runs)?\)", line
+        ):
+            metric, unit, runs_of = found[1], found[2] or "", found[4] and (int(found[4]), int(found[5]))
+            assert found[3] == {"higher": "more", "lower": "less"}.get(SPECS[metric]["better"], "neither")
+        elif verdict and (
+            found := re.fullmatch(r" +(\S+ %|–)  (.*?) +([\d.\u2009]+) +→ +([\d.\u2009]+)(?:  (.*))?", line)
+        ):
+            about = re.sub(r" ⚠.*", "", found[5] or "").strip()
+            own_runs = re.search(r"(\d+) \+ (\d+) runs", about)
+            medians = re.search(r"medians ([+−]?[\d.\u2009]+ %)", about)
+            cell = re.sub(r"\s*\(.*\)", "", about)
+            (row,) = [r for r in cells if r["cell"] == cell and r["metric"] == metric]
+            assert row["verdict"] == verdict
+            n = (len(row["a"]["runs"]), len(row["b"]["runs"]))
+            assert n == (runs_of or (int(own_runs[1]), int(own_runs[2])))  # type: ignore[index]
+            holds((found[1], found[2].strip(), found[3], found[4]), row, unit)
+            if medians:
+                change = (row["b"]["median"] / row["a"]["median"] - 1) * 100
+                assert abs(float(said_of(medians[1])) - change) <= max(0.05, abs(change) * 0.0051)
+            seen[verdict] += 1
+        elif found := re.fullmatch(r"not compared \((\d+)\)", line):
+            assert int(found[1]) == case.document["counts"]["unmatched"]
+            verdict = ""
+    assert seen == Counter(row["verdict"] for row in cells)
+    flat = " ".join(" ".join(lines).split())
+    for name, own in (("a", case.a), ("b", case.b)):
+        told = re.search(
+            rf"{name.upper()} {name}: (.+?), (\d+) sessions?, (\d+) runs?(?:; left out: ([\w ,]+?))?(?= [A-Z]| \d+ of )",
+            flat,
+        )
+        assert told, flat
+        assert set(re.split(", | and ", told[1])) == own.hosts
+        assert (int(told[2]), int(told[3])) == (len(own.files), own.runs)
+        out = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", told[4] or "")}
+        assert out == {w: n for w, n in (("disturbed", own.disturbed), ("failed", own.failed)) if n}
+    for found in re.finditer(r"Regressed together: (.+?)\.(?= |$)", flat):
+        together(case, found[1])
+    if told := re.search(r"Noise between sessions: (.+?)\.(?: One session| |$)", flat):
+        noise(case, told[1])
+    i += 1
+
+
+def together(case: Case, text: str) -> None:
+    """Count the cells of each level again, from the rows."""
+    first = re.match(r"(\w+) (\S+): ", text)
+    assert first
+    axis = first[1]
+    for level, hit, of in re.findall(rf"(?:^{axis} |; |, )([^;:,() ]+): (\d+) of (\d+)", text):
+        own: dict[str, set[str]] = {}
+        for row in case.document["cells"]:
+            if row["labels"].get(axis) == level and row["verdict"] != "no_verdict" and not row["derived"]:
+                own.setdefault(row["cell"], set()).add(row["verdict"])
+        assert (int(hit), int(of)) == (sum("regressed" in words for words in own.values()), len(own))
+
+
+def noise(case: Case, text: str) -> None:
+    """Each size is what the families have, rounded outwards."""
+    for part in text.split("; "):
+        if part.startswith("none"):
+            continue
+        low, high, source, n = re.fullmatch(
+            r"([\d.]+)(?: to ([\d.]+))? % (.+?)(?: \((\d+) metrics?\))?", part
+        ).groups()  # type: ignore[union-attr]
+        words = {"assumed": "assumed", "learned from the sessions of a side": "sessions", "learned from the sweep's own shifts": "auto", "given": "given"}  # fmt: skip
+        taus = [f["tau"] * 100 for f in case.document["families"] if f["tau_source"] == words[source]]
+        assert not n or int(n) == len(taus)
+        assert float(low) <= min(taus) * 1.06
+        assert float(high or low) >= max(taus) * 0.94
+        if high:
+            assert float(low) <= min(taus) <= max(taus) <= float(high)
+
+
+def page(case: Case) -> None:
+    """Both tables of the page, titles of its curves, its key numbers."""
+    built = delta(case.comparison)
+    words = Counter(row["verdict"] for row in case.document["cells"])
+    shown = Counter[str]()
+    for line in built.lines:
+        unit = line.sub.rpartition(", ")[0]
+        (row,) = [r for r in case.document["cells"] if place(r) == line.place and r["metric"] == line.metric]
+        holds((line.change.split(" (")[0], line.interval, line.a, line.b), row, unit)
+        assert line.verdict.replace("one run", "no_verdict") == row["verdict"]
+        assert line.sign == {"regressed": "▼", "improved": "▲"}.get(row["verdict"], "")
+        assert line.runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
+        shown[row["verdict"]] += 1
+    for name, unit, a, b, shift, ends, runs, word in built.rest.rows if built.rest else ():
+        (row,) = [r for r in case.document["cells"] if f"{place(r)}: {r['metric']}" == name]
+        holds((shift.split(" (")[0], ends, a, b), row, unit)
+        assert runs == f"{len(row['a']['runs'])} + {len(row['b']['runs'])}"
+        shown[word.replace("one run", "no_verdict")] += 1
+    assert shown == words
+    assert built.left_out == 0
+    for key in built.key_numbers:
+        (row,) = [r for r in case.document["cells"] if place(r) == key.context and r["metric"] == key.name]
+        a, b = key.value.split(" → ")
+        moved, ends, word = re.fullmatch(
+            r"(\S+ %|–)(?: \(medians \S+ %\))?(?: \((.*?)\))?, ([\w ]+)", key.repeats
+        ).groups()  # type: ignore[union-attr]
+        holds((moved, ends or "", a, b), row, key.unit)
+        assert word.replace("one run", "no_verdict") == row["verdict"]
+        better = SPECS[key.name]["better"]
+        alike = [r for r in case.document["cells"] if r["metric"] == key.name]
+        sound = [r for r in alike if not r["doubtful"]] or alike
+        assert row["a"]["median"] == (max if better == "higher" else min)(r["a"]["median"] for r in sound)
+    for figure in built.curves:
+        metric, told = re.fullmatch(r"s: (\w+), (.+)", figure.title).groups()  # type: ignore[union-attr]
+        own = [r for r in case.document["cells"] if r["metric"] == metric]
+        n, of, word, rest = re.fullmatch(r"(\d+) of (\d+) points? ([a-z ]+)(.*)", told).groups()  # type: ignore[union-attr]
+        counts = {w: int(k) for k, w in re.findall(r"(\d+) ([a-z ]+)", rest)} | {word: int(n)}
+        assert int(of) == len(own)
+        names = {"the same": "same", "without a verdict": "no_verdict"}
+        assert {names.get(w, w): k for w, k in counts.items()} == Counter(r["verdict"] for r in own)
+    told = [int(text.rpartition("(")[2].removesuffix(")")) for text in built.needs]
+    assert sum(told) == sum(bool(row["advice"]) for row in case.words("inconclusive"))
+    for text in built.needs:
+        if found := re.match(r"needs (\d+)(?: to (\d+))? repeats a side(,?)", text):
+            needed = [r["need_repeats"] for r in case.words("inconclusive") if r["need_repeats"] and r["advice"].startswith("needs")]  # fmt: skip
+            assert {int(found[1]), int(found[2] or found[1])} <= set(needed)
+
+
+def programs(case: Case) -> None:
+    """Markdown, JUnit and GitHub count as the JSON does."""
+    counts, cells = case.document["counts"], case.document["cells"]
+    suites = ElementTree.fromstring(formats.as_junit(case.comparison))
+    tests = list(suites.iter("testcase"))
+    failures = [t for t in tests if t.find("failure") is not None]
+    assert len(failures) == counts["regressed"]
+    skipped = [t for t in tests if t.find("skipped") is not None]
+    assert len(skipped) >= counts["inconclusive"] + counts["no_verdict"]
+    assert len(tests) >= len(cells)
+    text = formats.as_markdown(case.comparison)
+    assert re.sub(r"\W", "", case.document["sentence"]) in re.sub(r"\W", "", text)
+    rows = [line for line in text.splitlines() if re.match(r"\| \**(regressed|improved|inconclusive)", line)]
+    assert len(rows) <= sum(counts[w] for w in ("regressed", "improved", "inconclusive"))
+    if len(rows) < 100:
+        assert sum("**regressed**" in row for row in rows) == counts["regressed"]
+
+
+READERS: tuple[Callable[[Case], None], ...] = (of_figures, bounds, headline, terminal, page, programs)
+
+
+def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
+    for seed in seeds:
+        own = folder / str(seed)
+        own.mkdir()
+        a, b = made(make, own, seed)
+        found = compare(side("A", "a", load(a.files)), side("B", "b", load(b.files)))
+        yield Case(a=a, b=b, comparison=found, document=json.loads(formats.as_json(found)))
+
+
+@pytest.mark.parametrize("first", range(0, 50, 10))
+def test_what_is_said_of_a_comparison_holds_of_its_figures(first: int, make: Any, tmp_path: Path) -> None:
+    for case in cases(make, tmp_path, range(first, first + 10)):
+        for reader in READERS:
+            reader(case)

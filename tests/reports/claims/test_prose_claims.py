@@ -1,0 +1,245 @@
+"""What stands around the figures of a report holds, too: captions, the sentence, the list of checks; `show`, and the lab report.
+
+Numbers are those of the tables beneath, counts those of the runs that were written. Over the made-up results of test_claims, and over
+every fixture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pinsweep.cli import cli
+from reports import show
+from reports.checks.audit import audit
+from reports.draw.figure import Figure, Table
+from reports.lab import document
+from reports.page.model import Page
+from reports.report import build
+from reports.results import load
+from reports.results.model import Results
+from tests.reports.claims.test_claims import (
+    FIXTURES,
+    Said,
+    _named,
+    cells,
+    derived,
+    figures_of,
+    made,
+    said,
+    tables,
+    untrue,
+)
+
+PROGRAMS = re.compile(
+    r"Intel MLC [\d.\w]+|Intel MPI Benchmarks [\d.]+(?: Update \d+)?|STREAM [\d.]+|fio[- ][\d.]+[\w.-]*|pinsweep \w+ [\d.]+|"
+    r"OSU [\w. -]+?[\d.]+|likwid-bench [\d.]+|(?<=[ ,])(?:version|v)[\d.]+\w*|[\w/.-]+\.(?:out|txt)|\(\w+\d+\)"
+)
+REPEATS = re.compile(r"(?:(\d+) to )?(\d+) repeats? a cell( with numbers)?|(one run a cell)")
+
+
+@dataclass
+class Case:
+    """Results, their page, and the runs that were written: (sweep, tool, cell) → the status of each."""
+
+    path: Path
+    results: Results
+    page: Page
+    written: dict[tuple[str, str, str], list[str]]
+
+    def counts(self, figure: Figure, tool: str) -> set[int]:
+        """Return how many good runs the cells have that a figure may be of."""
+        return {
+            good
+            for (sweep, of, _), own in self.written.items()
+            if of == tool and figure.of in ("", sweep) and (good := own.count("ok"))
+        }
+
+
+def captions(case: Case) -> None:
+    """Each number of a caption or a note stands in a table of its figure, or counts repeats, jobs, samples as they were written."""
+    for section in case.page.sections:
+        for block in section.blocks:
+            for figure in block.figures:
+                for text in (figure.sub, figure.note):
+                    lacking = list(
+                        unknown(REPEATS.sub("", text).replace("Ring: 95 % of", ""), tables(figure))
+                    )
+                    assert not lacking, (figure.title, text, lacking)
+                if case.written:
+                    repeats(case, figure, block.tool)
+
+
+def unknown(text: str, of: Iterable[Table]) -> Iterator[str]:
+    listed = [s for table in of for _, numbers in cells(table) for s in numbers]
+    heads = [s for t in of for head in (*t.columns, t.caption, *(c for r in t.rows for c in r)) for s in said(str(head))]  # fmt: skip
+    plain = _named(PROGRAMS.sub("", text))
+    for one in said(plain):
+        counted = re.search(rf"{re.escape(one.text)} (?:jobs?|processes|threads?|single|of \d|(?:and \S+ \S+ )?blocks)|\bof {re.escape(one.text)}\b", plain)  # fmt: skip
+        if not counted and not any(one.stands_for(o) for o in (*listed, *heads)) and not derived(one, of):
+            yield one.text
+
+
+def repeats(case: Case, figure: Figure, tool: str) -> None:
+    """ "2 to 3 repeats a cell with numbers" is the range seen."""
+    known = case.counts(figure, tool)
+    for found in REPEATS.finditer(figure.sub):
+        low, high = (1, 1) if found[4] else (int(found[1] or found[2]), int(found[2]))
+        assert {low, high} <= known, (figure.sub, known)
+        assert bool(found[3]) == (low < high)
+        if figure.of or len({sweep for sweep, of, _ in case.written if of == tool}) == 1:
+            assert (low, high) == (min(known), max(known)) or "Matrix" in figure.sub or len(figure.panels) == 0, figure.sub  # fmt: skip
+
+
+def sentence(case: Case) -> None:
+    """ "118 of 121 planned runs on node07 gave numbers; 2 cells lack some or all repeats"."""
+    if not case.written:
+        return
+    good = sum(own.count("ok") for own in case.written.values())
+    planned = sum(map(len, case.written.values()))
+    found = re.fullmatch(
+        r"(?:(\d+) of (\d+) planned runs?|All (\d+) planned runs|The one planned run) on node07 gave numbers"
+        r"(?:; (\d+) cells? lacks? some or all repeats)?\.", case.page.sentence,
+    )  # fmt: skip
+    assert found, case.page.sentence
+    said_good, said_planned = (int(found[1] or found[3] or 1), int(found[2] or found[3] or 1))
+    assert (said_good, said_planned) == (good, planned)
+    assert int(found[4] or 0) == sum(own.count("ok") < len(own) for own in case.written.values())
+
+
+def checks(case: Case) -> None:
+    """Counts of the lists, and what they are of."""
+    failed = Counter(
+        sweep for (sweep, _, _), own in case.written.items() for status in own if status == "failed"
+    )
+    told: Counter[str] = Counter()
+    for check in case.page.checks:
+        if check.counted:
+            n = int(check.counted.split()[0].replace("\u2009", ""))
+            assert n == len(check.items) or ("the first" in check.counted and n > len(check.items))
+        if more := re.search(r"; and (\d+) more", check.subject):
+            assert check.counted.startswith(f"{int(more[1]) + 1} ")
+        if found := re.match(r"(\w+): (\d+) runs? failed", check.text):
+            told[found[1]] += int(found[2])
+        if (
+            found := re.match(
+                r"(\d+) checks? of docs/audit.md (?:was|were) applied to (\d+) runs?", check.subject
+            )
+        ) and case.written:
+            assert int(found[2]) == sum(own.count("ok") for own in case.written.values())
+    if case.written:
+        assert told == failed
+    for key, worst in ((f.id, f) for f in audit(case.results)):
+        assert any(check.id == key for check in case.page.checks), (key, worst)
+
+
+TOOL_OF = {"STREAM": "stream", "Intel MLC": "mlc", "Intel MPI": "imb", "fio": "fio", "pinsweep poke": "poke"}
+
+
+def terminal(case: Case) -> None:
+    """`show`: numbers of the page's tables, runs as they were written, spreads as they are."""
+    lines = show.show_result(case.path).splitlines()
+    every = [t for figure in figures_of(case.page) for t in tables(figure)]
+    listed = [s for t in every for _, numbers in cells(t) for s in numbers]
+    if case.written:
+        good = sum(own.count("ok") for own in case.written.values())
+        planned = sum(map(len, case.written.values()))
+        assert lines[1] == f"node07: {good} of {planned} runs gave numbers"
+    sweep = ""
+    for line in lines[2:]:
+        if re.fullmatch(r"\w+(?:  .*)?", line):
+            sweep = line.split()[0]
+        if case.written and (found := re.match(r"  (\w[\w ]*?) [\d.]+[^,]*, (\d+) runs? a cell", line)):
+            (tool,) = [tool for name, tool in TOOL_OF.items() if found[1].startswith(name)]
+            counts = {own.count("ok") for (of, t, _), own in case.written.items() if (of, t) == (sweep, tool)}
+            assert counts - {0} == {int(found[2])}, line
+        assert not re.search(r"\bup to \d", line), "a number is no bound"
+        if "…" in line or not re.match(r"  \S", line) or not every:
+            continue
+        measured = re.search(r"(?:triad|floor|own memory|0 B in|read|write|r/w|median) .*", line)
+        for one in said(measured[0].split("±")[0].split("[")[0]) if measured else ():
+            if one.kind in ("s", "B/s", "/s"):
+                assert any(one.stands_for(other) for other in listed), (one.text, line)
+        if (half := re.search(r"±([\d.]+) %", line)) and "triad" in line:
+            assert (
+                any(_half(half[1], value, low, high) for value, low, high in ranges(every))
+                or half[1][0] == "0"
+            ), line
+
+
+def ranges(every: Iterable[Table]) -> Iterator[tuple[Said, Said, Said]]:
+    """Yield each "23.1 (22.9–23.4)" of some tables."""
+    for table in every:
+        for row, _ in cells(table):
+            for text in row:
+                if found := re.fullmatch(
+                    r"([\d.\u2009]+)(?: [^ (]+)? \(([\d.\u2009]+)–([\d.\u2009]+)\)", str(text)
+                ):
+                    yield tuple(next(said(found[i])) for i in (1, 2, 3))  # type: ignore[misc]
+
+
+def _half(text: str, value: Said, low: Said, high: Said) -> bool:
+    least = (high.low - low.high) / value.high * 50
+    most = (high.high - low.low) / value.low * 50
+    return least - 0.51 <= float(text) <= most + 0.51
+
+
+def lab(case: Case) -> None:
+    """The lab report's sentences are the page's; its tables count what was written."""
+    made_of = document.build(case.results, case.page)
+    assert made_of.sentence == case.page.sentence
+    findings = [f.text for s in made_of.sections for f in s.findings]
+    assert findings == [figure.heading for figure in figures_of(case.page)]
+    if not case.written:
+        return
+    rows = {row[0]: row for row in made_of.sweeps.rows}
+    by_sweep: dict[str, list[list[str]]] = defaultdict(list)
+    for (sweep, _, _), own in case.written.items():
+        by_sweep[sweep].append(own)
+    for sweep, own in by_sweep.items():
+        n = sum(map(len, own))
+        assert rows[sweep][2:5] == (str(len(own)), str(n), str(sum(one.count("ok") for one in own)))
+    if made_of.key_numbers:
+        told = [(row[0], row[1], row[2]) for row in made_of.key_numbers.rows]
+        assert told == [(k.name, k.value, k.unit) for k in case.page.key_numbers]
+
+
+READERS: tuple[Callable[[Case], None], ...] = (captions, sentence, checks, terminal, lab)
+
+
+def cases(make: Any, folder: Path, seeds: range) -> Iterator[Case]:
+    for seed in seeds:
+        maker = made(make, seed, folder / f"prose{seed}.db")
+        path = maker.write()
+        written: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        for run in maker._runs:
+            written[run["point"].sweep, run["point"].tool, run["point"].point_id].append(run["status"])
+        results = load.load([path])
+        yield Case(path=path, results=results, page=build.build(results), written=written)
+
+
+@pytest.mark.parametrize("first", range(200, 260, 10))
+def test_what_stands_around_the_figures_holds(first: int, make: Any, tmp_path: Path) -> None:
+    for case in cases(make, tmp_path, range(first, first + 10)):
+        assert untrue(case.page) == []
+        for reader in READERS:
+            reader(case)
+
+
+@pytest.mark.parametrize("tool", sorted({path.parent.name for path in FIXTURES}))
+def test_what_stands_around_the_figures_of_a_fixture_holds(tool: str, tmp_path: Path) -> None:
+    for text in (path for path in FIXTURES if path.parent.name == tool):
+        out = tmp_path / f"{text.stem}.db"
+        if CliRunner().invoke(cli, ["parse", str(text), "-o", str(out)]).exit_code or not out.exists():
+            continue
+        results = load.load([out])
+        case = Case(path=out, results=results, page=build.build(results), written={})
+        for reader in READERS:
+            reader(case)
