@@ -116,7 +116,7 @@ def _checks(report: Report) -> Iterable[Check]:
         yield Check(
             level="info",
             subject="On several hosts.",
-            text="What changed on one day alike.",
+            text="What changed alike.",
             items=tuple(told),
             counted=fmt.plural(len(told), "change"),
         )

@@ -22,19 +22,33 @@ _NUMBERS = 8
 
 
 def as_text(report: Report, *, everything: bool = False) -> str:
-    """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them."""
+    """Return the steps of each host, oldest first, with the numbers that moved most. `everything`: all of them, of each host by itself.
+
+    Of many hosts, those whose changes are all told above in one line for several have one line together, and no list of their numbers.
+    """
     blocks = ["\n".join(map(printable, together_text(report)))]
+    folds = not everything and len(report.moments) > _MANY
+    above = {id(step) for own in _together(report) for step in own} if folds else set[int]()
+    heads: dict[str, list[str]] = {}  # what is said → the hosts that it is said of
     for host, moments in report.moments.items():
         if host in report.short:
             continue
         own = report.of(host)
         steps = [step for step in report.steps if step.host == host]
-        head = f"{host}: {len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
         found = fmt.plural(len(steps), "change") if steps else nothing_text(report, own)
-        blocks.append(
-            printable(f"{head}: {'; '.join(filter(None, [found, unseen_text(report, own), few_text(own)]))}")
-        )
-        blocks += [_step(step, everything) for step in steps]
+        told = folds and all(id(step) in above for step in steps)
+        if told and steps:
+            found += ", told above"
+        head = f"{len(moments)} sessions, {moments[0].date} to {moments[-1].date}, {fmt.plural(len(own), 'number')}"
+        said = f"{head}: {'; '.join(filter(None, [found, unseen_text(report, own), few_text(own)]))}"
+        if told:
+            heads.setdefault(said, []).append(host)
+        else:
+            blocks += [printable(f"{host}: {said}"), *(_step(step, everything) for step in steps)]
+    together = [
+        f"{folded(hosts)}: {_each(said) if len(hosts) > 1 else said}" for said, hosts in heads.items()
+    ]
+    blocks.insert(1, "\n".join(map(printable, together)))
     blocks.append(
         "\n".join(
             printable(f"{who}; it takes {LEAST} to tell a change from day-to-day noise")
@@ -46,36 +60,66 @@ def as_text(report: Report, *, everything: bool = False) -> str:
     return "\n\n".join(filter(None, blocks))
 
 
+_MANY: Final = 8
+"""Hosts that have a block each."""
+
+
+def _each(said: str) -> str:
+    return said.replace(" sessions, ", " sessions each, ", 1)
+
+
 def together_text(report: Report) -> list[str]:
-    """Return "2026-11-08 on n[001-040]: 680 regressed; kernel 6.1 → 6.8" of what changed on several hosts on one day."""
+    """Return "2026-11-08 kernel 6.1 → 6.8: 17 regressed on n[001-040]" of what changed on several hosts: the same differences, on whatever
+    days, or where there are none the same day."""
     return [
-        f"{day} on {folded({step.host: None for step in own})}: {_sums(own)}; {changed}"
-        for (day, changed), own in group_by(report.steps, _alike).items()
-        if len({step.host for step in own}) > 1
+        f"{_days(report, own)} {_cause(own[0])}: {_sums(own)} on {folded({step.host: None for step in own})}"
+        for own in _together(report)
     ]
 
 
 def alike_text(report: Report, last: Step) -> str:
-    """Return "on n[001-040] on 2026-11-08, 680 regressed: kernel 6.1 → 6.8" of a step that several hosts had on its day; "" of one's own."""
-    own = [step for step in report.steps if _alike(step) == _alike(last)]
-    hosts = {step.host: None for step in own}
-    ids = joined(one for step in own for history, _ in step.changed for one in history.doubts)
-    found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
-    return (
-        f"on {folded(hosts)} on {last.moment.date}, {found}: {difference_text(last)}"
-        if len(hosts) > 1
-        else ""
-    )
+    """Return "on n[001-040] on 2026-11-08, 17 regressed: kernel 6.1 → 6.8" of a step that several hosts had; "" of one's own."""
+    for own in _together(report):
+        if any(step is last for step in own):
+            ids = joined(one for step in own for history, _ in step.changed for one in history.doubts)
+            found = _sums(own) + (f" ({MARK} doubtful: {ids})" if ids else "")
+            hosts = folded({step.host: None for step in own})
+            return f"on {hosts} on {_days(report, own)}, {found}: {_cause(last)}"
+    return ""
 
 
-def _alike(step: Step) -> tuple[str, str]:
-    return step.moment.date, difference_text(step)
+def _together(report: Report) -> list[list[Step]]:
+    """Return the steps that several hosts have, by what changed; the earliest first."""
+    causes = group_by(report.steps, lambda step: step.differences or (_day(report, step), _cause(step)))
+    several = [own for own in causes.values() if len({step.host for step in own}) > 1]
+    return sorted(several, key=lambda own: min(_day(report, step) for step in own))
+
+
+def _cause(step: Step) -> str:
+    """Return "kernel 6.1 → 6.8", or that nothing recorded changed."""
+    return difference_text(step).removeprefix(_OFF[step.off_by])
+
+
+def _day(report: Report, step: Step) -> str:
+    """Return the date of the differences, of a step without any its own."""
+    if not step.differences or not step.off_by:
+        return step.moment.date
+    if step.off_by < 0:
+        return step.before.date
+    own = report.moments[step.host]
+    at = [moment.key for moment in own].index(step.moment.key)
+    return own[at + step.off_by].date
+
+
+def _days(report: Report, steps: Iterable[Step]) -> str:
+    days = sorted(_day(report, step) for step in steps)
+    return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
 
 
 def _sums(steps: Sequence[Step]) -> str:
-    return _counts(
-        ((sum(s.regressed for s in steps), "regressed"), (sum(s.improved for s in steps), "improved"))
-    )
+    """Count the numbers that moved on any of the hosts, each once."""
+    moved = {(change.word, history.series.key) for step in steps for history, change in step.changed}
+    return _counts((sum(word == own for own, _ in moved), word) for word in ("regressed", "improved"))
 
 
 def short_text(report: Report) -> list[str]:
@@ -131,7 +175,10 @@ def difference_text(step: Step) -> str:
     if not step.differences:
         return "nothing that was recorded changed then"
     told = "; ".join(f"{d.what} {d.a} → {d.b}" for d in step.differences)
-    return {0: "", -1: "one session earlier: ", 1: "one session later: "}[step.off_by] + told
+    return _OFF[step.off_by] + told
+
+
+_OFF: Final = {0: "", -1: "one session earlier: ", 1: "one session later: "}
 
 
 def counts_text(step: Step) -> str:

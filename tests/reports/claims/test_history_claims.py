@@ -200,6 +200,12 @@ def headline(case: Case) -> None:
     n, told = re.fullmatch(r"(\d+) changes?; the last (.+)\.", text).groups()  # type: ignore[union-attr]
     assert int(n) == len(steps)
     hosts, date, counts, differ = re.fullmatch(r"(?:on (n[^ ]+) )?on (\d{4}-\d\d-\d\d), ([^:(]+)(?: \(⚠ .*?\))?: (.+)", told).groups()  # type: ignore[union-attr]  # fmt: skip
+    if hosts and len(unfolded(hosts)) > 1:
+        together(case, date, unfolded(hosts), counts, differ)
+        assert max(day(step["started_utc"]) for step in steps) in [
+            day(step["started_utc"]) for step in steps if cause(step) == differ
+        ]
+        return
     assert date == max(day(step["started_utc"]) for step in steps)
     named = unfolded(hosts) if hosts else set(case.truth.sessions)
     own = [
@@ -210,9 +216,34 @@ def headline(case: Case) -> None:
 
 
 def counted(text: str, steps: list[Mapping[str, Any]]) -> None:
+    """Numbers that moved on several hosts count once."""
     told = {word: int(n) for n, word in re.findall(r"(\d+) (regressed|improved)", text)}
-    own = {word: sum(step[word] for step in steps) for word in ("regressed", "improved")}
-    assert told == {word: n for word, n in own.items() if n}
+    own = Counter(word for _, word in {(n["number"], n["word"]) for step in steps for n in step["numbers"]})
+    assert told == {word: own[word] for word in ("regressed", "improved") if own[word]}
+
+
+def together(case: Case, days: str, hosts: set[str], counts: str, told: str) -> None:
+    """What several hosts have in one line: the same differences on whatever days, or none on the same day."""
+    first, _, last = days.partition(" to ")
+    own = [step for step in case.document["steps"] if cause(step) == told]
+    if not own[0]["differences"]:
+        own = [step for step in own if day(step["started_utc"]) == first]
+    assert {step["host"] for step in own} == hosts
+    assert len(hosts) > 1
+    dates = sorted(changed_on(case, step) for step in own)
+    assert (first, last or first) == (dates[0], dates[-1])
+    counted(counts, own)
+
+
+def cause(step: Mapping[str, Any]) -> str:
+    return re.sub("^one session (earlier|later): ", "", difference(step))
+
+
+def changed_on(case: Case, step: Mapping[str, Any]) -> str:
+    """The day of the differences beside a step."""
+    (own,) = [h["sessions"] for h in case.document["hosts"] if h["host"] == step["host"]]
+    at = [session["started_utc"] for session in own].index(step["started_utc"])
+    return day(own[at + step["off_by_sessions"]]["started_utc"])
 
 
 def difference(step: Mapping[str, Any]) -> str:
@@ -247,12 +278,8 @@ def terminal(case: Case) -> None:
             assert (int(found[2]), found[3], found[4]) == (len(dated), dated[0], dated[-1])
             assert int(found[5]) == sum(row["host"] == host for row in case.document["series"])
             parts_of(case, found[6].split("; "), {host})
-        elif found := re.fullmatch(r"(\S+) on (\S+): ([^;]+); (.+)", line):
-            date, hosts = found[1], unfolded(found[2])
-            own_steps = [s for s in case.document["steps"] if day(s["started_utc"]) == date and difference(s) == found[4]]  # fmt: skip
-            assert {s["host"] for s in own_steps} == hosts
-            assert len(hosts) > 1
-            counted(found[3], own_steps)
+        elif found := re.fullmatch(r"(\S+(?: to \S+)?) (.+): ([^:]+) on (\S+)", line):
+            together(case, found[1], unfolded(found[4]), found[3], found[2])
         elif found := re.fullmatch(
             r"(\d{4}-\d\d-\d\d \d\d:\d\d)  ([^(]+?)(?: \(⚠ (\d+) of (\d+) numbers? doubted by .*\))?", line
         ):

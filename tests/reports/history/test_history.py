@@ -138,9 +138,9 @@ def test_the_last_change_is_that_of_all_hosts_that_had_it(nightly: Nightly) -> N
     (told,) = history_text.together_text(report)
     checks = [check for check in history_page.build(report, title="t").checks if check.items]
     assert [(check.items, check.counted) for check in checks] == [((told,), "1 change")]
-    assert told == "2026-01-08 on n[1-3]: 12 regressed; microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    assert told == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-3]"
     assert history_page.sentence(report) == (
-        "3 changes; the last on n[1-3] on 2026-01-08, 12 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
+        "3 changes; the last on n[1-3] on 2026-01-08, 4 regressed: microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0."
     )
 
 
@@ -474,6 +474,29 @@ def test_hosts_with_too_few_sessions_are_told_together(nightly: Nightly) -> None
     assert told == ["n[1-2]: 3 sessions each.", "n3: 4 sessions."]
 
 
+def test_an_update_that_took_three_days_is_one_change(nightly: Nightly) -> None:
+    """Nine hosts got the kernel on three days, and a tenth regressed on one of them for no reason that was recorded."""
+    for n in range(9):
+        old = 7 + n // 3
+        nightly.add([20e3] * old + [18e3] * (16 - old), [OLD] * old + [NEW] * (16 - old), host=f"n{n}")
+    nightly.add([20e3] * 8 + [18e3] * 8, [OLD] * 16, host="n9").add([20e3] * 16, [OLD] * 16, host="n10")
+    report = nightly.report()
+
+    lines = history_text.as_text(report).splitlines()
+
+    assert (
+        lines[0]
+        == "2026-01-08 to 2026-01-10 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[0-8]"
+    )
+    assert "n[0-8]: 16 sessions each, 2026-01-01 to 2026-01-16, 4 numbers: 1 change, told above" in lines
+    assert "n10: 16 sessions, 2026-01-01 to 2026-01-16, 4 numbers: no change" in lines
+    assert [line for line in lines if re.match(r"20\d\d-\d\d-\d\d \d\d:", line)] == [
+        "2026-01-09 03:00  4 regressed"
+    ]  # n9's
+    listed = history_text.as_text(report, everything=True).splitlines()
+    assert sum(line.endswith(": 1 change") for line in listed) == 10
+
+
 def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Nightly) -> None:
     for host in ("n1", "n2"):
         nightly.add([20e3] * 7 + [18e3] * 7, [OLD] * 7 + [NEW] * 7, host=host)
@@ -481,6 +504,6 @@ def test_what_changed_on_several_hosts_alike_is_told_once_for_all(nightly: Night
     report = nightly.report()
 
     (line, *_) = history_text.as_text(report).splitlines()
-    assert line == "2026-01-08 on n[1-2]: 8 regressed; microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0"
+    assert line == "2026-01-08 microcode 0xf0 → 0xf4; kernel 6.1.0 → 6.8.0: 4 regressed on n[1-2]"
     (check,) = [c for c in history_page.build(report, title="t").checks if c.subject == "On several hosts."]
     assert check.items == (line,)
