@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-FACTS: Final = {
-    "cpu_model": "processor", "microcode": "microcode", "bios_version": "firmware", "kernel": "kernel",
-}  # fmt: skip
-"""The facts of a session by which equal hosts may differ, with their words."""
+from orchestrator.cluster import traits
 
 _DONE: Final = ("ok", "disturbed")
 
@@ -86,16 +83,11 @@ def _kept(db: sqlite3.Connection) -> Kept:
         ended=bool(sessions and sessions[-1][0]),
         failure=failures[-1] if failures else "",
         nothing=next((f"{s}: {r}" for s, r in skipped.items()), "no cell can run here") if not cells else "",
-        traits=_traits(sessions[-1], {s: str(r) for s, r in skipped.items() if s not in ran})
+        traits=traits.of_session(
+            json.loads(sessions[-1][1]),
+            json.loads(sessions[-1][2]),
+            {s: str(r) for s, r in skipped.items() if s not in ran},
+        )
         if sessions
         else {},
     )
-
-
-def _traits(session: tuple[Any, str, str], left_out: Mapping[str, str]) -> dict[str, str]:
-    facts, programs = json.loads(session[1]), json.loads(session[2])
-    found = {word: str(facts[key]) for key, word in FACTS.items() if facts.get(key) is not None}
-    for tool, program in programs.items():
-        name = str(program.get("name") or tool)
-        found[name] = str(program.get("version") or "?")
-    return found | {sweep: f"skipped: {reason}" for sweep, reason in left_out.items()}

@@ -5,8 +5,7 @@ The results decide, never a scheduler's word: a host is done when its file holds
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -40,16 +39,6 @@ class State:
     def left(self) -> bool:
         """Whether `run -o DIR/` has something to do there."""
         return self.word in ("not submitted", "skipped", "lost", "failed") and not self.retry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """Hosts that were measured with something else than most."""
-
-    hosts: tuple[str, ...]
-    what: str  # "fio"
-    here: str  # "3.33"; "": they have none
-    others: str  # "3.36"
 
 
 class _Found(Protocol):
@@ -122,29 +111,6 @@ def _rc_words(log: Log) -> str:
     if log.rc in known:
         return f"job {log.job} {known[log.rc]}"
     return f"{log.reason or 'no reason given'} (rc {log.rc})"
-
-
-def differences(kept: Mapping[str, Kept]) -> tuple[Difference, ...]:
-    """Return who was measured with something else than more than half of all."""
-    found = []
-    of = {host: one.traits for host, one in kept.items() if one.traits}
-    if len(of) < 2:
-        return ()
-    for what in dict.fromkeys(name for traits in of.values() for name in traits):
-        here = {host: traits.get(what, "") for host, traits in of.items()}
-        (usual, often), *_ = Counter(here.values()).most_common(1)
-        if often == len(here):
-            continue
-        groups: dict[str, list[str]] = {}
-        for host, value in here.items():
-            if value != usual:
-                groups.setdefault(value, []).append(host)
-        others = usual if 2 * often > len(here) else f"{often} of {len(here)} {usual}"
-        found += [
-            Difference(hosts=tuple(hosts), what=what, here=value, others=others)
-            for value, hosts in groups.items()
-        ]
-    return tuple(found)
 
 
 def exit_status(states: Iterable[State]) -> int:

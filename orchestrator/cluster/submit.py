@@ -10,7 +10,8 @@ from orchestrator.cluster.engine import Away, Engine, Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from orchestrator.cluster.kept import Kept
 from orchestrator.cluster.slurm import Slurm
-from orchestrator.cluster.states import Difference, State
+from orchestrator.cluster.states import State
+from orchestrator.cluster.traits import Difference, differences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ def look(sweep: Sweep, engine: Engine, *, patient: bool = False) -> View:
             )
             for host in sweep.hosts
         ),
-        differences=states.differences(found),
+        differences=differences({host: one.traits for host, one in found.items()}),
         nodes=nodes,
         jobs=jobs,
         kept=found,

@@ -440,11 +440,7 @@ def _show(view: View, quiet: Sequence[str] = ()) -> None:
             fg=colours.get(word),
         )
     for found in view.differences:
-        here = f"{found.what} {found.here}" if found.here else f"no {found.what}"
-        say(
-            f"  differs        {_folded(found.hosts)}  {printable(here)}, others {printable(found.others or 'none')}",
-            fg="yellow",
-        )
+        say(f"  differs        {_folded(found.hosts)}  {printable(found.text)}", fg="yellow")
     if any(one.retry for one in view.states):
         say(f"what failed is started again by: pinsweep run -o {sweep.folder} --retry-failed", err=True)
     if view.problem:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from orchestrator.cluster.traits import Difference
 from orchestrator.machine.facts import FACTS
 from orchestrator.store.result_file import Session
 from reports.checks.audit import joined
@@ -21,6 +22,7 @@ from reports.fleet.gaps import Gap, gaps
 from reports.fleet.hosts import Hosts, baseline_medians
 from reports.fleet.limits import Rule, limits
 from reports.fleet.screened import screened
+from reports.fleet.unlike import unlike
 from reports.fleet.unmatched import Unmatched, lacking
 from reports.numbers import conditions, series
 from reports.numbers.series import Series
@@ -133,6 +135,7 @@ class Report:
     differing: Mapping[
         str, tuple[str, ...]
     ]  # odd host → "microcode 0xd0, not 0xf0": what else is special about it
+    unlike: tuple[Difference, ...]  # hosts that were measured with something else than most of their group
     unmatched: tuple[Unmatched, ...]
     missing: tuple[tuple[str, tuple[str, ...]], ...]  # number or cell, the hosts that lack it
     warnings: tuple[str, ...]
@@ -209,6 +212,7 @@ def build(
         odd=tuple(odd),
         everywhere=tuple(sorted(everywhere, key=lambda e: (-e.z, e.name))),
         differing=_differing(groups, hosts.sessions, {o.host for o in odd} | {e.name for e in everywhere}),
+        unlike=unlike([group.hosts for group in groups], hosts.sessions),
         unmatched=tuple(u for of in judged for u in of.unmatched),
         missing=tuple(m for of in judged for m in of.missing),
         warnings=(

@@ -32,6 +32,7 @@ def as_text(report: Report, *, everything: bool = False) -> str:
     blocks += [
         _gaps(report, everything),
         _differing(report),
+        _unlike(report),
         _unmatched(report),
         _missing(report, everything),
     ]
@@ -136,6 +137,11 @@ def _differing(report: Report) -> str:
     return "\n".join(["what else is special about these hosts", *map(printable, lines)])
 
 
+def _unlike(report: Report) -> str:
+    lines = [f"  {folded(one.hosts)}: {one.text}" for one in report.unlike]
+    return "\n".join(["measured with something else", *map(printable, lines)]) if lines else ""
+
+
 def _unmatched(report: Report) -> str:
     lines = [f"  {one.what} of {folded(one.hosts)}: {one.reason}" for one in report.unmatched]
     return "\n".join(["not compared with the other hosts", *map(printable, lines)]) if lines else ""
@@ -155,7 +161,7 @@ def _missing(report: Report, everything: bool) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unmatched, gaps, missing, rerun, warnings}; values in base units."""
+    """Return {accused: [host], nodes: {word: [host]}, groups, odd, everywhere, differing, unlike, unmatched, gaps, missing, rerun, warnings}; values in base units."""
     document = {
         "accused": list(report.accused),
         "nodes": {word: names for word, names in report.by_status().items() if names},
@@ -174,6 +180,10 @@ def as_json(report: Report) -> str:
             for e in report.everywhere
         ],
         "differing": {host: list(words) for host, words in report.differing.items()},
+        "unlike": [
+            {"what": one.what, "nodes": list(one.hosts), "here": one.here, "others": one.others}
+            for one in report.unlike
+        ],
         "unmatched": [
             {"what": one.what, "nodes": list(one.hosts), "reason": one.reason} for one in report.unmatched
         ],

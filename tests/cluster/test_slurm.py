@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -234,6 +235,44 @@ def test_a_prolog_that_fails_is_named_and_nobody_waits_for_ever(
     assert re.search(r'lost +node2  drained "Prolog error"\n', done.stdout), done.stdout
     assert re.search(r"done +node\[1,3\]\n", done.stdout)
     assert cluster.pinsweep("status", sweep).returncode == 1
+
+
+def test_what_hosts_were_measured_with_is_named_where_it_differs(cluster: Cluster, sweep: Path) -> None:
+    """node1: no compiler, but the kernels of another host in the cache that they share; node2: no compiler; node3: another fio and kernel."""
+    folder = sweep.parent
+    (folder / "health.yaml").write_text(HEALTH.replace("repeats: 2", "repeats: 1"))
+    wrapper(folder / "fio", "fio", '[ "$1" = --version ] && exec echo fio-3.11\nexec {real} "$@"\n')
+    old = wrapper(folder / "old", "python", f'exec setarch --uname-2.6 {sys.executable} "$@"\n') / "python"
+    bare = folder / "bare"
+    bare.mkdir()
+    for tool in Path("/usr/bin").iterdir():
+        if not re.search(r"cc|clang|c\+\+", tool.name):
+            (bare / tool.name).symlink_to(tool)
+    cache = f"XDG_CACHE_HOME={folder}/cache"
+    assert (
+        cluster.login("env", cache, sys.executable, "-P", "-m", "pinsweep", "kernels", "build").returncode
+        == 0
+    )
+    setup = (
+        f"case $host in\nnode1) export PATH={bare} {cache};;\nnode2) export PATH={bare};;\n"
+        f"node3) export PATH={folder}/fio:$PATH {cache}; python={old};;\nesac"
+    )
+
+    done = cluster.pinsweep(
+        "run", "health.yaml", "--nodes", NODES, "-o", sweep, "--wait", "--setup", setup, cwd=folder
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = [line.split(maxsplit=2) for line in done.stdout.splitlines() if line.startswith("  differs")]
+    assert {(host, text.split("(")[0].split(",")[0].rstrip()) for _, host, text in told} >= {
+        ("node2", "memory skipped: no C compiler on PATH"),
+        ("node3", "fio 3.11"),
+    }
+    assert any(host == "node3" and text.startswith("kernel 2.6.") for _, host, text in told)
+    fleet = cluster.pinsweep("fleet", sweep).stdout
+    assert re.search(r"\n  node3: kernel 2\.6\.\S+, others \d", fleet), fleet
+    assert re.search(r"\n  node3: fio 3\.11, others \d", fleet), fleet
+    assert re.search(r"\n  memory, .*: node2\n", fleet), fleet
 
 
 def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:

@@ -88,13 +88,3 @@ def test_hosts_of_one_state_and_reason_are_one_line() -> None:
     found = states.folded(of("lost", "done", "done", "running", "done"))
 
     assert [(word, len(group)) for word, _, group in found] == [("done", 3), ("running", 1), ("lost", 1)]
-
-
-def test_who_was_measured_with_something_else_is_named() -> None:
-    usual = {"fio": "3.36", "kernel": "6.1"}
-    kept = {f"n{n}": Kept(traits=usual) for n in (1, 2, 3)}
-    kept["n4"] = Kept(traits={"fio": "3.33", "kernel": "6.1", "disk": "skipped: no room"})
-
-    found = [(d.hosts, d.what, d.here, d.others) for d in states.differences(kept)]
-
-    assert found == [(("n4",), "fio", "3.33", "3.36"), (("n4",), "disk", "skipped: no room", "")]

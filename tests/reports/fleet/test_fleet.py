@@ -575,6 +575,16 @@ def test_what_is_special_about_a_slow_host(some: Fleet) -> None:
     assert "microcode 0xd0, not 0xf0" in fleet_text.as_text(report)
 
 
+def test_who_was_measured_with_something_else_is_named_though_its_numbers_are_as_usual(some: Fleet) -> None:
+    some.hosts(range(1, 10)).hosts([10], facts={"kernel": "6.9.1"})
+
+    report = some.report()
+
+    assert [(one.hosts, one.what, one.here) for one in report.unlike] == [(("node010",), "kernel", "6.9.1")]
+    assert f"\n  node010: kernel 6.9.1, others {report.unlike[0].others}" in fleet_text.as_text(report)
+    assert not report.accused
+
+
 def test_numbers_that_some_hosts_lack_are_named(some: Fleet) -> None:
     report = some.hosts(range(1, 10)).hosts((10, 12), mlc=False).report()
 
