@@ -1,4 +1,4 @@
-"""The comparison's section of the page: a table with the worst first and its intervals drawn, then the curves of both sides. Pure.
+"""The comparison's section of the page: a table with the worst first and its intervals drawn, then how the curves moved. Pure.
 
 What is drawn is how B does against A, so that better is to the right whatever the metric's direction: B / A where more is
 better, A / B where less is. What is written is the change in the metric's own sign.
@@ -6,26 +6,16 @@ better, A / B where less is. What is written is the change in the metric's own s
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.charts import curve_rows, wording
-from reports.charts.curve_rows import Curve
 from reports.compare import text as texts
+from reports.compare.curves import curves, main_sweeps, worse
 from reports.compare.model import Comparison, Row
-from reports.draw import axes, vega
-from reports.draw.figure import ROW, Figure, Key, Panel, Table, panel
-from reports.draw.plot import Plot, height, left_margin
-from reports.draw.vega import Frame, Rows, Spec
-from reports.numbers import drawn
-from reports.numbers.formulas import Spread
+from reports.draw.figure import ROW, Figure, Table
 from reports.page.model import KeyNumber, Section
-from reports.results.grouping import group_by
-from reports.text import format as fmt
 
 WIDTH: Final = 176
 HEIGHT: Final = 18
@@ -76,9 +66,11 @@ class Delta(Section):
 
     anchor: str = "comparison"
     sentence: str
+    differing: str  # what of machines and programs differs, in a sentence; "" of nothing
     differences: Table | None
     agreed: str  # what does not differ, and what nobody can tell
     lines: tuple[Line, ...]
+    reading: str  # how the table is read
     axis: tuple[tuple[float, str], ...]  # ticks of the pictures: x in px, text
     rest: Table | None  # the numbers that are not among the lines
     left_out: int  # numbers that are in neither
@@ -100,13 +92,15 @@ def delta(comparison: Comparison) -> Delta:
             continue
         shown |= {row.decision.key for row in rows[:most]}
     shown |= {row.decision.key for row in comparison.once[:40]}
-    open_ = sorted((row for row in comparison.rows if row.decision.key in shown), key=lambda r: -_worse(r))
+    open_ = sorted((row for row in comparison.rows if row.decision.key in shown), key=lambda r: -worse(r))
     closed = [row for row in comparison.rows if row.decision.key not in shown]
     clip = _clip(open_)
     return Delta(
         title=f"{comparison.b.title} against {comparison.a.title}",
         sentence=texts.sentence(comparison),
-        lead=tuple(_lead(comparison, clip)),
+        lead=tuple(_lead(comparison)),
+        reading=_reading(comparison, clip),
+        differing=_differing(comparison),
         differences=_differences(comparison),
         agreed=_agreed(comparison),
         lines=tuple(_line(row, clip) for row in open_),
@@ -122,12 +116,7 @@ def delta(comparison: Comparison) -> Delta:
     )
 
 
-def _worse(row: Row) -> float:
-    """By how much B is worse (log ratio); 0 of a metric without a direction."""
-    return 0.0 if row.better == "neither" else row.decision.shift or 0.0
-
-
-def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
+def _lead(comparison: Comparison) -> Iterable[str]:
     yield f"A is {texts.side(comparison.a)}. B is {texts.side(comparison.b)}."
     for text in comparison.across:
         yield f"Different programs: {text}. Their numbers differ on one and the same machine."
@@ -135,13 +124,28 @@ def _lead(comparison: Comparison, clip: float) -> Iterable[str]:
         yield f"A clock was set: {text}."
     for shared in comparison.shared:
         yield f"Regressed together: {shared.text}."
+
+
+def _reading(comparison: Comparison, clip: float) -> str:
+    """Say how the table is read."""
     ends = [text for _, text in _ticks(clip)]
-    yield (
+    return (
         f"Worst first; left is worse, right is better, from {ends[0]} to {ends[1]} (log). A and B: medians of the runs. "
         f"{texts.TYPICAL}: dot and bar, with its 95 % interval; "
         "grey band: changes that do not count. A verdict needs both a change beyond the band and one that stands out of the noise "
         f"(false discoveries held at 5 %). {texts.noise(comparison)}"
     )
+
+
+_MOST_DIFFERING: Final = 3
+
+
+def _differing(comparison: Comparison) -> str:
+    """Return "What differs: kernel 6.1 → 6.8, microcode 0x1 → 0x2; and 4 more."."""
+    found = [f"{d.what} {d.a} → {d.b}" for d in comparison.fingerprint.differences]
+    more = len(found) - _MOST_DIFFERING
+    told = f"What differs: {', '.join(found[:_MOST_DIFFERING])}{f'; and {more} more' if more > 0 else ''}."
+    return told if found else ""
 
 
 def _differences(comparison: Comparison) -> Table | None:
@@ -260,43 +264,10 @@ def _doubts(rows: Sequence[Row]) -> tuple[Mapping[int, str], ...]:
     return tuple({ROW: row.doubt} if row.doubt else {} for row in rows) if any(r.doubt for r in rows) else ()
 
 
-# --- the curves of both sides ------------------------------------------------------------------------------
-
-_AXES: Final = {
-    "message_size": "Message size, B (log)", "threads": "Threads", "iodepth": "iodepth (log)", "delay": "Injection delay (log)",
-}  # fmt: skip
-"""Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
-
-_HEADLINES: Final = (
-    "IOPS", "latency p50", "latency mean", "completion latency p50", "completion latency mean", "bandwidth",
-)  # fmt: skip
-"""What the curves that are drawn are of, in this order, after what the tool puts first; of a program of the user's, its first metric."""
-
-_MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
-
-
-def curves(comparison: Comparison) -> list[Figure]:
-    """Return the figures of the main metrics that have a curve, A solid, B dashed in the same hue: sweeps with the worst change
-    first."""
-    found: list[Figure] = []
-    for metrics in _sweeps(comparison):
-        drawn = [_figure(rows[0].sweep, rows) for rows in metrics]
-        found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
-    return found[:_MOST_FIGURES]
-
-
-def _sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
-    """Give of each sweep the rows of its main metrics: sweeps with the worst change first."""
-    rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
-    sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
-    for members in sorted(sweeps.values(), key=lambda own: -max(map(_worse, own))):
-        yield _main(list(group_by(members, lambda row: (row.number.title, row.unit)).values()))
-
-
 def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
     """Give of each sweep's first metric the cell that is A's best, of those that no check convicts if there are some, on both sides, with
     its verdict: at most six."""
-    for rank, (first, *_) in zip(range(6), _sweeps(comparison), strict=False):
+    for rank, (first, *_) in zip(range(6), main_sweeps(comparison), strict=False):
         best = (max if first[0].better == "higher" else min)(
             [row for row in first if not row.doubt] or first, key=lambda row: row.median_a
         )
@@ -312,174 +283,3 @@ def _key_numbers(comparison: Comparison) -> Iterable[KeyNumber]:
             doubt=best.doubt,
             repeats=f"{texts.shift(best)}{moved}, {texts.word(best)}",
         )
-
-
-def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
-    """Return the metrics to draw: what the tool puts first stands for its kind, of a latency the median rather than the mean."""
-    names = {rows[0].number for rows in metrics}
-    first = drawn(metrics[0][0].pair.a.tool)
-    led = {name.family for name in names if name.title in first}
-    heads = [*first, *_HEADLINES]
-    ranked = []
-    for rows in metrics:
-        name = rows[0].number
-        at = [i for i, head in enumerate(heads) if head in (name.title, name.quantity)]
-        beside = name.statistic == "mean" and dataclasses.replace(name, statistic="p50") in names
-        beside = beside or (name.family in led and name.title not in first)
-        if at and not beside and "to" not in dict(name.part):  # a matrix is no curve
-            ranked.append((at[0], name.title, rows))
-    return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
-
-
-def _axis(rows: Sequence[Row]) -> str | None:
-    """Return the label over which rows make a curve: at least three different numbers in it."""
-    names = [*_AXES, *(name for name in rows[0].labels if name not in _AXES)]
-    for name in names:
-        values = {_number(row.labels.get(name)) for row in rows}
-        if None not in values and len(values) >= 3:
-            return name
-    return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        value = float(text) if text is not None else math.nan
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
-    axis, metric = _axis(rows), rows[0].number.title
-    if axis is None:
-        return None
-    every_row = rows
-    if axis in ("message_size", "delay"):
-        rows = [row for row in rows if _number(row.labels[axis])]  # a 0 has no place on a log axis
-    dropped = len(every_row) - len(rows)
-    varying = _telling(rows, axis)
-    series = group_by(rows, lambda row: tuple(row.labels.get(name, "") for name in varying))
-    if any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
-        return None
-    worst = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
-    groups = [
-        dict(worst[i : i + _MOST_CURVES]) for i in range(0, min(len(worst), 2 * _MOST_CURVES), _MOST_CURVES)
-    ]
-    unit = rows[0].number.said_unit
-    every = [value for row in rows for value in (*row.a, *row.b)]
-    logarithmic = min(every) > 0 and max(every) / min(every) > 30
-    scale = fmt.scale_for(every, unit) if logarithmic else fmt.scale_to_largest(every, unit)
-    title = f"{metric}, {scale.unit}" if scale.unit else metric
-    y = (
-        axes.decades([v / scale.factor for v in every], f"{title} (log)")
-        if logarithmic
-        else axes.from_zero([v / scale.factor for v in every], title)
-    )
-    left = len(worst) - sum(map(len, groups))
-    panels = tuple(_panel(metric, axis, group, y, scale, unit) for group in groups)
-    shown = [row for group in groups for members in group.values() for row in members]
-    return Figure(
-        id=f"compare-{sweep}-{metric}",
-        title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
-        sub="Solid: A; dashed, in the same colour: B. Medians of the runs, bars from lowest to highest."
-        + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
-        + (
-            f" In the table only: {fmt.plural(dropped, 'point')} at {axis.replace('_', ' ')} 0, which a log axis lacks."
-            if dropped
-            else ""
-        ),
-        panels=panels,
-        key=(Key(name="A", colour=vega.GREY), Key(name="B", colour=vega.GREY, dashed=True)),
-        half=len(panels) == 1,
-        doubt=_doubt(shown),
-    )
-
-
-def _doubt(rows: Sequence[Row]) -> str:
-    """Return "F1 (2 of 8 points)": which checks doubt what is drawn."""
-    found = [key for row in rows if row.doubt for key in row.doubt.split(", ")]
-    return ", ".join(f"{key} ({n} of {fmt.plural(len(rows), 'point')})" for key, n in Counter(found).items())
-
-
-def _telling(rows: Sequence[Row], axis: str) -> list[str]:
-    """Return the labels beside the axis that tell the curves apart, without those that say the same as others (-W9 and "3:1 nt")."""
-    names = [
-        name
-        for name in rows[0].labels
-        if name not in (axis, "turn") and len({row.labels.get(name) for row in rows}) > 1
-    ]
-
-    def curves_by(some: Sequence[str]) -> int:
-        return len({tuple(row.labels.get(name) for name in some) for row in rows})
-
-    for name in list(names):
-        others = [other for other in names if other != name]
-        if curves_by(others) == curves_by(names):
-            names = others
-    return names
-
-
-def _panel(
-    metric: str,
-    axis: str,
-    series: dict[tuple[str, ...], list[Row]],
-    y: axes.Axis,
-    scale: fmt.Scale,
-    unit: str,
-) -> Panel:
-    lines: list[Curve] = []
-    for key, members in series.items():
-        name = ", ".join(filter(None, key))
-        for side, dashed in (("A", False), ("B", True)):
-            pairs = [
-                (float(row.labels[axis]), value)
-                for row in members
-                for value in (row.a if side == "A" else row.b)
-            ]
-            label = side if len(series) == 1 else " " if dashed else wording.shorten(name, 20)
-            lines.append(curve_rows.curve(f"{name}, {side}".lstrip(", "), pairs, label=label, dashed=dashed))
-    tested = sorted({x for line in lines for x, _ in line.points})
-    x = _x_axis(axis, tested)
-    colours = [vega.SERIES[i // 2 % len(vega.SERIES)] for i in range(len(lines))]
-
-    def tip(value: float, spread: Spread) -> str:
-        at = fmt.size(value) if axis == "message_size" else f"{axis} {value:g}"
-        return f"{at} · {wording.exact(spread, unit)}"
-
-    def build(width: int) -> Spec:
-        named = lines[::2] if len(lines) > 2 else lines
-        frame = Frame(
-            width=width, height=height(width, 300, 280), left=left_margin(y),
-            right=curve_rows.name_margin(named, width) if named else 16,
-        )  # fmt: skip
-        plot = Plot(frame=frame, x=x, y=y)
-        data: dict[str, Rows] = {
-            "points": curve_rows.point_rows(lines, tested, scale.factor, tip),
-            "ranges": curve_rows.range_rows(lines, tested, scale.factor),
-            **curve_rows.end_names([c for c in named if (c.label or c.name).strip()], plot, scale.factor),
-        }
-        known = [
-            vega.Series(name=line.name, colour=colour, dashed=line.dashed)
-            for line, colour in zip(lines, colours, strict=True)
-        ]
-        return vega.fill("depth", frame=frame, x=x, y=y, series=known, data=data)
-
-    described = " ".join(
-        f"{a.name}: {fmt.quantity(a.points[-1][1].median, unit)} at {a.points[-1][0]:.15g}; {b.name}: {fmt.quantity(b.points[-1][1].median, unit)}."
-        for a, b in zip(lines[::2], lines[1::2], strict=True)
-    )
-    return panel("", f"{metric} by {axis}, both sides. {described}", build)
-
-
-def _x_axis(axis: str, tested: Sequence[float]) -> axes.Axis:
-    title = _AXES.get(axis, axis)
-    if axis == "message_size":
-        return axes.powers_of_two(tested, title)
-    if axis != "threads" and min(tested) > 0 and max(tested) / min(tested) >= 16:
-        return axes.at_tested(tested, title if "log" in title else f"{title} (log)")
-    if all(value == int(value) for value in tested):
-        return axes.integers([int(v) for v in tested], title.replace(" (log)", ""))
-    low, high = min(tested), max(tested)
-    margin = (high - low) * 0.04
-    ticks = tuple((v, f"{v:g}") for v in tested[:: max(1, len(tested) // 8)])
-    return axes.Axis(kind="linear", low=low - margin, high=high + margin, ticks=ticks, title=title)

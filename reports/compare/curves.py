@@ -1,0 +1,281 @@
+"""How B does against A along an axis: the ratio of each point over message size, threads, depth, with its interval. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from reports.charts import curve_rows, wording
+from reports.charts.curve_rows import Curve
+from reports.compare import text as texts
+from reports.compare.model import Comparison, Row
+from reports.draw import axes, vega
+from reports.draw.figure import Figure, Panel, panel
+from reports.draw.plot import Plot, height, left_margin
+from reports.draw.vega import Frame, Rows, Spec
+from reports.numbers import drawn
+from reports.numbers.formulas import Spread
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+
+_AXES: Final = {
+    "message_size": "Message size", "threads": "Threads", "iodepth": "iodepth", "delay": "Injection delay",
+}  # fmt: skip
+"""Axes that make a curve, in the order in which they are looked for, with their titles; then any axis of three numbers."""
+
+_HEADLINES: Final = (
+    "IOPS", "latency p50", "latency mean", "completion latency p50", "completion latency mean", "bandwidth",
+)  # fmt: skip
+"""What the curves that are drawn are of, in this order, after what the tool puts first; of a program of the user's, its first metric."""
+
+_APART: Final = 0.12
+"""Between the intervals of two series at one tested value, of the room between two values."""
+
+_MOST_FIGURES, _MOST_OF_A_SWEEP, _MOST_CURVES = 10, 4, 4
+
+
+def curves(comparison: Comparison) -> list[Figure]:
+    """Return the figures of the main metrics that have a curve, B ÷ A over its axis: sweeps with the worst change first."""
+    found: list[Figure] = []
+    for metrics in main_sweeps(comparison):
+        drawn = [_figure(rows[0].sweep, rows) for rows in metrics]
+        found += [figure for figure in drawn if figure][:_MOST_OF_A_SWEEP]
+    return found[:_MOST_FIGURES]
+
+
+def main_sweeps(comparison: Comparison) -> Iterable[list[list[Row]]]:
+    """Give of each sweep the rows of its main metrics: sweeps with the worst change first."""
+    rows = [row for row in comparison.rows if not row.derived and row.better != "neither"]
+    sweeps = group_by(rows, lambda row: (row.pair.a.tool, row.sweep))
+    for members in sorted(sweeps.values(), key=lambda own: -max(map(worse, own))):
+        yield _main(list(group_by(members, lambda row: (row.number.title, row.unit)).values()))
+
+
+def worse(row: Row) -> float:
+    """By how much B is worse (log ratio); 0 of a metric without a direction."""
+    return 0.0 if row.better == "neither" else row.decision.shift or 0.0
+
+
+def _main(metrics: Sequence[list[Row]]) -> list[list[Row]]:
+    """Return the metrics to draw: what the tool puts first stands for its kind, of a latency the median rather than the mean."""
+    names = {rows[0].number for rows in metrics}
+    first = drawn(metrics[0][0].pair.a.tool)
+    led = {name.family for name in names if name.title in first}
+    heads = [*first, *_HEADLINES]
+    ranked = []
+    for rows in metrics:
+        name = rows[0].number
+        at = [i for i, head in enumerate(heads) if head in (name.title, name.quantity)]
+        beside = name.statistic == "mean" and dataclasses.replace(name, statistic="p50") in names
+        beside = beside or (name.family in led and name.title not in first)
+        if at and not beside and "to" not in dict(name.part):  # a matrix is no curve
+            ranked.append((at[0], name.title, rows))
+    return [rows for *_, rows in sorted(ranked, key=lambda r: r[:2])] or list(metrics)[:1]
+
+
+def _axis(rows: Sequence[Row]) -> str | None:
+    """Return the label over which rows make a curve: at least three different numbers in it."""
+    names = [*_AXES, *(name for name in rows[0].labels if name not in _AXES)]
+    for name in names:
+        values = {_number(row.labels.get(name)) for row in rows}
+        if None not in values and len(values) >= 3:
+            return name
+    return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text) if text is not None else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _figure(sweep: str, rows: Sequence[Row]) -> Figure | None:
+    axis, metric = _axis(rows), rows[0].number.title
+    if axis is None:
+        return None
+    known = [row for row in rows if row.decision.ratio]
+    varying = _telling(rows, axis)
+    series = group_by(known, lambda row: tuple(row.labels.get(name, "") for name in varying))
+    if not series or any(len({row.labels[axis] for row in members}) < 2 for members in series.values()):
+        return None
+    ranked = sorted(series.items(), key=lambda s: -max(row.decision.shift or 0.0 for row in s[1]))
+    groups = [
+        dict(ranked[i : i + _MOST_CURVES]) for i in range(0, min(len(ranked), 2 * _MOST_CURVES), _MOST_CURVES)
+    ]
+    shown = [row for group in groups for members in group.values() for row in members]
+    left = len(ranked) - sum(map(len, groups))
+    lost = len(rows) - len(known)
+    y = ratio_axis(shown)
+    ends = [end for row in shown if row.interval for end in (row.decision.low, row.decision.high)]
+    cut = any(end is not None and not y.low <= end <= y.high for end in ends)
+    panels = tuple(_panel(metric, axis, group, y) for group in groups)
+    return Figure(
+        id=f"compare-{sweep}-{metric}",
+        title=f"{sweep}: {metric}, {texts.tally(shown, 'point')}",
+        sub=f"B against A, {texts.TYPICAL[:1].lower()}{texts.TYPICAL[1:]}; {texts.direction(rows[0])}. "
+        "Every tested value has its place. Bars: 95 % interval; grey band: changes that do not count."
+        + (" Bars that leave the picture end at its edge." if cut else "")
+        + (f" In the table only: {fmt.plural(left, 'other curve')}." if left > 0 else "")
+        + (f" Without a ratio, in the table only: {fmt.plural(lost, 'point')}." if lost else ""),
+        panels=panels,
+        half=len(panels) == 1,
+        doubt=_doubt(shown),
+    )
+
+
+def _doubt(rows: Sequence[Row]) -> str:
+    """Return "F1 (2 of 8 points)": which checks doubt what is drawn."""
+    found = [key for row in rows if row.doubt for key in row.doubt.split(", ")]
+    return ", ".join(f"{key} ({n} of {fmt.plural(len(rows), 'point')})" for key, n in Counter(found).items())
+
+
+def _telling(rows: Sequence[Row], axis: str) -> list[str]:
+    """Return the labels beside the axis that tell the curves apart, without those that say the same as others (-W9 and "3:1 nt")."""
+    names = [
+        name
+        for name in rows[0].labels
+        if name not in (axis, "turn") and len({row.labels.get(name) for row in rows}) > 1
+    ]
+
+    def curves_by(some: Sequence[str]) -> int:
+        return len({tuple(row.labels.get(name) for name in some) for row in rows})
+
+    for name in list(names):
+        others = [other for other in names if other != name]
+        if curves_by(others) == curves_by(names):
+            names = others
+    return names
+
+
+def ratio_axis(rows: Sequence[Row]) -> axes.Axis:
+    """Return an axis of ratios, log, with changes in per cent as ticks: wide enough for all of B ÷ A and the band, and for intervals up to
+    three times as far as the farthest ratio."""
+    ratios = [abs(math.log(row.decision.ratio)) for row in rows if row.decision.ratio]
+    band = math.log1p(max(row.decision.threshold for row in rows))
+    most = max(*ratios, band) * 3
+    ends = [
+        abs(math.log(end))
+        for row in rows
+        if row.interval
+        for end in (row.decision.low, row.decision.high)
+        if end and end > 0
+    ]
+    half = max(2 * band, 1.15 * min(most, max([*ratios, *ends])))
+    low, high = math.exp(-half), math.exp(half)
+    return axes.Axis(
+        kind="log", low=low, high=high, ticks=tuple(_ratio_ticks(low, high)), title="B against A (log)"
+    )
+
+
+def _ratio_ticks(low: float, high: float) -> Iterable[tuple[float, str]]:
+    for step in (0.02, 0.05, 0.1, 0.2, 0.5):
+        marks = [
+            1 + k * step for k in range(-math.floor((1 - low) / step), math.floor((high - 1) / step) + 1)
+        ]
+        if len(marks) <= 7:
+            return [(mark, _percent(mark)) for mark in marks if mark > 0]
+    base = next(
+        base for base in (2, 10, 100, 10**4, 10**8, 10**16, 10**64) if math.log(high) / math.log(base) < 4
+    )
+    count = math.floor(math.log(high) / math.log(base))
+    return [(float(base) ** k, _times(base, k)) for k in range(-count, count + 1)]
+
+
+def _percent(ratio: float) -> str:
+    change = round((ratio - 1) * 100)
+    return f"{'+' if change > 0 else '−' if change else ''}{abs(change)} %"
+
+
+def _times(base: int, power: int) -> str:
+    return "same" if not power else f"{'×' if power > 0 else '÷'} {base ** abs(power):g}"
+
+
+def _panel(metric: str, axis: str, series: dict[tuple[str, ...], list[Row]], y: axes.Axis) -> Panel:
+    tested = sorted({float(row.labels[axis]) for members in series.values() for row in members})
+    place = {value: float(i) for i, value in enumerate(tested)}
+    of = {
+        (key, place[float(row.labels[axis])]): row for key, members in series.items() for row in members
+    }  # of two with one place the later is drawn over the other
+    lines = [
+        Curve(
+            name=", ".join(filter(None, key)) or metric,
+            label=wording.shorten(", ".join(filter(None, key)), 20),
+            points=tuple(
+                (at, _spread(of[own, at], y)) for own, at in sorted(of, key=lambda o: o[1]) if own == key
+            ),
+        )
+        for key in series
+    ]
+    told = {
+        (line.name, at): row
+        for line, key in zip(lines, series, strict=True)
+        for (own, at), row in of.items()
+        if own == key
+    }
+    names = [_at(axis, value) for value in tested]
+
+    def build(width: int) -> Spec:
+        named = lines if len(lines) > 1 else []
+        frame = Frame(
+            width=width, height=height(width, 300, 280), left=left_margin(y),
+            right=curve_rows.name_margin(named, width) if named else 16,
+        )  # fmt: skip
+        step = -(-len(names) // (8 if width > 400 else 5))
+        ticks = tuple((float(i), name) for i, name in enumerate(names) if i % step == 0)
+        x = axes.Axis(
+            kind="linear", low=-0.4, high=len(names) - 0.6, ticks=ticks, title=_AXES.get(axis, axis)
+        )
+        plot = Plot(frame=frame, x=x, y=y)
+        points = curve_rows.point_rows(lines, list(place.values()), 1)
+        for point in points:
+            point["tip"] = _tip(told[point["series"], point["x"]], names[int(point["x"])])
+        apart = {line.name: (i - (len(lines) - 1) / 2) * _APART for i, line in enumerate(lines)}
+        row = next(iter(told.values()))
+        band = math.log1p(row.decision.threshold)
+        data: dict[str, Rows] = {
+            "points": points,
+            "ranges": curve_rows.range_rows(lines, list(place.values()), 1),
+            "band": [{"x": x.low, "x2": x.high, "low": math.exp(-band), "high": math.exp(band)}],
+            "same": [{"x": x.low, "x2": x.high, "y": 1.0}],
+            **curve_rows.end_names(named, plot, 1),
+        }
+        colours = [vega.SERIES[i % len(vega.SERIES)] for i in range(len(lines))]
+        known = [vega.Series(name=line.name, colour=c) for line, c in zip(lines, colours, strict=True)]
+        for rows in (data[name] for name in ("points", "ranges", "leads") if name in data):
+            for one in rows:
+                one["x"] += apart[one["series"]]
+        edge = (x.high - len(names) + 1) / (x.high - x.low) * frame.plot_width
+        for one in data.get("names", ()):
+            one["dx"] += edge
+        for one in data.get("leads", ()):
+            one["x2_px"] += edge
+        return vega.fill("ratio", frame=frame, x=x, y=y, series=known, data=data)
+
+    described = " ".join(
+        f"{line.name}: {texts.shift(told[line.name, line.points[-1][0]])} at {names[int(line.points[-1][0])]}."
+        for line in lines
+    )
+    return panel("", f"{metric} of B against A by {axis}. {described}", build)
+
+
+def _spread(row: Row, y: axes.Axis) -> Spread:
+    """Return the ratio with its interval, as far as the axis goes."""
+    d = row.decision
+    assert d.ratio
+    if row.interval is None or d.low is None or d.high is None:
+        return Spread(d.ratio, d.ratio, d.ratio, 1)
+    return Spread(d.ratio, max(d.low, y.low), min(d.high, y.high), 2)
+
+
+def _at(axis: str, value: float) -> str:
+    return fmt.size(value) if axis == "message_size" else f"{value:g}"
+
+
+def _tip(row: Row, at: str) -> str:
+    interval = f" ({texts.interval(row.interval)})" if row.interval else ""
+    return f"{at} · {texts.shift(row)}{interval}, {texts.from_to(row)}, {texts.word(row)}"

@@ -1,0 +1,88 @@
+"""B against A along an axis: what the picture shows is what the rows say."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.compare.comparison import compare
+from reports.compare.curves import ratio_axis
+from reports.compare.model import Comparison
+from reports.compare.section import delta
+from reports.compare.sides import side
+from reports.results.load import load
+
+SIZES = (0, *(16**i for i in range(6)))
+
+
+def messages(make: Any, tmp_path: Path, factor: float, repeats: int = 3) -> Comparison:
+    """PingPong of two pairs; in B messages from 64 KiB on take `factor` times as long where the packages differ."""
+    sides = []
+    for name in "ab":
+        maker = make.Maker(tmp_path / f"{name}.db")
+        for place, base in (("same package", 0.5), ("other package", 1.2)):
+            for repeat in range(repeats):
+                slow = factor if name == "b" and place == "other package" else 1.0
+                times = {
+                    n: (base + n / 8000) * (slow if n >= 65536 else 1.0) * (1 + 0.002 * repeat) for n in SIZES
+                }
+                maker.add("pair", "imb", {"benchmark": "PingPong"}, make.imb_text(times), place=place, axes=("place",))  # fmt: skip
+        path = maker.write()
+        sides.append(side(name.upper(), path.name, load([path])))
+    return compare(*sides)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.4, 0.5, 40.0])
+def test_every_tested_size_has_the_ratio_of_its_row(factor: float, make: Any, tmp_path: Path) -> None:
+    found = messages(make, tmp_path, factor)
+
+    (figure,) = delta(found).curves
+    (drawn,) = figure.panels
+
+    rows = {
+        (row.place.split("=")[1], int(row.labels["message_size"])): row.decision
+        for row in found.rows
+        if row.number.title == "PingPong time"
+    }
+    data = drawn.wide["datasets"]
+    points = {(p["series"], SIZES[round(p["x"])]): p["y"] for p in data["points"]}
+    assert points == {key: pytest.approx(d.ratio) for key, d in rows.items()}
+    low, high = drawn.wide["encoding"]["y"]["scale"]["domain"]
+    ranges = {(r["series"], SIZES[round(r["x"])]): (r["low"], r["high"]) for r in data["ranges"]}
+    for key, (start, end) in ranges.items():
+        of = rows[key]
+        assert of.low
+        assert of.high
+        assert (start, end) == (pytest.approx(max(of.low, low)), pytest.approx(min(of.high, high)))
+    (band,) = data["band"]
+    assert band["high"] == pytest.approx(1 + next(iter(rows.values())).threshold)
+    assert ("end at its edge" in figure.sub) == any(d.low < low or d.high > high for d in rows.values())  # type: ignore[operator]
+    assert "less is better" in figure.sub
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.02, 1.4, 40.0, 3e5])
+def test_the_axis_has_a_few_ticks_around_no_change(factor: float, make: Any, tmp_path: Path) -> None:
+    rows = [row for row in messages(make, tmp_path, factor).rows if row.number.title == "PingPong time"]
+
+    axis = ratio_axis(rows)
+
+    assert 3 <= len(axis.ticks) <= 7
+    assert [tick for tick, _ in axis.ticks if tick == 1] == [1]
+    for tick, text in axis.ticks:
+        assert axis.low <= tick <= axis.high
+        if text.endswith("%"):
+            assert float(text[:-2].replace("−", "-")) == pytest.approx((tick - 1) * 100)
+        elif text != "same":
+            assert math.isclose(tick, float(text[2:]) if text[0] == "×" else 1 / float(text[2:]))
+    assert all(axis.low <= (row.decision.ratio or 1) <= axis.high for row in rows)
+
+
+def test_points_of_one_run_a_side_have_no_interval(make: Any, tmp_path: Path) -> None:
+    (figure,) = delta(messages(make, tmp_path, 1.4, repeats=1)).curves
+    (drawn,) = figure.panels
+
+    assert drawn.wide["datasets"]["ranges"] == []
+    assert len(drawn.wide["datasets"]["points"]) == 2 * len(SIZES)
