@@ -2,6 +2,7 @@
 
     python benchmarks/verdicts.py                    sweeps of 300 cells on made-up noise, seed fixed; a minute or two
     python benchmarks/verdicts.py --small            a few cells of several sessions: which noise between sessions is believed
+    python benchmarks/verdicts.py --noise            nothing changed: comparisons that accuse, by noise, sessions, repeats and digits
     python benchmarks/verdicts.py --files A.db B.db  the same rules on the numbers of two result files
     python benchmarks/verdicts.py --aa A.db          false alarms of each rule on your own runs, split in two at random
 
@@ -291,6 +292,53 @@ def _called(
     return called / (metrics * cells)
 
 
+# --- nothing changed, by noise -----------------------------------------------------------------------------
+
+NOISES = (0.005, 0.01, 0.03, 0.05, 0.10, 0.15)
+SMALL_SWEEP = (4, 12)  # metrics, cells of each
+
+
+def noise(sweeps: int) -> int:
+    """Print the share of comparisons of unchanged machines that call something worse or better, by the noise from run to run."""
+    print(f"| a side | {' | '.join(f'{sd:.1%}' for sd in NOISES)} |\n|---|{'--:|' * len(NOISES)}")
+    for sessions, runs, share, digit in (
+        (1, 2, 0.0, 0.0), (1, 3, 0.0, 0.0), (1, 5, 0.0, 0.0), (1, 5, 0.5, 0.0), (2, 3, 0.5, 0.0), (3, 3, 0.5, 0.0), (3, 5, 0.5, 0.0),
+        (1, 3, 0.0, 0.01), (1, 3, 0.0, 0.04), (3, 3, 0.5, 0.04),
+    ):  # fmt: skip
+        rng = np.random.default_rng(SEED)
+        row = []
+        for sd in NOISES:
+            called = [_accused(rng, sd, sessions, runs, share * sd, digit) for _ in range(5 * sweeps)]
+            row.append(
+                f"{np.mean([n > 0 for n in called]):.1%}, {np.mean(called) / math.prod(SMALL_SWEEP):.2%}"
+            )
+        said = f"{sessions} × {runs} runs" + (f", sessions off by {share:g} of it" if share else "") + (f", steps of {digit:.0%}" if digit else "")  # fmt: skip
+        print(f"| {said} | {' | '.join(row)} |", flush=True)
+    return 0
+
+
+def _accused(rng: np.random.Generator, sd: float, sessions: int, runs: int, off: float, digit: float) -> int:
+    """Return how many numbers of an unchanged machine are called worse or better. `digit`: of the value, 0 of fine ones."""
+    metrics, cells = SMALL_SWEEP
+
+    def side(level: float) -> tuple[float, ...]:
+        x = np.exp(level + rng.normal(0, off, (sessions, 1)) + rng.normal(0, sd, (sessions, runs))).ravel()
+        return tuple((np.maximum(np.round(x / digit), 1) * digit if digit else x).tolist())
+
+    samples = []
+    for metric in range(metrics):
+        for cell in range(cells):
+            level = float(rng.uniform(0, digit))  # where between two steps the value lies
+            of = tuple(i // runs for i in range(sessions * runs))
+            samples.append(
+                Sample(
+                    key=(metric, cell), family=str(metric), a=side(level), b=side(level), better="lower", resolution=digit,
+                    session_a=tuple(("a", i) for i in of), session_b=tuple(("b", i) for i in of),
+                )
+            )  # fmt: skip
+    return sum(f.counts["regressed"] + f.counts["improved"] for f in judge(samples))
+
+
 # --- real numbers ------------------------------------------------------------------------------------------
 
 
@@ -353,12 +401,15 @@ def main() -> int:
     words.add_argument("--files", nargs=2, type=Path, metavar=("A", "B"), help="two result files instead")
     words.add_argument("--aa", nargs="+", type=Path, metavar="FILE", help="one side's result files instead")
     words.add_argument("--small", action="store_true", help="sweeps of a few cells, of several sessions")
+    words.add_argument("--noise", action="store_true", help="sweeps of which nothing changed, by their noise")
     words.add_argument("--json", type=Path)
     options = words.parse_args()
     if options.files:
         return real(*options.files, options.json)
     if options.aa:
         return unchanged(options.aa, options.json)
+    if options.noise:
+        return noise(10 if options.quick else options.sweeps)
     if options.small:
         return small(10 if options.quick else options.sweeps)
     return simulate(10 if options.quick else options.sweeps, options.json)

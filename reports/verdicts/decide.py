@@ -153,7 +153,7 @@ def _family(measured: _Measured, rules: Rules, common: float) -> Family:
     of_runs = variance * cells.per_run[at]
     tau, source, tau_df = _tau(measured, rules, common)
     of_sessions = tau**2 * cells.per_tau[at]
-    total, total_df = estimate.satterthwaite([(of_runs, df), (of_sessions, tau_df)])
+    total, total_df = estimate.together(of_runs, df, of_sessions, tau_df)
 
     shift = cells.shift[at]
     p = estimate.p_two_sided(shift, total, total_df)

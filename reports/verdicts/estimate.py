@@ -170,6 +170,23 @@ def satterthwaite(parts: Sequence[tuple[Array, Any]]) -> tuple[Array, Array]:
     return total, np.divide(total**2, below, out=np.ones_like(total), where=below > 0)
 
 
+UNLUCKY: Final = 0.1
+"""How often a variance may be so much larger than the few runs of a cell show."""
+
+
+def together(of_runs: Array, df: Array, of_sessions: Array, tau_df: float) -> tuple[Array, Array]:
+    """Return (variance of the shifts, its degrees of freedom) from what runs and sessions make of it.
+
+    Satterthwaite's weights, but of the runs by as much as their variance may be (its upper bound at 90 %): of two repeats that agree
+    by luck next to nothing would be left beside an assumed noise of sessions, with whose 30 degrees of freedom luck would be certain.
+    """
+    from scipy.special import chdtri
+
+    most = of_runs * df / chdtri(df, 1 - UNLUCKY)
+    _, total_df = satterthwaite([(most, df), (of_sessions, tau_df)])
+    return of_runs + of_sessions, total_df
+
+
 def p_two_sided(shift: Array, variance: Array, df: Array) -> Array:
     """Return p of Student's t. Without any variance a shift is certain (p = 0) and no shift is none (p = 1)."""
     import numpy as np

@@ -457,3 +457,20 @@ def test_no_word_without_its_evidence(cells: list[Sample]) -> None:
                 assert d.q < 0.05
                 assert abs(d.shift) >= max(delta, 1.5 * d.resolution)
             assert (d.verdict == "inconclusive") == bool(d.advice)
+
+
+@pytest.mark.parametrize(("runs", "most"), [(2, 0.20), (3, 0.15)])
+def test_repeats_that_agree_by_luck_are_no_certainty(runs: int, most: float) -> None:
+    """Four metrics of twelve cells, one session a side, 5 % from run to run, nothing changed: one in five comparisons may accuse, 5 % a
+    metric. With 30 degrees of freedom, those of the noise that is assumed between sessions, 45 and 19 % did."""
+    rng = np.random.default_rng(3)
+
+    def accusing() -> bool:
+        values = np.exp(rng.normal(0, 0.05, (48, 2 * runs))).tolist()
+        samples = [
+            Sample(key=i, family=str(i % 4), a=tuple(v[:runs]), b=tuple(v[runs:]), better="lower")
+            for i, v in enumerate(values)
+        ]
+        return any(d.verdict in ("regressed", "improved") for f in judge(samples) for d in f.decisions)
+
+    assert sum(accusing() for _ in range(150)) <= most * 150
