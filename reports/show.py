@@ -65,8 +65,8 @@ def _best(
     """Return what the best cell found and by which number it is the best: of a time the lowest; how many cells share that number, or
     whose repeats overlap with its own. Where neither way is better it is the highest; where the cells have different units, or their
     directions were edited, the first one stands for the others."""
-    name, better = numbers.leader(cells[0][0])
-    if len({numbers.leader(cell[0])[1] for cell in cells}) > 1:
+    name, better, unit, _ = numbers.leader(cells[0][0])
+    if len({numbers.leader(cell[0]).better for cell in cells}) > 1:
         typical = [None] * len(cells)
     known = [(v, i) for i, v in enumerate(typical) if v is not None and numbers.ranked(cells[i][0])]
     chosen, why = 0, "first"
@@ -83,11 +83,11 @@ def _best(
     if len(alike) == len(cells) - 1:
         return f"{said} in all {fmt.count(len(cells))} cells"
     as_good = f" and {fmt.plural(len(alike), 'more cell')}" if alike else ""
-    beside = _overlapping(cells, name, chosen, [i for _, i in known if i not in alike])
+    beside = _overlapping(cells, unit, chosen, [i for _, i in known if i not in alike])
     return f"{why} of {fmt.count(len(cells))}: {said}{at}{as_good}{beside}"
 
 
-def _overlapping(cells: Sequence[Sequence[Run]], name: str, chosen: int, others: Sequence[int]) -> str:
+def _overlapping(cells: Sequence[Sequence[Run]], unit: str, chosen: int, others: Sequence[int]) -> str:
     """Say of how many others the repeats overlap with those of the chosen cell; "" of none."""
     told = numbers.leaders(cells[chosen][0].tool, *(run.parsed for run in cells[chosen]))
     if not told:
@@ -101,8 +101,7 @@ def _overlapping(cells: Sequence[Sequence[Run]], name: str, chosen: int, others:
         if i != chosen
     ]
     overlap = sum(one.high >= own.low and own.high >= one.low for one in ranges)
-    unit = "IOPS" if name == "IOPS" else told[0][0]
-    low, high = (fmt.quantity(value, unit) for value in (own.low, own.high))
+    low, high = (fmt.quantity(value, unit or told[0][0]) for value in (own.low, own.high))
     return (
         f"; its repeats, {low} to {high}, overlap with those of {fmt.plural(overlap, 'other')}"
         if overlap
@@ -241,7 +240,7 @@ def _cells(runs: Sequence[Run], doubtful: Mapping[tuple[object, ...], str], bars
         if _width(wide) <= WIDTH:
             rows = wide
     ranged = fmt.words(
-        dict.fromkeys(numbers.leader(own[0])[0] for own in cells[:_MOST_LINES] if _half(own) is not None),
+        dict.fromkeys(numbers.leader(own[0]).words for own in cells[:_MOST_LINES] if _half(own) is not None),
         "or",
     )
     lines = _columns(rows if axes else rows[1:], fitted=fitted)
@@ -309,8 +308,8 @@ def _cell(runs: Sequence[Run]) -> str:
     text, half = numbers.headline(runs[0].tool, *(run.parsed for run in runs)), _half(runs)
     if half is not None and half > 100:
         told = numbers.leaders(runs[0].tool, *(run.parsed for run in runs))
-        unit = numbers.leader(runs[0])[0]
-        return f"{text}  [{fmt.span([v for _, v in told if v], fmt.said_in(unit, told[0][0]))}]"
+        unit = numbers.leader(runs[0]).unit or told[0][0]
+        return f"{text}  [{fmt.span([v for _, v in told if v], unit)}]"
     return text if half is None else f"{text}  ±{half:.{0 if half >= 10 else 1}f} %"
 
 

@@ -13,6 +13,7 @@ from reports.charts.soundness import counted_rows
 from reports.draw.figure import MOST_ROWS, Table, cut_caption, row_of
 from reports.numbers import formulas
 from reports.readings import first_groups, groups
+from reports.results.convicted import OTHER
 from reports.results.grouping import group_by
 from reports.text import format as fmt
 
@@ -71,8 +72,12 @@ def offers_table(found: pd.DataFrame, term: str) -> Table | None:
         ),
         numeric=frozenset(range(first, first + 3 + len(told))),
         of=tuple(whose),
+        metrics=dict.fromkeys(range(first, first + 3 + len(told)), _RATE),
     )  # fmt: skip
 
+
+_RATE = "IOPS"
+"""What doubts of them may be of, as in `numbers.fio`: IOPS, their samples and the bytes that they move."""
 
 _OF_A_SERIES = ["panel", "series", "processes"]
 
@@ -199,8 +204,15 @@ def numbers_tables(found: pd.DataFrame, term: str) -> list[Table]:
     return [
         Table(
             columns=(*columns, *more), rows=tuple(rows), numeric=frozenset(range(columns.index("iodepth"), len(columns) + len(more))),
-            caption=cut_caption(caption, every), of=tuple(whose),
+            caption=cut_caption(caption, every), of=tuple(whose), metrics={i: _metric(name) for i, name in enumerate((*columns, *more))},
         )
         for more, rows, caption in ((of_latency, latencies, ""), (of_rates, rates, said))
         if more
     ]  # fmt: skip
+
+
+def _metric(column: str) -> str:
+    """Return what a column of a table is of, as in `numbers.fio`."""
+    if column.startswith(("IOPS", "Bandwidth")):
+        return _RATE
+    return "" if column == "in flight ÷ asked" else OTHER

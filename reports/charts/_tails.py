@@ -12,11 +12,12 @@ from typing import Any
 from reports.charts.soundness import counted as counted_runs
 from reports.charts.soundness import is_hollow
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Panel, Table, cut_caption, panel, row_of
+from reports.draw.figure import ROW, Panel, Table, cut_caption, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
 from reports.numbers.formulas import Bucket, Mode, Spread
+from reports.results.convicted import OTHER
 from reports.results.model import Run
 from reports.text import format as fmt
 
@@ -459,8 +460,9 @@ def _over_repeats(value: Spread | None) -> str:
     return fmt.quantity(value.median, "ns") + (f" ({low}–{high})" if low != high else "")
 
 
-def numbers(found: Sequence[Distribution], *, noun: str = "access", of: int = 0) -> Table:
-    """Return quantiles, moments and modes, a row per distribution; of: how many there are, where these are the first of them."""
+def numbers(found: Sequence[Distribution], *, metric: str, noun: str = "access", of: int = 0) -> Table:
+    """Return quantiles, moments and modes, a row per distribution; of: how many there are, where these are the first of them; metric:
+    what they are of, as `Name.tells_of`."""
     rows = [
         (
             d.name, fmt.count(d.n), *(_over_repeats(d.repeats(statistic)) for statistic, _, _ in _SHARES),
@@ -480,6 +482,7 @@ def numbers(found: Sequence[Distribution], *, noun: str = "access", of: int = 0)
         rows=tuple(rows),
         numeric=frozenset(range(1, 10)),
         of=tuple(row_of(d.runs) for d in found),
+        metrics={ROW: OTHER} | {i: f"{metric}/{statistic}" for i, statistic in enumerate((*(s for s, _, _ in _SHARES), "max", "mean", "sd", "modes"), start=2)},
         caption=cut_caption(f"{own if several else ''}A quantile is given where at least ten samples {'of each run ' if several else ''}lie beyond it: the median needs 20, 99.9 % 10 000. A mode is a peak with 2 % of "
         "the samples and ten of them or more, from valley to valley, where the valley is below half of the lower peak", of),
     )  # fmt: skip

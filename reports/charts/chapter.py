@@ -25,6 +25,9 @@ class AccessTime:
     bound: bool = False  # more than half of it is the timer: the access itself takes less
     statistic: str = "mean"  # of the accesses of a run: "median", or "mean" where its tool tells no more
     size: float | None = None  # of memory: the bytes that are accessed; None where nothing tells
+    metric: str = (
+        ""  # which of its cell's numbers it is, as `Name.tells_of`; "": any doubt of the cell is one of it
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,7 @@ class Point:
     better: Direction
     line: str  # what tells it from the others of its panel and x: "alg fast, host n001, p99"
     x: float | None  # the value of the axis, else the message size
+    metric: str  # as `numbers.Name.tells_of`
     key: tuple[Scalar, ...]  # the values of the axis and of the options, then of the labels
     value: float
 
@@ -170,7 +171,7 @@ def _points(
             words = (_word(n, row.get(n)) for n in inner if row.get(n) is not None)
             size = row.get(_SIZE)
             yield Point(
-                run=run, panel=", ".join([metric, *panels]), unit=row.unit, better=better.get(row.metric, "neither"),
+                run=run, panel=", ".join([metric, *panels]), metric=row.metric, unit=row.unit, better=better.get(row.metric, "neither"),
                 line=", ".join(filter(None, [of, *words])), value=row.value,
                 x=float(run.options[axis]) if axis else float(size) if sized and isinstance(size, int | float) else None,
                 key=(*(v for _, v in facets.facet(run, [*([axis] if axis else []), *names])), *map(row.get, told)),
@@ -350,7 +351,7 @@ def _spread(points: Sequence[Point]) -> tuple[formulas.Spread, bool]:
 
 def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Table:
     label_placement = [name.replace("_", " ").capitalize() for name in told]
-    rows, whose = [], []
+    rows, whose, of = [], [], []
     for (metric, unit), points in metrics.items():
         for key, own in group_by(points, lambda p: p.key).items():
             spread, _ = _spread(own)
@@ -362,9 +363,11 @@ def _numbers(metrics: Metrics, names: Sequence[str], told: Sequence[str]) -> Tab
                 )
             )  # fmt: skip
             whose.append(row_of(p.run for p in own))
+            of.append(own[0].metric)
     return Table(
         columns=(*names, *label_placement, "Metric", "Value", "Unit", "Repeats"),
         rows=tuple(rows),
         numeric=frozenset((len(names) + len(label_placement) + 1, len(names) + len(label_placement) + 3)),
         of=tuple(whose),
+        metric_of=tuple(of),
     )

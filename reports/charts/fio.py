@@ -151,8 +151,8 @@ def _tails_figure(sweep: str, runs: Sequence[Run], found: pd.DataFrame) -> Figur
         f"I/Os a curve{_tails.together(chosen)}, from fio’s own bins. Dashed: a normal distribution with the mean and "
         f"standard deviation of “{subject.name}”.{wording.hollow(panels, _tails.runs_of(chosen), _tails.HOLLOW)}{f' {left} more in the numbers.' if left else ''}",
         panels=panels,
-        numbers=(_tails.numbers([t.drawn(t.listed) for t in every[:MOST_ROWS]], noun=noun, of=len(every)),),
-        runs=tuple(dict.fromkeys(binned["run"])),
+        numbers=(_tails.numbers([t.drawn(t.listed) for t in every[:MOST_ROWS]], noun=noun, of=len(every), metric=latency),),
+        runs=tuple(dict.fromkeys(binned["run"])), metric=latency,
     )  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def _access_times(found: pd.DataFrame, both: bool) -> list[AccessTime]:
             times.append(
                 AccessTime(
                     name=_access(same, both), run=same["run"].iloc[0], group="storage", median=of.median, repeats=of, source=program_name(same["run"].iloc[0]),
-                    statistic="median" if statistic == "p50" else "mean",
+                    statistic="median" if statistic == "p50" else "mean", metric=f"{latency_words(same)[0]}/{statistic}",
                 )
             )  # fmt: skip
     return times

@@ -13,7 +13,7 @@ from reports.charts.chapter import AccessTime, Chapter
 from reports.charts.curve_rows import Curve
 from reports.charts.soundness import counted_rows
 from reports.draw import axes, label_placement, vega
-from reports.draw.figure import Figure, Panel, Table, panel, row_of
+from reports.draw.figure import ROW, Figure, Panel, Table, panel, row_of
 from reports.draw.plot import Plot, height, left_margin
 from reports.draw.vega import Frame, Rows, Spec
 from reports.numbers import formulas
@@ -184,8 +184,9 @@ def _tables(sweep: str, runs: Sequence[Run]) -> list[Figure]:
             whose.append(row_of(same["run"]))
         columns = ("Place", "Message", *(f"{_metric(name)}, {of[name].unit}" for name in metrics))
         table = Table(
-            columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))), of=tuple(whose)
-        )
+            columns=columns, rows=tuple(rows), numeric=frozenset(range(1, len(columns))), of=tuple(whose),
+            metrics={ROW: benchmark} | {i: f"{benchmark}/{name}" for i, name in enumerate(metrics, start=2)},
+        )  # fmt: skip
         figures.append(
             Figure(
                 id=f"imb-{benchmark}-{sweep}-table",
@@ -289,7 +290,7 @@ def _figure(sweep: str, benchmark: str, runs: Sequence[Run], panels: Panels) -> 
         panels=tuple(drawn),
         half=len(drawn) == 1,
         note=_fitted(first) if is_pingpong and len(told) == 1 else "",
-        numbers=(*(_offers(panels) if is_pingpong else ()), _numbers(panels, with_rates=is_pingpong)),
+        numbers=(*(_offers(panels) if is_pingpong else ()), _numbers(benchmark, panels)),
     )
 
 
@@ -511,6 +512,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
             rows=tuple(offers),
             numeric=frozenset(range(1, 7)),
             of=tuple(row_of(line.cell) for _, line in _named(panels)),
+            metrics={ROW: "PingPong"} | dict.fromkeys((1, 2), _TIME) | dict.fromkeys((3, 4, 5), _RATE),
         ),
         Table(
             caption="Fitted t = α + n ÷ B, through the medians of the repeats; quotable: no size is off by more than 15 %; two lines only where one is not",
@@ -518,6 +520,7 @@ def _offers(panels: Panels) -> tuple[Table, ...]:
             rows=tuple(fits),
             numeric=frozenset((2, 3, 4)),
             of=tuple(fitted),
+            metrics={ROW: "PingPong"},
         ),
     )
     return tuple(table for table in both if table.rows)
@@ -537,8 +540,13 @@ def _named(panels: Panels) -> list[tuple[str, Line]]:
     return [(f"{line.name}{titles[of]}", line) for of, lines in panels.items() for line in lines]
 
 
-def _numbers(panels: Panels, *, with_rates: bool) -> Table:
-    named = _named(panels)
+_TIME, _RATE = "PingPong/time", "PingPong/bandwidth"
+"""What doubts may be of, as in `numbers.imb`."""
+
+
+def _numbers(benchmark: str, panels: Panels) -> Table:
+    """Return the time of each size, and of PingPong the rate."""
+    named, with_rates = _named(panels), benchmark == "PingPong"
     times = [y.median for _, line in named for size, y in line.points if size <= 65536]
     scale = fmt.scale_for(times, "ns")
     fast = fmt.scale_to_largest([v for _, line in named for v in rates(line).medians.values()], "B/s")
@@ -555,8 +563,12 @@ def _numbers(panels: Panels, *, with_rates: bool) -> Table:
     if with_rates:
         columns += [f"{name}, {fast.unit}" for name, _ in named]
     whose = dict(enumerate([line.cell for _, line in named] * (2 if with_rates else 1), start=1))
+    metrics = [f"{benchmark}/{next(iter(line.statistics), 'time')}" for _, line in named] + [_RATE] * len(
+        named
+    )
     return Table(
-        columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))), of=(whose,) * len(rows)
+        columns=tuple(columns), rows=tuple(rows), numeric=frozenset(range(len(columns))), of=(whose,) * len(rows),
+        metrics={i: metric for i, metric in enumerate(metrics, start=1) if i in whose},
     )  # fmt: skip
 
 
@@ -571,7 +583,7 @@ def _key_numbers(panels: Panels) -> Iterable[KeyNumber]:
             apart = formulas.differs(time, most)
             if apart:
                 context += f"; {far.name} {fmt.number(most.median / time.median)} ×"
-            number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell)
+            number = wording.key_number("MPI, one way", time, "ns", context, 13, near.cell, metric=_TIME)
             yield replace(number, beside=far.cell if apart else ())
 
 
@@ -580,7 +592,7 @@ def _access_times(panels: Panels) -> list[AccessTime]:
     return [
         AccessTime(
             name=f"MPI 0 B, {name}", group="message passing", median=line.latency[1].median,
-            run=line.cell[0], source=program_name(line.cell[0]), repeats=line.latency[1],
+            run=line.cell[0], source=program_name(line.cell[0]), repeats=line.latency[1], metric=_TIME,
         )
         for name, line in _named(panels)
         if line.latency and line.latency[0] == "0 B"

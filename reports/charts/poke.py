@@ -193,8 +193,9 @@ def _figure(sweep: str, runs: Sequence[Run], found: list[Distribution]) -> Figur
         ),
         sub=sub,
         panels=tuple(panels),
-        numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found)),),
+        numbers=(_tails.numbers(found[:MOST_ROWS], noun=noun, of=len(found), metric="latency"),),
         runs=tuple(_tails.runs_of(found)),
+        metric="latency",
     )
 
 
@@ -255,7 +256,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
     found = [(run, number) for run in runs for number in totals(run) if number.name.metric in _TOTALS]
     if not found:
         return None
-    rows, whose = [], []
+    rows, whose, metrics = [], [], []
     cells = group_by(found, lambda f: facets.cell(f[0])).values()
     names = facets.names_apart([(own[0][0].cell.describe(), own[0][0]) for own in cells])
     for cell, own in zip(names, cells, strict=True):
@@ -271,6 +272,7 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
                  ends if value.n > 1 else fmt.NOTHING)
             )  # fmt: skip
             whose.append(row_of(run for run, _ in same))
+            metrics.append(name.tells_of)
     columns = ("Cell", "Target", "Operation", "Time", "Median over repeats", "Lowest to highest")
     told = {number.name.metric for _, number in found}
     return Figure(
@@ -279,7 +281,15 @@ def _totals(sweep: str, runs: Sequence[Run]) -> Figure | None:
         sweep=runs[0].sweep_title,
         title=f"Time {fmt.words(word for metric, word in _TOTALS.items() if metric in told)}",
         sub=f"{wording.ran(list(dict.fromkeys(run for run, _ in found)), program_name)}.",
-        tables=(Table(columns=columns, rows=tuple(rows), numeric=frozenset((4, 5)), of=tuple(whose)),),
+        tables=(
+            Table(
+                columns=columns,
+                rows=tuple(rows),
+                numeric=frozenset((4, 5)),
+                of=tuple(whose),
+                metric_of=tuple(metrics),
+            ),
+        ),
     )
 
 
@@ -290,7 +300,9 @@ def _key_numbers(found: list[Distribution]) -> list[KeyNumber]:
     if subject is None or p999 is None:
         return []
     context = f"{subject.name}; median {fmt.quantity(subject.at('p50'), 'ns')}"
-    return [wording.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs)]
+    return [
+        wording.key_number("Access, p99.9", p999, "ns", context, 15, subject.runs, metric="latency/p99.9")
+    ]
 
 
 def _access_times(found: list[Distribution]) -> list[AccessTime]:
@@ -304,7 +316,7 @@ def _access_times(found: list[Distribution]) -> list[AccessTime]:
             out.append(
                 AccessTime(
                     run=d.runs[0], name=name, group=group, median=median.median, p999=d.at("p99.9"), source=program_name(d.runs[0]), repeats=median,
-                    statistic="median", size=_size(d), bound=d.target != "null" and _is_coarse(d, median.median),
+                    statistic="median", metric="latency/p50", size=_size(d), bound=d.target != "null" and _is_coarse(d, median.median),
                 )
             )  # fmt: skip
     return out

@@ -36,12 +36,18 @@ class Finding:
     where: str  # the host, and file where there are several
     cells: tuple[tuple[str, str], ...]  # (cell, the arithmetic with its numbers)
     todo: str
-    about: frozenset[CellKey]  # the cells, by `_cells.cell_key`
+    doubts: frozenset[
+        tuple[object, ...]
+    ]  # the cells, by `_cells.cell_key`, and what of each ("": all its numbers)
     repeats: str = (
         ""  # how many repeats of the first cell show it, as its arithmetic ends: " (1 of 3 repeats)"
     )
     own: frozenset[tuple[str, int]] = frozenset()  # the runs that it is about by themselves: file, number
-    metric: str = ""  # what of the cells it doubts; "": all their numbers
+
+    @property
+    def about(self) -> frozenset[CellKey]:
+        """The cells, by `_cells.cell_key`."""
+        return frozenset(one[:-1] for one in self.doubts)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -84,7 +90,9 @@ def _varying(runs: Sequence[Run]) -> frozenset[str]:
 
 def convicted(findings: Iterable[Finding]) -> dict[CellKey, str]:
     """Return the cells of which an error or a warning speaks, with the ids of their checks, as `Guilty`: "F1, F7"."""
-    return by_metric((cell, f.id, f.metric) for f in findings if f.level != "info" for cell in f.about)
+    return by_metric(
+        (one[:-1], f.id, str(one[-1])) for f in findings if f.level != "info" for one in f.doubts
+    )
 
 
 def convicted_runs(findings: Iterable[Finding]) -> dict[tuple[str, int], str]:
@@ -175,17 +183,16 @@ _MOST_LABELS = 4
 def _findings(
     check: Check, faults: Sequence[Fault], repeats: Mapping[CellKey, int], names: _Names
 ) -> Iterable[Finding]:
-    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep, f.todo, f.metric))
-    for (level, _, where, sweep, _, metric), members in alike.items():
+    alike = group_by(faults, lambda f: (f.level, f.run.file, f.run.where, f.run.cell.sweep, f.todo))
+    for (level, _, where, sweep, _), members in alike.items():
         first = members[0]
         said = _filled(first.title or first.text, _alike(first, members))
         lines = list(_cells(members, repeats, names))
         yield Finding(
             id=check.id, level=level, title=_title(first, names, said), check=check.title,
             sweep=sweep, where=where, cells=tuple((cell, f"{text}{shown}") for cell, text, shown in lines), repeats=lines[0][2], todo=first.todo or check.todo,
-            about=frozenset(cell_key(run) for fault in members for run in fault.runs or (fault.run,)),
+            doubts=frozenset((*cell_key(run), fault.metric) for fault in members for run in fault.runs or (fault.run,)),
             own=frozenset((fault.run.file, fault.run.record.run_id) for fault in members if fault.own),
-            metric=metric,
         )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ def audit_of(results: Results) -> tuple[Finding, ...]:
 def _dumped(found: Audited) -> str:
     findings, of = found
     rows = [
-        asdict(finding) | {name: sorted(getattr(finding, name), key=str) for name in ("about", "own")}
+        asdict(finding) | {name: sorted(getattr(finding, name), key=str) for name in ("doubts", "own")}
         for finding in findings
     ]
     return json.dumps({"findings": rows, "of": of})
@@ -68,7 +68,7 @@ def _loaded(text: str) -> Audited:
             **row
             | {
                 "cells": tuple((str(cell), str(arithmetic)) for cell, arithmetic in row["cells"]),
-                "about": frozenset(map(tuple, row["about"])),
+                "doubts": frozenset(map(tuple, row["doubts"])),
                 "own": frozenset(map(tuple, row["own"])),
             }
         )

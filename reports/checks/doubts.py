@@ -35,12 +35,12 @@ def of_figure(figure: Figure, guilty: Guilty) -> Figure:
     every = [
         (run, metric)
         for table in (*figure.tables, *figure.numbers)
-        for own in table.of
+        for row, own in enumerate(table.of)
         for at, runs in own.items()
-        for metric in _metrics(table, at)
+        for metric in _metrics(table, row, at)
         for run in runs
     ]
-    every += [(run, "") for run in figure.runs]
+    every += [(run, figure.metric) for run in figure.runs]
     shown = {cell_key(run): run for run, _ in every}
     found = {
         (key, cell_key(run)): None
@@ -70,30 +70,30 @@ def of_table(table: Table, guilty: Guilty) -> Table:
         {
             column: ids
             for at, runs in own.items()
-            for column, ids in _doubted(table, at, runs, guilty).items()
+            for column, ids in _doubted(table, i, at, runs, guilty).items()
             if ids and (column == ROW or row[column] != fmt.NOTHING)
         }
-        for row, own in zip(table.rows, table.of, strict=False)
+        for i, (row, own) in enumerate(zip(table.rows, table.of, strict=False))
     )
     return replace(table, doubts=found) if any(found) else table
 
 
-def _doubted(table: Table, at: int, runs: Iterable[Run], guilty: Guilty) -> dict[int, str]:
+def _doubted(table: Table, row: int, at: int, runs: Iterable[Run], guilty: Guilty) -> dict[int, str]:
     """Return what doubts each column at a place of `Table.of`; of a whole row a column of its own metric only where that is doubted by
     others than the row."""
-    found = {column: doubts(guilty, runs, metric) for column, metric in _columns(table, at).items()}
+    found = {column: doubts(guilty, runs, metric) for column, metric in _columns(table, row, at).items()}
     return {column: ids for column, ids in found.items() if column == at or ids != found[at]}
 
 
-def _columns(table: Table, at: int) -> dict[int, str]:
+def _columns(table: Table, row: int, at: int) -> dict[int, str]:
     """Return the columns of what `Table.of` has at a place, with the metric of each: of a whole row ROW, and the columns that have a
     metric of their own."""
-    rest = table.metrics.get(ROW, OTHER if table.metrics else "")
+    rest = table.metric_of[row] if table.metric_of else table.metrics.get(ROW, OTHER if table.metrics else "")
     return {**table.metrics, ROW: rest} if at == ROW else {at: table.metrics.get(at, rest)}
 
 
-def _metrics(table: Table, at: int) -> Iterable[str]:
-    return dict.fromkeys(_columns(table, at).values())
+def _metrics(table: Table, row: int, at: int) -> Iterable[str]:
+    return dict.fromkeys(_columns(table, row, at).values())
 
 
 _MOST_NAMED = 3

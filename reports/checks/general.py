@@ -296,11 +296,11 @@ def _coarse(runs: Sequence[Run]) -> Iterator[Fault]:
         if len(same) >= len(runs)
     )
     coarse = [number for number in cell if number.resolution >= _COARSE]
-    if coarse:
-        worst = max(coarse, key=lambda number: number.resolution)
-        more = f", and {fmt.plural(len(coarse) - 1, 'other row')}" if len(coarse) > 1 else ""
+    for metric, own in group_by(coarse, lambda number: number.name.tells_of).items():
+        worst = max(own, key=lambda number: number.resolution)
+        more = f", and {fmt.plural(len(own) - 1, 'other row')}" if len(own) > 1 else ""
         yield Fault(
-            level="warn" if len(runs) == 1 else "info", run=runs[0],
+            level="warn" if len(runs) == 1 else "info", run=runs[0], metric=metric,
             text=f"{worst.name.words}: {fmt.quantity(worst.value, 'ns')} in steps of {fmt.quantity(worst.step, 'ns')}{more}",
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reports.checks import Fault, Level, check
 from reports.checks._cells import by_cell, command_text, is_captured
-from reports.readings.imb import pins, timings
+from reports.readings.imb import Timing, pins, timings
 from reports.results.grouping import group_by
 from reports.results.machines import source
 from reports.results.model import Results, Run
@@ -119,8 +119,11 @@ def unit_of_the_column(results: Results) -> Iterator[Fault]:
             continue
         for flag in run.parsed.flags:
             if flag.id in ("megabyte_unclear", "megabyte_contradicts"):
-                level: Level = "error" if flag.id == "megabyte_contradicts" else "warn"
-                yield Fault(level=level, run=run, text=flag.text)
+                unclear = flag.id == "megabyte_unclear"
+                of = {row.benchmark: "" for row in timings(run) if row.mbytes_per_sec is not None}
+                for benchmark in of if unclear else ("",):
+                    column = f"{benchmark}/mbytes_per_sec" if benchmark else ""
+                    yield Fault(level="warn" if unclear else "error", run=run, text=flag.text, metric=column)
         top = max((row.bandwidth or 0.0 for row in timings(run) if row.message_size), default=0.0)
         if top and is_captured(run) and run.parsed.facts.get("megabyte") == 2**20:
             yield Fault(
@@ -152,18 +155,19 @@ def resolution(results: Results) -> Iterator[Fault]:
                 f"{fmt.quantity(known[worst].time, 'ns')} in steps of {fmt.quantity(known[worst].step, 'ns')}: {fmt.percent(coarse[worst])} "
                 f"(up to {fmt.size(max(coarse))}), {told}"
             )
-            yield Fault(level="warn" if once else "info", run=runs[0], own=once, text=text)
+            yield Fault(level="warn" if once else "info", run=runs[0], own=once, text=text, metric="PingPong")
         for run in runs:
-            for part, first in _few_repetitions(run):
+            parts = group_by(timings(run), lambda row: row.benchmark)
+            for benchmark, first in _few_repetitions(parts):
+                whose = f"{benchmark}: " if len(parts) > 1 else ""
                 own_choice = ", which is IMB's own choice" if first >= 2**20 else ""
-                text = f"{part}fewer than 50 repetitions from {fmt.size(first)} on{own_choice}, {told}"
-                yield Fault(level="warn" if once and first <= 8 else "info", run=run, own=True, text=text)
+                text = f"{whose}fewer than 50 repetitions from {fmt.size(first)} on{own_choice}, {told}"
+                level: Level = "warn" if once and first <= 8 else "info"
+                yield Fault(level=level, run=run, own=True, text=text, metric=benchmark)
 
 
-def _few_repetitions(run: Run) -> Iterator[tuple[str, int]]:
-    """Give the benchmarks of a run ("Alltoall: "; "" of its only one) that have sizes behind which there are few repetitions, and the
-    smallest of these."""
-    parts = group_by(timings(run), lambda row: row.benchmark)
+def _few_repetitions(parts: Mapping[str, Sequence[Timing]]) -> Iterator[tuple[str, int]]:
+    """Give the benchmarks that have sizes behind which there are few repetitions, and the smallest of these."""
     for benchmark, rows in parts.items():
         few = [
             row.message_size
@@ -171,7 +175,7 @@ def _few_repetitions(run: Run) -> Iterator[tuple[str, int]]:
             if row.message_size is not None and 0 < (row.repetitions or 99) < 50
         ]
         if few:
-            yield f"{benchmark}: " if len(parts) > 1 else "", min(few)
+            yield benchmark, min(few)
 
 
 def kinds_judged_finer() -> Iterator[str]:

@@ -62,18 +62,19 @@ def far_apart(results: Results) -> Iterator[Fault]:
         if len(values) < 2:
             continue
         noise = next(part(runs[0].tool, "noise")(), NOISE)
-        unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
+        led = leader(runs[0])
+        unit = led.unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
         much = max(noise / 2, LEAST_CHANGE)
         if parted := scatter.groups(values, much):
             texts = (f"{fmt.plural(len(own), 'repeat')} of {_range(own, unit)}" for own in parted)
-            yield Fault(level="warn", run=runs[0], text=f"two groups: {fmt.words(texts)}")
+            yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"two groups: {fmt.words(texts)}")
         elif scatter.scatters(values, noise):
-            yield Fault(level="warn", run=runs[0], text=_apart(values, unit))
+            yield Fault(level="warn", run=runs[0], metric=led.metric, text=_apart(values, unit))
         elif not runs[0].most_repeats and _is_vague(values, much):
             known = f"the median is known to ±{fmt.percent(uncertainty(values))}"
-            yield Fault(level="warn", run=runs[0], text=f"{_apart(values, unit)}; {known}")
+            yield Fault(level="warn", run=runs[0], metric=led.metric, text=f"{_apart(values, unit)}; {known}")
         elif formulas.spread(values).unsteady:
-            yield Fault(level="info", run=runs[0], text=_apart(values, unit))
+            yield Fault(level="info", run=runs[0], metric=led.metric, text=_apart(values, unit))
 
 
 def _is_vague(values: Sequence[float], much: float) -> bool:
@@ -122,11 +123,11 @@ def not_settled(results: Results) -> Iterator[Fault]:
         )
         for runs in others:
             text = _unsettled(_standing(runs), max(run.record.repeat for run in runs), runs[0].most_repeats)
-            yield Fault(level="warn", run=runs[0], text=text)
+            yield Fault(level="warn", run=runs[0], text=text, metric=leader(runs[0]).metric)
         doubts = doubted([_standing(runs) for runs in settled], [_standing(runs) for runs in others])
         for runs, doubt in zip(settled, doubts, strict=True):
             if doubt:
-                yield Fault(level="warn", run=runs[0], text=doubt)
+                yield Fault(level="warn", run=runs[0], text=doubt, metric=leader(runs[0]).metric)
     quiet = {(run.file, run.record.point_id) for tool in results.tools for run in results.good(tool)}
     alone = (run for run in results.disturbed if (run.file, run.record.point_id) not in quiet)
     for runs in by_cell(alone).values():
@@ -195,7 +196,7 @@ def drifts(results: Results) -> Iterator[Fault]:
             continue
         change = math.expm1(found.per_hour * found.hours)
         yield Fault(
-            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], runs=tuple(same[0] for same in cells),
+            level="warn" if abs(change) >= LEAST_CHANGE else "info", run=sessions[0], metric=leader(sessions[0]).metric, runs=tuple(same[0] for same in cells),
             cell=f"{fmt.plural(len(sessions), 'run')} of {fmt.plural(len(cells), 'cell')}", text=_drift(found, change),
         )  # fmt: skip
 
@@ -226,7 +227,7 @@ def _turned(runs: Sequence[Run]) -> list[float]:
     values = _standing(runs)
     if len(values) != len(runs) or min(values, default=0.0) <= 0:
         return []
-    return [1 / value for value in values] if leader(runs[0])[1] == "lower" else values
+    return [1 / value for value in values] if leader(runs[0]).better == "lower" else values
 
 
 @check("G15", "info")
@@ -244,7 +245,7 @@ def slow_first(results: Results) -> Iterator[Fault]:
         for runs in group_by(own, lambda run: run.session.session).values():
             runs.sort(key=lambda run: run.record.order_index)
             if len(runs) >= scatter.LEAST_FOR_FIRST and scatter.is_slow_first(_turned(runs), LEAST_CHANGE):
-                unit = leaders(runs[0].tool, runs[0].parsed)[0][0]
+                unit = leader(runs[0]).unit or leaders(runs[0].tool, runs[0].parsed)[0][0]
                 first, *others = _standing(runs)
                 text = f"the first {fmt.quantity(first, unit)}; the other {fmt.spelled(len(others))}: {_range(others, unit)}"
                 yield Fault(level="info", run=runs[0], text=text)

@@ -80,6 +80,8 @@ class Table:
     """Of each row: column (or ROW) → whose numbers stand there."""
     metrics: Mapping[int, str] = field(default_factory=dict, repr=False, compare=False)
     """Column → the metric that stands there ("": several), where a check may doubt one alone; ROW: in all columns not named."""
+    metric_of: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """Of each row: its metric, where rows are of different ones; () where `metrics` says all."""
     doubts: tuple[Mapping[int, str], ...] = ()
     """As `of`: by which checks; () where nothing is doubted."""
 
@@ -88,7 +90,7 @@ class Table:
         if len(self.rows) <= MOST_ROWS:
             return self
         return replace(
-            self, rows=self.rows[:MOST_ROWS], heat=self.heat[:MOST_ROWS], of=self.of[:MOST_ROWS], doubts=self.doubts[:MOST_ROWS],
+            self, rows=self.rows[:MOST_ROWS], heat=self.heat[:MOST_ROWS], of=self.of[:MOST_ROWS], doubts=self.doubts[:MOST_ROWS], metric_of=self.metric_of[:MOST_ROWS],
             caption=cut_caption(self.caption, len(self.rows)),
         )  # fmt: skip
 
@@ -149,6 +151,9 @@ class Figure:
     sweep: str = ""  # that sweep's title; said where a section has figures of several
     marks: str = ""  # what shades and outlines of its tables mean: for a medium that shows them
     runs: Runs = field(default=(), repr=False, compare=False)  # whose numbers it shows beyond its tables
+    metric: str = field(
+        default="", repr=False, compare=False
+    )  # what of `runs` it shows, where a check may doubt that alone
     doubt: str = ""  # of which of its cells, and why: "ranks on the same core (P1, 1 of 2 cells)"
 
     def cut(self) -> Figure:

@@ -15,7 +15,7 @@ import pkgutil
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from parsers import get_parser
 from parsers.measurement import Direction, Parsed
@@ -199,17 +199,34 @@ def ranked(run: Run) -> bool:
     return module.ranked(run.parsed) if run.parsed and hasattr(module, "ranked") else True
 
 
-def leader(run: Run) -> tuple[str, Direction]:
-    """Return what the `leading` number of a run is, in words, and which way is better: ("bandwidth", "higher")."""
+class Leader(NamedTuple):
+    """What the `leading` number of a run is."""
+
+    words: str  # "bandwidth", "read IOPS"
+    better: Direction
+    unit: str = ""  # as people say it: "IOPS"; "" where only `leading` knows it
+    metric: str = ""  # as `Name.tells_of`; "" where it has no name
+
+
+def leader(run: Run) -> Leader:
+    """Return what the `leading` number of a run is, in words, and which way is better."""
     told = leading(run.tool, run.parsed)
     known = next((n.name for n in each_number(run) if (n.name.unit, n.value) == told), None)
     if known is not None:
-        match = dict(known.part).get("index")  # of several of one metric
-        which = "" if match is None else f" (index {match})"
-        return known.quantity.replace("_", " ") + which, known.better
+        return Leader(_whose(run, known), known.better, known.said_unit or known.unit, known.tells_of)
     if told and get_parser(run.tool).METRICS:
-        return _QUANTITIES.get(told[0], ("number", "neither"))
-    return next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither"
+        return Leader(*_QUANTITIES.get(told[0], ("number", "neither")))
+    return Leader(next((row.metric.replace("_", " ") for row in run.measured()), "number"), "neither")
+
+
+def _whose(run: Run, name: Name) -> str:
+    """Return a quantity in words, with what tells it from others of its run: "read IOPS" of a mix, "value (index 3)" of a list."""
+    labels, words = dict(name.part), name.quantity.replace("_", " ")
+    if (index := labels.get("index")) is not None:
+        return f"{words} (index {index})"
+    if "direction" in labels and any(n.name.quantity == name.quantity and n.name != name for n in each_number(run)):  # fmt: skip
+        return f"{labels['direction']} {words}"
+    return words
 
 
 _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
@@ -218,6 +235,6 @@ _QUANTITIES: Mapping[str, tuple[str, Direction]] = {
 
 
 __all__ = [
-    "QUANTILES", "Buckets", "Name", "Number", "NumbersModule", "Part",
+    "QUANTILES", "Buckets", "Leader", "Name", "Number", "NumbersModule", "Part",
     "axis_value", "common_step", "curve_axis", "curve_numbers", "digits_unknown", "drawn", "each_number", "headline", "histograms", "last_digit", "leader", "leaders", "leading", "numbers", "peaks", "ranked", "standing",
 ]  # fmt: skip

@@ -224,13 +224,11 @@ def _beside(values: Sequence[float | None], unit: str) -> str:
 
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
-    """Return the bandwidth of the direction that moves most, without one its IOPS."""
+    """Return the IOPS of the direction that moves most, which `headline` says: the first of those that move as much."""
     every = _asked_for(parsed).values()
-    moved = [_total(job.bandwidth for job in own) or 0.0 for own in every]
-    rates = [_total(job.iops for job in own) or 0.0 for own in every]
-    if any(moved):
-        return "B/s", max(moved)
-    return ("1/s", max(rates)) if any(rates) else _others.leading(parsed)
+    most = max(every, key=lambda own: _total(job.bandwidth for job in own) or 0.0, default=())
+    iops = _total(job.iops for job in most)
+    return ("1/s", iops) if iops else _others.leading(parsed)
 
 
 # --- what a run asked for, and what it costs ---------------------------------------------------------------

@@ -40,6 +40,7 @@ def numbers(run: Run) -> Iterator[Number]:
                     kind=row.benchmark,
                     part=part,
                     unsaid=two,
+                    made_of=f"{row.benchmark}/{name}",
                 ),
                 value=getattr(row, name),
                 step=row.time_step if name == "time" else imb.PRINTED.get(name),
@@ -73,13 +74,15 @@ def _pingpong(part: Part, curve: Sequence[Timing]) -> Iterator[Number]:
     fitted = formulas.fit(times)
     start = next((b for b in fitted.quotable if b.start == min(times)), None) if fitted else None
     if start and start.alpha > 0:
-        yield Number.derived("α", "ns", "lower", start.alpha, part)
+        yield Number.derived("α", "ns", "lower", start.alpha, part, made_of="PingPong/time")
     if figures.peak is not None:
         digit = next(row.time_step or 0.0 for row in curve if row.message_size == figures.peak_size)
         step = figures.peak * (digit / times[figures.peak_size or 0])
-        yield Number.derived("peak bandwidth", "B/s", "higher", figures.peak, part, step)
+        yield Number.derived(
+            "peak bandwidth", "B/s", "higher", figures.peak, part, step, made_of="PingPong/bandwidth"
+        )
     if figures.half_size is not None:  # smaller is only better while the peak stays: no direction of its own
-        yield Number.derived("n½", "B", "neither", figures.half_size, part)
+        yield Number.derived("n½", "B", "neither", figures.half_size, part, made_of="PingPong/bandwidth")
 
 
 STATISTICS: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from parsers import mlc
 from parsers.measurement import Parsed, Scalar
@@ -77,9 +77,26 @@ def _offers(part: Part, offers: formulas.LoadedLatency) -> Iterator[Number]:
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "floor 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory 81.0 ns, others’ 139 ns": the first two that the texts tell."""
+    """Return "floor 81.0 ns, peak 25.9 GB/s" ("peak 25.9 GB/s of this load" where it does not double the latency), "idle 81.0 ns", "own memory
+    81.0 ns, others’ 139 ns": the first that the texts tell, and the second or, where neither has it, what `leading` returns."""
+    parts = [*_of_entries(repeats), *_of_curves(repeats)]
+    rates = [part for part in parts if part.unit == "B/s"]
+    leads = max(rates, key=lambda p: max(p.values), default=None) or min(parts, key=lambda p: min(p.values), default=None)  # fmt: skip
+    shown = parts[:2] if leads is None or leads in parts[:2] else [parts[0], leads]
+    return ", ".join(f"{part.word} {_from_to(part.values, part.unit)}{part.whose}" for part in shown)
+
+
+class _Part(NamedTuple):
+    """One kind of what a run of MLC finds: a number for each of its entries, the median over the repeats."""
+
+    word: str
+    values: Sequence[float]
+    unit: str
+    whose: str = ""
+
+
+def _of_entries(repeats: Sequence[Parsed]) -> Iterator[_Part]:
     rows = [row for parsed in repeats for row in entries(parsed)]
-    parts = []
     for word, metric, tells in _SAID:
         own = group_by(
             (row for row in rows if row.metric == metric and tells(row)),
@@ -87,10 +104,12 @@ def headline(repeats: Sequence[Parsed]) -> str:
         )
         whole = [same for same in own.values() if len(same) >= len(repeats)]
         if whole:
+            chosen = word == "all cores" and any(map(chosen_cores, repeats))
             values = [statistics.median(row.value for row in same) for same in whole]
-            if word == "all cores" and any(map(chosen_cores, repeats)):
-                word = "chosen cores"
-            parts.append(f"{word} {_from_to(values, mlc.METRICS[metric].unit)}")
+            yield _Part("chosen cores" if chosen else word, values, mlc.METRICS[metric].unit)
+
+
+def _of_curves(repeats: Sequence[Parsed]) -> Iterator[_Part]:
     offers = group_by(
         ((key, _offered(own)) for parsed in repeats for key, own in _curves(parsed).items()),
         lambda pair: pair[0],
@@ -99,10 +118,9 @@ def headline(repeats: Sequence[Parsed]) -> str:
     if curves:
         found = [formulas.over_repeats([offered for _, offered in same]) for same in curves]
         if all(one.idle for one in found):
-            parts.append(f"floor {_from_to([one.unloaded for one in found], 'ns')}")
+            yield _Part("floor", [one.unloaded for one in found], "ns")
         whose = "" if all(one.reached_double for one in found) else " of this load"
-        parts.append(f"peak {_from_to([one.peak for one in found], 'B/s')}{whose}")
-    return ", ".join(parts[:2])
+        yield _Part("peak", [one.peak for one in found], "B/s", whose)
 
 
 _SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
@@ -118,7 +136,7 @@ _SAID: Final[tuple[tuple[str, str, Callable[[Entry], bool]], ...]] = (
 """What a text tells beside loaded latencies: how it is said, the metric, which entries."""
 
 
-def _from_to(values: list[float], unit: str) -> str:
+def _from_to(values: Sequence[float], unit: str) -> str:
     scale = fmt.scale_for(values, unit)
     low, high = scale.number(min(values)), scale.number(max(values))
     return f"{low if low == high else f'{low} to {high}'} {scale.unit}"

@@ -39,12 +39,14 @@ class Name:
     part: Part = ()
     derived: bool = False  # computed from a curve, not read
     unsaid: Part = field(default=(), compare=False)  # labels of `part` that go without saying
-    made_of: str = field(default="", compare=False)  # the one metric that a derived number tells of
+    made_of: str = field(default="", compare=False)  # what it tells of, where that is not its metric
 
     @property
     def tells_of(self) -> str:
-        """The metric of which a doubt is one of this number, too; "" of several."""
-        return self.made_of if self.derived else self.metric
+        """The metric of which a doubt is one of this number, too, as in `results.convicted`: "bandwidth", "latency/p99"; "" of several."""
+        if self.made_of or self.derived:
+            return self.made_of
+        return f"{self.metric}/{self.statistic}" if self.statistic else self.metric
 
     @property
     def quantity(self) -> str:

@@ -14,11 +14,13 @@ numbers = _others.numbers
 
 
 def headline(repeats: Sequence[Parsed]) -> str:
-    """Return "mean latency 1.20 µs at 1 B and 42 more": the first figure that has a direction, and how many more have one."""
+    """Return "mean latency 1.20 µs at 1 B and 42 more", "bandwidth 12.1 GB/s at 1 MiB and 22 more": the figure that leads, and how many
+    more have a direction."""
     rows = _directed(together(repeats))
-    if not rows:
+    first = _leading(rows)
+    if first is None:
         return ""
-    first, size = rows[0], rows[0].get("message_size")
+    size = first.get("message_size")
     statistic = f"{of} " if (of := first.get("statistic")) else ""
     at = f" at {fmt.size(float(size))}" if isinstance(size, int | float) else ""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
@@ -27,10 +29,13 @@ def headline(repeats: Sequence[Parsed]) -> str:
 
 def leading(parsed: Parsed) -> tuple[str, float] | None:
     """Return the largest bandwidth, without one the first figure that has a direction."""
-    rows = _directed(parsed)
-    rates = [row for row in rows if row.metric == "bandwidth"]
-    found = max(rates, key=lambda row: row.value) if rates else next(iter(rows), None)
+    found = _leading(_directed(parsed))
     return None if found is None else (found.unit, found.value)
+
+
+def _leading(rows: Sequence[Measurement]) -> Measurement | None:
+    rates = [row for row in rows if row.metric == "bandwidth"]
+    return max(rates, key=lambda row: row.value) if rates else next(iter(rows), None)
 
 
 def _directed(parsed: Parsed) -> list[Measurement]:

@@ -201,7 +201,7 @@ class _Measured:
         if time is None or time.repeats is None:
             return None
         number = wording.key_number(
-            time.name, time.repeats, "ns", time.source, 0, [time.run], metric="latency"
+            time.name, time.repeats, "ns", time.source, 0, [time.run], metric=time.metric
         )
         return next(doubted([number], self.guilty))
 

@@ -118,6 +118,7 @@ def _table(known: Sequence[AccessTime]) -> Table:
         ),
         numeric=frozenset((1, 3, 4)),
         of=tuple(row_of([t.run]) for t in known),
+        metric_of=tuple(t.metric for t in known),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from reports.results.grouping import group_by
@@ -12,7 +12,10 @@ CellKey = tuple[object, ...]
 
 Guilty = Mapping[CellKey, str]
 """Cell → the checks that convict it, "F1, F7". Of a cell of which a check convicts one metric alone also (*cell, metric) → those that
-doubt this metric, and (*cell, OTHER) → those that doubt any other."""
+doubt this metric, and (*cell, OTHER) → those that doubt any other.
+
+A metric may be a part of another, "latency/p99" of "latency", "PingPong/time" of "PingPong": what doubts the whole doubts each of its
+parts; (*cell, "latency/") → those that doubt the whole or any part."""
 
 OTHER: Final = "*"
 """A metric that no check names."""
@@ -20,10 +23,16 @@ OTHER: Final = "*"
 
 def doubting(guilty: Guilty, cell: CellKey, metric: str = "") -> str:
     """Return the checks that doubt a metric of a cell, of no metric any number of it; "" if none does."""
-    told = guilty.get((*cell, metric)) if metric else None
-    if told is None and metric:
-        told = guilty.get((*cell, OTHER))
-    return guilty.get(cell, "") if told is None else told
+    names = (f"{metric}/", *_wholes(metric), OTHER) if metric else ()
+    told = (guilty.get((*cell, name)) for name in names)
+    return next((ids for ids in told if ids is not None), guilty.get(cell, ""))
+
+
+def _wholes(metric: str) -> Iterator[str]:
+    """Give a metric, and what it is a part of: "PingPong/time", "PingPong"."""
+    while metric:
+        yield metric
+        metric = metric.rpartition("/")[0]
 
 
 def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
@@ -31,7 +40,15 @@ def by_metric(said: Iterable[tuple[CellKey, str, str]]) -> dict[CellKey, str]:
     found: dict[CellKey, str] = {}
     for cell, own in group_by(said, lambda s: s[0]).items():
         metrics = {metric for *_, metric in own} - {""}
-        for name in ("", *metrics, *([OTHER] if metrics else [])):
-            ids = (check for _, check, metric in own if not name or metric in ("", name))
+        parts = {f"{whole}/" for metric in metrics for whole in _wholes(metric)}
+        for name in ("", *metrics, *parts, *([OTHER] if metrics else [])):
+            ids = (check for _, check, metric in own if _speaks_of(metric, name))
             found[(*cell, name) if name else cell] = ", ".join(dict.fromkeys(ids))
     return found
+
+
+def _speaks_of(metric: str, name: str) -> bool:
+    """Does a check that convicts this metric say something of what is called so in Guilty?"""
+    if not metric or not name or metric in _wholes(name.removesuffix("/")):
+        return True
+    return name.endswith("/") and metric.startswith(name)

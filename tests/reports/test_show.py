@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from parsers import get_parser
+from parsers.errors import ParseError
 from reports import numbers, show
 from reports.checks import audit
 from reports.results.load import load
@@ -158,7 +160,7 @@ def test_a_floor_is_no_transfer_between_caches(make: Any) -> None:
     )
     parsed = get_parser("mlc").parse(make.mlc_text(rows) + caches, {})
 
-    assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, floor 80.0 ns"
+    assert numbers.headline("mlc", parsed) == "another cache 44.0 ns, peak 20.0 GB/s"
 
 
 @pytest.mark.parametrize(("kept", "said"), [("Copy", "copy 18.6 GB/s"), ("Copy|Add", "add 20.2 GB/s")])
@@ -169,6 +171,45 @@ def test_the_rate_of_a_loop_says_of_which(kept: str, said: str, make: Any, tmp_p
 
     assert lines(path) == [f"s  {said}"]
     assert said in show.show_result(path)
+
+
+_QUANTITY = re.compile(r"([\d.\u2009]+)(?:(?: to |/)([\d.\u2009]+))? ?([kMGTµnm]?(?:B/s|IOPS|/s|s))\b")
+_FACTORS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def told(text: str) -> list[float]:
+    """The numbers of a text, in ns, B/s and 1/s; of "81.0 to 110 GB/s" both."""
+    found = []
+    for low, high, unit in _QUANTITY.findall(text):
+        factor = _FACTORS[re.sub("B/s|IOPS|/s", "", unit) if unit not in _FACTORS else unit]
+        found += [float(digits.replace("\u2009", "")) * factor for digits in (low, high) if digits]
+    return found
+
+
+@pytest.mark.parametrize("of", sorted(FIXTURES.glob("*/*.out")), ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_the_number_whose_range_is_told_stands_in_the_line(of: Path) -> None:
+    """`show` printed fio's IOPS beside the range of the bandwidth, the latencies of all of MLC beside that of a peak, the first size of
+    OSU's table beside that of the best."""
+    tool = of.parent.name
+    with contextlib.suppress(ParseError):
+        parsed = get_parser(tool).parse(of.read_text(errors="surrogateescape"), {})
+        unit, value = numbers.leading(tool, parsed) or ("", 0.0)
+        if unit in ("ns", "B/s", "1/s"):
+            assert pytest.approx(value, rel=0.006) in told(numbers.headline(tool, parsed))
+
+
+def test_a_range_of_a_mix_says_of_which_part(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "r.db")
+    for rate in (1e4, 1.1e4, 1.2e4):
+        text = make.fio_text(
+            {"read": (rate, 90.0), "write": (rate / 4, 9.0)}, bs="4k", rw="randrw", iodepth=1
+        )
+        maker.add("s", "fio", {"rw": "randrw", "bs": "4k"}, text)
+
+    said = show.show_result(maker.write())
+
+    assert "r/w 11.0/2.75 kIOPS" in said
+    assert "half the range of read IOPS over the runs" in " ".join(said.split())
 
 
 def test_a_range_names_its_number(make: Any, tmp_path: Path) -> None:

@@ -105,6 +105,39 @@ def test_a_number_that_scatters_has_its_range_and_a_mark_on_the_page_and_in_show
     assert "⚠ G11" in show.show_result(path)
 
 
+def test_a_number_that_scatters_does_not_make_the_others_of_its_cell_doubtful(
+    make: Any, tmp_path: Path
+) -> None:
+    """G11 of a rate with two speeds marked the latency beside it, which was steady, too."""
+    metrics = {name: {"regex": rf"{name} (\S+)", "unit": unit, "better": better} for name, unit, better in (("rate", "MB/s", "higher"), ("lat", "us", "lower"))}  # fmt: skip
+    maker = make.Maker(tmp_path / "a.db")
+    for i in range(8):
+        maker.add("s", "command", {"command": "x", "metrics": metrics}, f"rate {100 + 50 * (i % 2) + i / 10}\nlat {5 + i / 1000}\n")  # fmt: skip
+
+    (figure,) = [f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures]
+
+    (table,) = (t for t in (*figure.tables, *figure.numbers))
+    assert {row[table.columns.index("Metric")]: row[-1] for row in table.doubted.rows} == {
+        "rate": "⚠ G11",
+        "lat": "–",
+    }
+
+
+def test_of_storage_the_rate_bears_what_is_said_of_the_rate(make: Any, tmp_path: Path) -> None:
+    maker = make.Maker(tmp_path / "a.db")
+    for i in range(8):
+        text = make.fio_text({"read": (1e4 + 5e3 * (i % 2) + i, 90.0)}, bs="4k", rw="randread", iodepth=1)
+        maker.add("s", "fio", {"rw": "randread", "bs": "4k", "direct": True}, text)
+
+    figure = next(f for s in build.build(load([maker.write()])).sections for b in s.blocks for f in b.figures)
+
+    table = figure.numbers[0].doubted
+    (row,) = table.rows
+    marked = [name for name, text in zip(table.columns, row, strict=True) if text.startswith("⚠ ")]
+    assert "G11" in figure.doubt
+    assert marked == ["IOPS", "in flight ÷ asked", "Doubted by"]
+
+
 def test_a_drift_is_told_with_its_slope(make: Any, tmp_path: Path) -> None:
     """20 cells, 3 rounds of 20 min each: 6 % less at the end."""
     random = Random(1)

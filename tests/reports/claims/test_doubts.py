@@ -20,7 +20,7 @@ from reports.page.html import html
 from reports.page.model import Page
 from reports.report import build
 from reports.report.key_numbers import chosen
-from reports.results.convicted import CellKey
+from reports.results.convicted import CellKey, by_metric, doubting
 from reports.results.load import load
 from reports.results.model import Results, Run
 
@@ -47,9 +47,12 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
     def ids_of(runs: Iterable[Run], metric: str) -> set[str]:
         return {key for key in doubts(guilty, runs, metric).split(", ") if key}
 
-    def columns(table: Table, at: int) -> dict[int, str]:
+    def columns(table: Table, own: object, at: int) -> dict[int, str]:
         """The columns of what the table has of a cell, with their metrics; those that the table does not name are of its last."""
-        rest = table.metrics.get(-1, "*" if table.metrics else "")
+        row = next(i for i, one in enumerate(table.of) if one is own)
+        rest = (
+            table.metric_of[row] if table.metric_of else table.metrics.get(-1, "*" if table.metrics else "")
+        )
         every = range(len(table.columns)) if at < 0 else (at,)
         return {i: table.metrics.get(i, rest) for i in every}
 
@@ -57,7 +60,7 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
     wrong = []
     for figure in figures(built):
         here = [(table, own) for table in tables(figure) for own in table.of]
-        told_of = [(runs, metric) for table, own in here for at, runs in own.items() for metric in columns(table, at).values()]  # fmt: skip
+        told_of = [(runs, metric) for table, own in here for at, runs in own.items() for metric in columns(table, own, at).values()]  # fmt: skip
         wrong += [f"{figure.id}: rows without cells" for t in tables(figure) if len(t.of) != len(t.rows)]
         shown: set[CellKey] = {cell_key(run) for _, own in here for runs in own.values() for run in runs}
         doubting = {key for runs, metric in told_of for key in ids_of(runs, metric)}
@@ -67,14 +70,14 @@ def unmarked(results: Results, page: Page | None = None) -> list[str]:
         wrong += [f"{figure.id}: cells that have no numbers"] if shown - good else []
         for table, read in ((table, table.doubted) for table in tables(figure)):
             for row, own, bare in zip(read.rows, table.of, table.rows, strict=True):
-                ids = {k for at, runs in own.items() for i, metric in columns(table, at).items() if at < 0 or bare[i] != "–" for k in ids_of(runs, metric)}  # fmt: skip
+                ids = {k for at, runs in own.items() for i, metric in columns(table, own, at).items() if at < 0 or bare[i] != "–" for k in ids_of(runs, metric)}  # fmt: skip
                 said = read.caption if table.heat else row[-1]
                 if not ids and len(row) > len(bare) and said != "–":
                     wrong.append(f"{figure.id}: row {bare[0]} has no number that is doubted")
                 if any(key not in said for key in ids):
                     wrong.append(f"{figure.id}: row {bare[0]} does not name {ids}")
                 for at, runs in own.items():
-                    bad = at >= 0 and bare[at] != "–" and ids_of(runs, columns(table, at)[at])
+                    bad = at >= 0 and bare[at] != "–" and ids_of(runs, columns(table, own, at)[at])
                     if bad and not row[at].startswith("⚠"):
                         wrong.append(f"{figure.id}: row {bare[0]}, column {table.columns[at]}")
     told = {cell_key(r) for f in figures(built) for t in tables(f) for own in t.of for rs in own.values() for r in rs}  # fmt: skip
@@ -241,3 +244,31 @@ def test_a_key_number_that_tells_of_another_cell_bears_its_mark(
     (number,) = [n for n in chosen(candidates, results, {cell_key(far): "X1"}) if context in n.context]
     assert number.doubt == "X1"
     assert all(run.place != far.place for run in number.runs)
+
+
+ALLREDUCE = (
+    "\n# Benchmarking Allreduce\n# #processes = 2\n#bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+    "0 1000 0.02 0.03 0.03\n8 1000 0.41 0.43 0.42\n"
+)
+
+
+def test_a_time_of_one_benchmark_makes_no_other_doubtful(make: Any, tmp_path: Path) -> None:
+    """An Allreduce of nothing, 0.03 µs, put its ⚠ G6 at PingPong's 9.84 µs, its figure and the head of the page."""
+    text = make.imb_text({0: 9.84, 8: 10.1, 1024: 12.0, 4096: 14.0}) + ALLREDUCE
+    path = make.Maker(tmp_path / "a.db").add("s", "imb", {}, text).write()
+
+    page = build.build(load([path]))
+
+    assert [(n.value, n.doubt) for n in page.key_numbers] == [("9.84", "")]
+    marked = {f.title.partition(":")[0]: "(G6, " in f.doubt for f in figures(page)}
+    assert marked.pop("Allreduce")
+    assert not any(marked.values())
+
+
+def test_what_doubts_the_whole_doubts_its_parts_and_no_part_another() -> None:
+    guilty = by_metric([(("f", "c"), "P3", "PingPong"), (("f", "c"), "G11", "PingPong/bandwidth")])
+
+    asked = ("", "PingPong", "PingPong/bandwidth", "PingPong/time", "Allreduce", "Allreduce/time")
+    assert [doubting(guilty, ("f", "c"), metric) for metric in asked] == [
+        "P3, G11", "P3, G11", "P3, G11", "P3", "", "",
+    ]  # fmt: skip
