@@ -104,34 +104,24 @@ def _say(*lines: str) -> None:
         say(line, err=True)
 
 
-_OF_READERS = ("pandas", "numpy", "scipy", "jinja2", "markupsafe")
-"""Packages that a host which only measures does without (requirements/node.txt)."""
-
-
 def _lacks(error: ModuleNotFoundError) -> int:
-    package = (error.name or "").partition(".")[0]
-    if package not in _OF_READERS:
+    from pinsweep import packages
+
+    package = packages.needed(error)
+    if not package:
         return _bug()
     command = next((word for word in sys.argv[1:] if not word.startswith("-")), "this")
     _say(
         f"error: {command}: needs {package}, which is not installed here",
-        f"hint: {sys.executable} -m pip install 'pinsweep[all]'; or take the result files to a host that has it: what only"
-        " measures (requirements/node.txt) goes without",
+        f"hint: {packages.install()}; or take the result files to a host that has it: what only measures (requirements/node.txt) goes without",
     )
     return 1
 
 
 def _bug() -> int:
-    import tempfile
-    import traceback
+    from pinsweep import bug
 
-    with tempfile.NamedTemporaryFile("w", prefix="pinsweep-bug-", suffix=".txt", delete=False) as file:
-        file.write(f"{sys.argv!r}\n{traceback.format_exc()}")
-    kind, value, _ = sys.exc_info()
-    _say(
-        f"error: a bug in pinsweep: {kind.__name__ if kind else '?'}: {value}",
-        f"hint: please report it with {file.name}",
-    )
+    _say(*bug.told())
     return 1
 
 

@@ -67,6 +67,14 @@ def host_name() -> str:
     return re.sub(r"[^A-Za-z0-9.-]+", "-", platform.node()) or "host"
 
 
+def measured_here(names: Iterable[str]) -> str:
+    """Return what the measurement of some experiments on this host is called, in files and folders: `EXPERIMENT@HOST`, or `A+B@HOST`."""
+    name = "+".join(names)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{name}@{host_name()}"
+
+
 def is_free(folder: Path) -> bool:
     """Tell whether no sweep uses a scratch folder at this moment."""
     return not is_held(folder / SCRATCH_MARKER)
@@ -80,10 +88,7 @@ def scratch_folder(
     While another sweep of them uses it, so that it is not `free`, it is the next one: NAME@HOST-2, NAME@HOST-3. Hosts that share `root`
     never share a folder: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
     """
-    name = "+".join(experiment.name for experiment in experiments)
-    if len(name) > LONGEST_NAME:
-        name = f"{name[:LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    name = f"{name}@{host_name()}"
+    name = measured_here(experiment.name for experiment in experiments)
     folder = root.absolute() / SCRATCH_ROOT
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(folder / name for name in names if free(folder / name))

@@ -23,7 +23,7 @@ from orchestrator.machine.ask import checksum
 from orchestrator.model import Experiment, PlannedRun
 from orchestrator.plan import timings
 from orchestrator.plan.prepare import PlanOptions, Prepared, prepare
-from orchestrator.plan.survey import LONGEST_NAME, host_name
+from orchestrator.plan.survey import measured_here
 from orchestrator.plan.warm_up import warm_ups
 from orchestrator.run.outcome import NEVER, Rules, is_pending, pending
 from orchestrator.run.page_cache import KEPT
@@ -330,9 +330,7 @@ def _store_plan(result: ResultFile, session: int, prepared: Prepared) -> None:
 def default_name(experiments: Sequence[Experiment]) -> str:
     """Return `EXPERIMENT@HOST-UTC.db`, in signs that every file system takes."""
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%SZ")
-    return (
-        f"{'+'.join(experiment.name for experiment in experiments)[:LONGEST_NAME]}@{host_name()}-{stamp}.db"
-    )
+    return f"{measured_here(experiment.name for experiment in experiments)}-{stamp}.db"
 
 
 def now_utc() -> str:

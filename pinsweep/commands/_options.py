@@ -56,9 +56,9 @@ def result_file(output: Path | None, experiments: Sequence[Path]) -> Path | None
     """Return the result file that -o means: in a folder EXPERIMENT@HOST.db, the same each time, so that it is continued."""
     if output is None or not (output.is_dir() or click.get_current_context().meta.get(_FOLDER)):
         return output
-    from orchestrator.plan.survey import LONGEST_NAME, host_name
+    from orchestrator.plan.survey import measured_here
 
-    return output / f"{'+'.join(path.stem for path in experiments)[:LONGEST_NAME]}@{host_name()}.db"
+    return output / f"{measured_here(path.stem for path in experiments)}.db"
 
 
 FILE = _Name(path_type=Path)

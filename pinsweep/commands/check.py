@@ -70,21 +70,48 @@ def command(
     Exit status: 0 sound, nothing printed; 1 "ERROR …"; 2 a mistake in the command; 3 "UNKNOWN …": it could not be found out (another
     sweep, a disturbed machine, no compiler, too slow).
     """
+    from parsers.errors import PinsweepError, UserError
+    from reports.health.troubles import Trouble
+
+    try:
+        found, evidence = _checked(
+            experiment, level, baseline, threshold, within or _WITHIN_S[level], output, scratch, allow_disturbed=allow_disturbed
+        )  # fmt: skip
+    except UserError:
+        raise
+    except (
+        PinsweepError,
+        OSError,
+    ) as error:  # none of it is the host's fault: an exit status of 1 would drain it
+        found, evidence = (Trouble(kind="unknown", id="could-not-run", text=str(error)),), None
+    except Exception:
+        from pinsweep import bug
+
+        what, where = bug.told()
+        found, evidence = (Trouble(kind="unknown", id="bug", text=f"{what}; {where}"),), None
+    return _say(found, evidence, form)
+
+
+def _checked(
+    experiment: Path | None, level: int, baseline: str | None, threshold: float, within: float, output: Path | None,
+    scratch: Path | None, *, allow_disturbed: bool,
+) -> tuple[Sequence[Trouble], Path | None]:  # fmt: skip
+    """Return what is wrong, and where the result file is kept. Raises PinsweepError."""
     import tempfile
 
-    from orchestrator.plan.survey import host_name
+    from orchestrator.plan.survey import measured_here
+    from pinsweep import packages
     from reports.health.sweep import Check, kept
 
     paths = _files(baseline)
-    sweep = Check(within or _WITHIN_S[level], version=__version__, argv=sys.argv[1:])
+    sweep = Check(within, version=__version__, argv=sys.argv[1:], install=packages.install)
     with tempfile.TemporaryDirectory(prefix="pinsweep-check-", dir=_local_folder()) as folder:
-        name = experiment.stem if experiment else f"check-{level}"
-        path = output or Path(folder) / f"{name}@{host_name()}.db"
+        asked = experiment or Path(f"check-{level}")
+        path = output or Path(folder) / f"{measured_here([asked.stem])}.db"
         found = sweep.troubles(
-            experiment or Path(f"check-{level}"), path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
-        )  # fmt: skip
-        evidence = path if output else kept(path) if found else None
-    return _say(found, evidence, form)
+            asked, path, scratch or Path(folder), paths, threshold, allow_disturbed=allow_disturbed
+        )
+        return found, path if output else kept(path) if found else None
 
 
 def _files(baseline: str | None) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -37,8 +37,11 @@ class _NotNow(Exception):
 class Check:
     """One sweep, given up in time, and what it says."""
 
-    def __init__(self, within: float, *, version: str, argv: Sequence[str]) -> None:
-        """`within`: seconds; `version` and `argv` are recorded with the session."""
+    def __init__(
+        self, within: float, *, version: str, argv: Sequence[str], install: Callable[[], str] = str
+    ) -> None:
+        """`within`: seconds; `version` and `argv` are recorded with the session; `install` gives the command for packages that are missing."""
+        self._install = install
         self._within = within
         self._version, self._argv = version, argv
         self._begun = self._late = False
@@ -67,7 +70,7 @@ class Check:
         if not finished.prepared.plan.runs:
             return tuple(unknown) or (Trouble(kind="unknown", id="no-cell", text="no cell can run here"),)
         results = load([path])
-        found, unjudged = _compared(results, baseline, threshold)
+        found, unjudged = self._compared(results, baseline, threshold)
         every = [
             *unknown,
             *troubles(
@@ -119,14 +122,35 @@ class Check:
             signal.signal(signal.SIGALRM, before)
 
     def _alarm(self, _number: int, _frame: FrameType | None) -> None:
-        self._late = True
         if not self._begun:
+            self._late = True
             raise _NotNow("time", self._too_late)
+        if signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, None):
+            # nobody takes the signal: the sweep is just over, or takes it in an instant
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            return
+        self._late = True
         os.kill(os.getpid(), signal.SIGTERM)  # as a user's: the sweep ends what runs, and its file is whole
 
     @property
     def _too_late(self) -> str:
         return f"not done within {self._within:g} s; {self._going_on}"
+
+    def _compared(
+        self, results: Results, baseline: Sequence[Path], threshold: float
+    ) -> tuple[Comparison | None, str]:
+        """Return the numbers beside the baseline's, or why there is no comparison; neither without a baseline."""
+        if not baseline or not results.tools:
+            return None, ""
+        sweeps = {run.cell.sweep for run in results.runs}
+        try:
+            before = side("A", "baseline", load(baseline), sweeps)
+            found = compare(before, side("B", "now", results), Ask(threshold=threshold))
+        except UserError as error:
+            return None, f"not compared with the baseline: {error.place}: {error.cause}"
+        except ModuleNotFoundError as error:  # a host that only measures has no numpy and no scipy
+            return None, f"not compared with the baseline: that needs {error.name}: {self._install()}"
+        return found, "" if found.rows else "no number of the baseline is one of this check"
 
 
 def _refused(holder: Holder | Path | None) -> None:
@@ -138,19 +162,6 @@ def _refused(holder: Holder | Path | None) -> None:
             else f"{holder.shared}: {holder}"
         )
         raise _NotNow("busy", f"another sweep is measuring; {whose}")
-
-
-def _compared(results: Results, baseline: Sequence[Path], threshold: float) -> tuple[Comparison | None, str]:
-    """Return the numbers beside the baseline's, or why there is no comparison; neither without a baseline."""
-    if not baseline or not results.tools:
-        return None, ""
-    sweeps = {run.cell.sweep for run in results.runs}
-    try:
-        before = side("A", "baseline", load(baseline), sweeps)
-        found = compare(before, side("B", "now", results), Ask(threshold=threshold))
-    except UserError as error:
-        return None, f"not compared with the baseline: {error.place}: {error.cause}"
-    return found, "" if found.rows else "no number of the baseline is one of this check"
 
 
 def kept(path: Path) -> Path | None:

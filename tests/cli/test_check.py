@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,59 @@ def test_a_check_does_not_wait_for_another_sweep(
     process.terminate()
     assert (status, said.split()[:2]) == (3, ["UNKNOWN", "busy"])
     assert f"pid {process.pid} of " in said
+
+
+FAILS = """\
+import sys
+import reports.health.sweep as sweep
+def fail(*words, **named):
+    raise {}
+sweep.Check.troubles = fail
+from pinsweep.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("ZeroDivisionError('x')", "UNKNOWN bug error: a bug in pinsweep: ZeroDivisionError: x; hint: please report it with "),
+        ("OSError(28, 'No space left on device')", "UNKNOWN could-not-run [Errno 28] No space left on device"),
+    ],
+)  # fmt: skip
+def test_what_fails_in_the_check_itself_says_nothing_against_the_host(
+    number: Path, home: Mapping[str, str], raised: str, said: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAILS.format(raised), "check", str(number.parent / "check.yaml")], env={**os.environ, **home, "TMPDIR": str(number.parent)}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+    assert done.returncode == 3
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(said)
+
+
+LATE = """\
+import signal, sys
+from pathlib import Path
+import reports.health.sweep as sweep
+check = sweep.Check(600, version="", argv=())
+def over(*words, on_begin, **named):
+    on_begin(Path("r.db"), None)
+    check._alarm(signal.SIGALRM, None)
+    print("alive", check._late, signal.getitimer(signal.ITIMER_REAL)[0] <= 0.05)
+    raise sweep.PinsweepError("there", "over")
+sweep.run_experiments = over
+print(*(one.id for one in check.troubles(Path("e"), Path("r.db"), Path(), (), 0.1, allow_disturbed=True)))
+print(signal.getitimer(signal.ITIMER_REAL)[0])
+"""
+
+
+def test_an_alarm_between_the_sweeps_end_and_the_timers_ends_nothing() -> None:
+    """The sweep has given SIGTERM back, and its default action would end the process: 143, and no line."""
+    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["alive False True", "could-not-run", "0.0"])
 
 
 def test_mistakes_are_the_users(pinsweep: Cli, number: Path) -> None:
