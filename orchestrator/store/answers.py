@@ -13,6 +13,7 @@ import json
 import marshal
 import sqlite3
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 from orchestrator.store import database
@@ -78,13 +79,16 @@ def kept(db: sqlite3.Connection, question: str, of: str) -> str | None:
     return said[2]
 
 
-def keep(db: sqlite3.Connection, question: str, of: str, answer: str) -> None:
-    """Keep an answer; those of other contents go. Raises sqlite3.Error where the file cannot be written."""
-    packed = zlib.compress(json.dumps([question, of, answer]).encode(), 6)
+def keep(db: sqlite3.Connection, of: str, kept: Iterable[tuple[str, str]]) -> None:
+    """Keep some answers (question, answer), all or none; those of other contents go. Raises sqlite3.Error where the file cannot be
+    written."""
+    packed = [(question, of, _packed(json.dumps([question, of, answer]))) for question, answer in kept]
     with db:
         db.execute(database.KEPT_ANSWER)
         db.execute("DELETE FROM kept_answer WHERE of <> ?", (of,))
-        db.execute(
-            "INSERT OR REPLACE INTO kept_answer (question, of, zlib) VALUES (?,?,?)",
-            (question, of, hashlib.sha256(packed).digest() + packed),
-        )
+        db.executemany("INSERT OR REPLACE INTO kept_answer (question, of, zlib) VALUES (?,?,?)", packed)
+
+
+def _packed(text: str) -> bytes:
+    data = zlib.compress(text.encode(), 6)
+    return hashlib.sha256(data).digest() + data

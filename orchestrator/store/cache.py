@@ -139,7 +139,7 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
         raise
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Strange(f"{name} is not what a parser returns") from error
-    facts = _same_facts(tuple(facts), tuple(facts.values()), tuple(map(type, facts.values())))
+    facts = same_facts(tuple(facts), tuple(facts.values()), tuple(map(type, facts.values())))
     texts = {sys.intern(key): _same_text(text) for key, text in texts.items()}
     if order == ("measurements",):
         return Parsed(tables={"measurements": measured}, flags=flags, facts=facts)
@@ -149,7 +149,7 @@ def load_parsed(data: bytes, name: str, damaged: Callable[[object], Exception]) 
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _same_facts(
+def same_facts(
     names: tuple[str, ...], values: tuple[Scalar, ...], _: tuple[type, ...]
 ) -> Mapping[str, Scalar]:
     """Return the facts of a run, once for all runs that tell the same, as the repeats of a cell do. The last are the types of the

@@ -53,8 +53,11 @@ class ResultFile:
         connection: sqlite3.Connection,
         claim: claims.Claim | None,
         stopped: Callable[[], bool] = lambda: False,
+        *,
+        writable: bool = True,
     ) -> None:
         self.path = path
+        self.writable = writable  # as far as its rights tell
         self.stopped = stopped  # tells whether a query that lasts is to be given up
         self._db = connection
         self._claim = claim  # None: it is only read
@@ -323,16 +326,32 @@ class ResultFile:
             return ()
         return self._read(rows.alias, f"SELECT {', '.join(rows.ALIAS)} FROM alias ORDER BY rowid")
 
-    def runs(self) -> tuple[RunRecord, ...]:
-        """Return every run, attempts included, in the order in which they were started."""
+    def runs(self, rest: Callable[[int], rows.Rest] | None = None) -> tuple[RunRecord, ...]:
+        """Return every run, attempts included, in the order in which they were started. `rest`: run_id → the long columns of its
+        row, which are not read then."""
         lost = self._first(
             "SELECT run_id, iif(session IN (SELECT session FROM session), 'point', 'session') FROM run"
             " WHERE session NOT IN (SELECT session FROM session) OR point_id NOT IN (SELECT point_id FROM point)"
         )
         if lost:
             raise database.Damaged(self.path, f"run {lost[0]} is of a {lost[1]} that is not there")
-        columns = ", ".join(name for name in rows.RUN if name != "warm_up")
-        return self._read(rows.run, f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id")
+        columns = ", ".join(
+            "''" if rest and name in rows.REST else name for name in rows.RUN if name != "warm_up"
+        )
+        query = f"SELECT {columns}, {self._since_2('run')} FROM run ORDER BY run_id"
+        return self._read(functools.partial(rows.run, rest=rest), query)
+
+    def run_ids(self) -> tuple[int, ...]:
+        """Return the number of every run, in the order in which they were started."""
+        return tuple(run_id for (run_id,) in self._rows("SELECT run_id FROM run ORDER BY run_id"))
+
+    def rest(self, run_id: int) -> rows.Rest:
+        """Return the long columns of a run's row. Raises Damaged, also where there is no such run."""
+        found = self._first(f"SELECT {', '.join(rows.REST)} FROM run WHERE run_id = ?", run_id)
+        try:
+            return rows.rest(found or ("", "", ""), f"run {run_id}")
+        except rows.Strange as error:
+            raise database.Damaged(self.path, error) from error
 
     def attempts(self) -> dict[tuple[str, int], Tried]:
         """Return (point_id, repeat) → what was tried so far; a file that only this process writes is asked once between its runs."""
@@ -434,10 +453,10 @@ class ResultFile:
         """Return what was kept as the answer to a question, of contents with that fingerprint; None if nothing was, or it is damaged."""
         return answers.kept(self._db, question, of)
 
-    def keep_answer(self, question: str, of: str, answer: str) -> None:
-        """Keep an answer, where the file can be written."""
+    def keep_answers(self, of: str, kept: Iterable[tuple[str, str]]) -> None:
+        """Keep some answers (question, answer), where the file can be written."""
         with contextlib.suppress(sqlite3.Error):  # read-only, or the disk is full: a cache may be missing
-            answers.keep(self._db, question, of, answer)
+            answers.keep(self._db, of, kept)
 
     def _remember(self, run_id: int, parser: str, dumped: bytes) -> None:
         self._unsaved[run_id] = parser, dumped
@@ -611,7 +630,7 @@ def _opened(path: Path, *, known: bool = False) -> ResultFile | None:
     if blank:
         connection.close()
         return None
-    return ResultFile(path, connection, None)
+    return ResultFile(path, connection, None, writable=writable)
 
 
 _SORTED = json.JSONEncoder(ensure_ascii=False, sort_keys=True)

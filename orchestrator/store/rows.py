@@ -10,7 +10,7 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -452,15 +452,43 @@ def alias(row: Sequence[Any]) -> Alias:
     return Alias(sweep=_word(row[0], "an alias, sweep"), cell=_flat(row[1], "an alias, point"), of=_flat(row[2], "an alias, of"))  # fmt: skip
 
 
-def run(row: Sequence[Any]) -> RunRecord:
+REST: Final = ("seen", "usage", "counters")
+"""The long columns of a run, which few readers want."""
+
+Rest = tuple[Mapping[str, Any] | None, Mapping[str, float], Mapping[str, Any]]
+"""What they hold."""
+
+
+def rest(row: Sequence[Any], name: str) -> Rest:
+    """Return the long columns of a run that pinsweep started."""
+    _checked(row, {column: RUN[column] for column in REST}, name)
+    seen = _looked_at(row[0], f"{name}, seen") if row[0] not in _UNSEEN else None
+    return (
+        None if seen is None else Packed(row[0]),
+        _numbers(row[1], f"{name}, usage"),
+        _counters(row[2], f"{name}, counters"),
+    )
+
+
+_UNSEEN: Final = (None, "", "null")
+
+
+def run(row: Sequence[Any], rest: Callable[[int], Rest] | None = None) -> RunRecord:
+    """Return a run. `rest`: what its long columns hold, which then are not looked at; run_id → `Rest`."""
     name = f"run {row[0]}"
     _checked(row, RUN, name)
     if row[4] not in STATUSES:
         raise Strange(f"{name}, status is {row[4]!r:.40}")
     if not 0 <= row[13] < LARGEST:  # false for nan, too
         raise Strange(f"{name}, wall_s is {row[13]}")
-    seen = _looked_at(row[9], f"{name}, seen") if row[9] not in (None, "", "null") else None
-    capture = _capture(seen, f"{name}, seen") if seen and "file" in seen else None
+    capture = None
+    if rest is not None:
+        seen, usage, counters = rest(row[0])
+    else:
+        found = _looked_at(row[9], f"{name}, seen") if row[9] not in _UNSEEN else None
+        capture = _capture(found, f"{name}, seen") if found and "file" in found else None
+        seen = None if capture or found is None else Packed(row[9])
+        usage, counters = _numbers(row[16], f"{name}, usage"), _counters(row[18], f"{name}, counters")
     try:
         argv, env = _command(row[6]), _environment(row[7])
     except Strange as error:
@@ -468,10 +496,10 @@ def run(row: Sequence[Any]) -> RunRecord:
     return RunRecord(
         run_id=row[0], point_id=sys.intern(row[1]), repeat=_count(row[2], f"{name}, repeat"), attempt=_count(row[3], f"{name}, attempt"),
         status=row[4], reason=_word(row[5], f"{name}, reason"), argv=argv, env=env, placement=_placed(row[8], name),
-        seen=None if capture or seen is None else Packed(row[9]), capture=capture,
+        seen=seen, capture=capture,
         program=sys.intern(_word(row[10], f"{name}, program")), order_index=row[11],
         started_utc=_moment(row[12], f"{name}, started_utc"), wall_s=row[13], exit_code=row[14], signal=row[15],
-        usage=_numbers(row[16], f"{name}, usage"), session=row[17], counters=_counters(row[18], f"{name}, counters"),
+        usage=usage, session=row[17], counters=counters,
         warm_up=bool(row[19]),
     )  # fmt: skip
 

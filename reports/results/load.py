@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.model import Alias, Cell, RunRecord, Skipped, canonical_json
+from orchestrator.store import in_short
 from orchestrator.store.result_file import ResultFile, Session, StoredCell, StoredExperiment, open_result
+from orchestrator.store.rows import Rest
 from parsers.errors import ParseError, UserError
+from parsers.measurement import Parsed
 from parsers.text import decode
 from reports.results import cells, remembered
 from reports.results.grouping import group_by
@@ -101,6 +104,7 @@ def load(
         unasked=sum(file.unasked for file in files),
         cells=sum(file.known for file in files),
         planned=sum(file.planned for file in files),
+        kept_by={file.name: file.known_by for file in files if file.known_by},
         paths=dict(zip(names, listed, strict=True)),
         known_by=files[0].known_by if len(files) == 1 else "",
         _order=order,
@@ -146,7 +150,8 @@ def _read(path: Path, name: str) -> _File:
         sessions = {session.session: session for session in result.sessions()}
         by_id = {stored.cell.point_id: stored for stored in result.cells()}
         superseded = result.superseded()
-        every = result.runs()
+        texts = _Texts(result, known_by)
+        every = result.runs(texts.rest)
         slots = {
             (key, repeat): stored
             for key, stored in by_id.items()
@@ -162,10 +167,11 @@ def _read(path: Path, name: str) -> _File:
         runs: list[Run] = []
         warm_ups: list[Run] = []
         for record in every:
-            run = _run(result, name, sessions[record.session], by_id[record.point_id], record)
+            run = _run(texts, name, sessions[record.session], by_id[record.point_id], record)
             (warm_ups if record.warm_up else runs).append(run)
             if not record.warm_up and (run.parsed is not None or record.status in LEFT_OUT):
                 slots.pop((record.point_id, record.repeat), None)
+        texts.keep()
         having = {run.record.point_id: run.cell for run in runs if run.parsed}
         measured = {(cell.sweep, canonical_json(cell.labels())) for cell in having.values()}
         merged, aliases = cells.merged(runs, by_id)
@@ -193,16 +199,56 @@ def _read(path: Path, name: str) -> _File:
         )
 
 
-def _run(result: ResultFile, file: str, session: Session, stored: StoredCell, record: RunRecord) -> Run:
-    """Return a run with what its parser reads, or why it reads nothing."""
-    parsed, unreadable = None, ""
+class _Texts:
+    """What the texts of a file say. Of many runs that is kept in the file, in short (`in_short`), and their tables are read when
+    somebody asks for them."""
+
+    def __init__(self, result: ResultFile, known_by: str) -> None:
+        self.result = result
+        self._of = known_by
+        self._kept = in_short.kept(result, known_by) if known_by else None
+        # where nothing can be kept, a text would be parsed again for each table
+        begin = known_by and self._kept is None and result.writable
+        self._new = in_short.Told(result.path) if begin else None
+
+    @property
+    def rest(self) -> Callable[[int], Rest] | None:
+        """Run_id → the long columns of its row, where they are not to be read now."""
+        return self._kept.rest if self._kept else None
+
+    def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
+        """Return what a run's text says, or why it cannot be read."""
+        if self._kept:
+            return self._kept.parsed(record, cell)
+        found = _parsed(self.result, record, cell)
+        if record.capture:  # more is asked of texts that were taken in
+            self._new = None
+        if self._new is None:
+            return found
+        self._new.add(record, *found)
+        return self._new.parsed(record, cell)
+
+    def keep(self) -> None:
+        """Keep what was read, unless it is kept, or the file has changed meanwhile."""
+        if self._new and remembered.known_by(self.result) == self._of:
+            in_short.keep(self.result, self._of, self._new)
+
+
+def _parsed(result: ResultFile, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
     if record.status in ("ok", "disturbed"):
         try:
-            parsed = result.parsed(record, stored.cell)
+            return result.parsed(record, cell), ""
         except (ParseError, UserError) as error:  # UserError: a tool that this pinsweep has no parser for
-            unreadable = error.cause if record.status == "ok" else ""
+            return None, error.cause if record.status == "ok" else ""
+    return None, ""
+
+
+def _run(texts: _Texts, file: str, session: Session, stored: StoredCell, record: RunRecord) -> Run:
+    """Return a run with what its parser reads, or why it reads nothing."""
+    parsed, unreadable = texts.parsed(record, stored.cell)
     stdout, stderr = (
-        _text(result, record, stream, CAPTURED) if record.capture else "" for stream in ("stdout", "stderr")
+        _text(texts.result, record, stream, CAPTURED) if record.capture else ""
+        for stream in ("stdout", "stderr")
     )
     return Run(
         file=file, session=session, cell=stored.cell, where=session.host, sweep_title=stored.sweep_title, record=record,

@@ -279,6 +279,9 @@ class Results:
     unasked: int = 0  # cells that no `pinsweep run` asked for, since `--cells` named others
     cells: int = 0  # of a plan, these among them
     paths: Mapping[str, Path] = field(default_factory=dict)  # file, as runs name it → where it lies
+    kept_by: Mapping[str, str] = field(
+        default_factory=dict
+    )  # file of many runs → what its answers are kept by
     known_by: str = ""  # what answers of their one file are kept by; "" of few runs, or several files
     _order: Order
     _good: dict[str, tuple[Run, ...]] = field(default_factory=dict, repr=False)

@@ -48,7 +48,7 @@ def remembered(
     if of:
         with open_result(path, known=True) as file:
             if file.fingerprint(_program()) == of:  # no run was added meanwhile
-                file.keep_answer(_asked(path, question), of, dump(answer))
+                file.keep_answers(of, [(_asked(path, question), dump(answer))])
     return answer
 
 

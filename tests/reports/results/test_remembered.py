@@ -148,7 +148,9 @@ def test_a_later_run_is_seen_and_old_answers_go(file: Path, reads: Reads, make: 
     assert "7.00 MB/s" in show.show_result(file)
     assert len(reads) == 2
     with sqlite3.connect(file) as db:  # of the file as it is now: what is shown, and its audit
-        assert len(db.execute("SELECT question FROM kept_answer").fetchall()) == 2
+        assert (
+            len(db.execute("SELECT question FROM kept_answer WHERE question LIKE '%r.db%'").fetchall()) == 2
+        )
 
 
 def test_a_run_that_comes_while_an_answer_is_made_is_in_the_next(
@@ -238,7 +240,9 @@ def test_an_answer_that_is_not_whole_is_made_again(
 ) -> None:
     found = audited([file])
     with sqlite3.connect(file) as db:
-        ((question, of, data),) = db.execute("SELECT question, of, zlib FROM kept_answer").fetchall()
+        ((question, of, data),) = db.execute(
+            "SELECT question, of, zlib FROM kept_answer WHERE question LIKE '%audit%'"
+        ).fetchall()
         db.execute("UPDATE kept_answer SET zlib = ?", (spoil(data, question, of),))
     db.close()
 
@@ -309,7 +313,7 @@ def test_an_audit_of_runs_that_are_no_longer_all_is_not_kept(file: Path, reads: 
 
     assert audit_of(results) == audit(results)
     with sqlite3.connect(file) as db:
-        assert not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'kept_answer'").fetchall()
+        assert not db.execute("SELECT 1 FROM kept_answer WHERE question LIKE '%audit%'").fetchall()
     assert audited([file]) == (audit(load([file])), counted(load([file])))
 
 

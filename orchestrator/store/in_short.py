@@ -1,0 +1,278 @@
+"""What most readers want of a run, kept in the file for all its runs, and the rest where it lies. I/O.
+
+    "in short N"   answers (`answers`) from N = 0 on, each of _AT_ONCE runs in the order in which they were started: how each text
+                   was read, what it tells of itself (facts, flags) and which tables it has, whether counters were read, and
+                   what disturbed the run
+
+Of a file of which these are kept, no text and none of the long columns of `run` is read until somebody asks for a table of a run,
+its usage or its counters; those are then read one run at a time, and not held.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple, Self
+
+from orchestrator.model import Cell, RunRecord
+from orchestrator.store.cache import same_facts
+from orchestrator.store.database import Damaged
+from orchestrator.store.result_file import ResultFile, open_result
+from orchestrator.store.rows import Rest
+from parsers.errors import ParseError, UserError
+from parsers.measurement import Flag, Parsed, Scalar, Table
+
+_AT_ONCE: Final = 1000
+_MOST_OPEN: Final = 100
+"""Files that are held open; of more, one is opened when somebody asks."""
+_HELD: Final = 200
+"""Texts that a file hands out and holds: the repeats of a cell are asked for together, and by one after another."""
+
+
+class InShort(NamedTuple):
+    """What is kept of a run."""
+
+    tables: tuple[str, ...] | None  # their names; None: its text is not read, or cannot be
+    facts: Mapping[str, Scalar]
+    flags: tuple[Flag, ...]
+    unreadable: str  # why a text that should be read cannot be
+    seen: bool  # was something read from /proc?
+    counted: bool  # were counters read?
+    reasons: tuple[Mapping[str, Any], ...] | None  # what disturbed it, where that is among them
+
+    @classmethod
+    def of(cls, record: RunRecord, parsed: Parsed | None, unreadable: str) -> Self:
+        return cls(
+            tables=tuple(parsed.tables) if parsed else None,
+            facts=parsed.facts if parsed else {},
+            flags=parsed.flags if parsed else (),
+            unreadable=unreadable,
+            seen=record.seen is not None,
+            counted=bool(record.counters),
+            reasons=tuple(record.counters["reasons"]) if "reasons" in record.counters else None,
+        )
+
+
+class Told:
+    """What is told of the runs of a file, and where the rest lies."""
+
+    def __init__(self, path: Path, runs: dict[int, InShort] | None = None) -> None:
+        self.runs = {} if runs is None else runs
+        self._source = Source(path)
+
+    def add(self, record: RunRecord, parsed: Parsed | None, unreadable: str) -> None:
+        self.runs[record.run_id] = InShort.of(record, parsed, unreadable)
+
+    def parsed(self, record: RunRecord, cell: Cell) -> tuple[Parsed | None, str]:
+        """Return what a run's text says, or why it cannot be read; its tables are read when somebody asks."""
+        told = self.runs[record.run_id]
+        if told.tables is None:
+            return None, told.unreadable
+        tables = _Tables(self._source, record, cell, told.tables)
+        return Parsed(tables=tables, flags=told.flags, facts=told.facts), told.unreadable
+
+    def rest(self, run_id: int) -> Rest:
+        """Return the long columns of a run's row, which are read when somebody asks."""
+        told, source = self.runs[run_id], self._source
+        seen = _Column(source, run_id, "seen", (), {}) if told.seen else None
+        usage = _Column(source, run_id, "usage", (), {})
+        if not told.counted:
+            return seen, usage, {}
+        disturbed = {} if told.reasons is None else {"reasons": [*told.reasons]}
+        return seen, usage, _Column(source, run_id, "counters", ("reasons",), disturbed)
+
+
+# --- out and in --------------------------------------------------------------------------------------------
+
+
+def keep(result: ResultFile, of: str, told: Told) -> None:
+    """Keep what is told of all runs of contents with that fingerprint, where the file can be written."""
+    runs = list(told.runs.items())
+    parts = (runs[at : at + _AT_ONCE] for at in range(0, len(runs), _AT_ONCE))
+    result.keep_answers(of, ((f"in short {n}", _dumped(part)) for n, part in enumerate(parts)))
+
+
+def kept(result: ResultFile, of: str) -> Told | None:
+    """Return what is kept of the runs of contents with that fingerprint; None if it is not kept of all, or not what `keep` kept."""
+    ids = result.run_ids()
+    found: dict[int, InShort] = {}
+    try:
+        for n in range(-(-len(ids) // _AT_ONCE)):
+            text = result.kept_answer(f"in short {n}", of)
+            if text is None:
+                return None
+            found.update(_loaded(text))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        return None
+    return Told(result.path, found) if found.keys() == {*ids} else None
+
+
+def _dumped(runs: Sequence[tuple[int, InShort]]) -> str:
+    numbers: dict[object, int] = {}
+
+    def numbered(value: object) -> int:
+        return numbers.setdefault(value, len(numbers))
+
+    rows = [
+        [
+            run_id,
+            None if one.tables is None else numbered(one.tables),
+            numbered(tuple(one.facts)),
+            list(one.facts.values()),
+            numbered(tuple((flag.id, flag.text) for flag in one.flags)),
+            one.unreadable,
+            one.seen + 2 * one.counted,
+            None if one.reasons is None else [dict(reason) for reason in one.reasons],
+        ]
+        for run_id, one in runs
+    ]
+    return json.dumps({"shared": list(numbers), "runs": rows})
+
+
+def _loaded(text: str) -> Iterator[tuple[int, InShort]]:
+    """Undo `_dumped`. Raises ValueError, KeyError, TypeError, IndexError or AttributeError for what it did not write."""
+    said = json.loads(text)
+    words = [_words(one) for one in said["shared"]]
+    flags = [_flags(one) for one in said["shared"]]
+    for run_id, tables, names, values, own_flags, unreadable, bits, reasons in said["runs"]:
+        if any(type(value) not in _SCALAR for value in values) or not isinstance(unreadable, str):
+            raise ValueError("not what is kept of a run")
+        facts = same_facts(words[names], tuple(values), tuple(map(type, values)))
+        told = None if reasons is None else tuple(_reason(one) for one in reasons)
+        own = None if tables is None else words[tables]
+        yield (
+            int(run_id),
+            InShort(own, facts, flags[own_flags], unreadable, bool(bits & 1), bool(bits & 2), told),
+        )
+
+
+_SCALAR: Final = (str, int, float, bool, type(None))
+
+
+def _words(raw: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(sys.intern(one) for one in raw) if all(isinstance(one, str) for one in raw) else ()
+
+
+def _reason(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(raw["id"], str) or not isinstance(raw["text"], str):
+        raise ValueError("not a reason")
+    return dict(raw)
+
+
+def _flags(raw: Sequence[Any]) -> tuple[Flag, ...]:
+    pairs = [one for one in raw if isinstance(one, list)]
+    return tuple(Flag(id=str(key), text=str(text)) for key, text in pairs)
+
+
+# --- the rest ----------------------------------------------------------------------------------------------
+
+
+class Source:
+    """A result file that was read, to be read from again: also when it has gone meanwhile. Between two questions it keeps nobody from
+    writing."""
+
+    _open: ClassVar[weakref.WeakSet[Source]] = weakref.WeakSet()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._was = _identity(path)
+        self._held: OrderedDict[int, Parsed] = OrderedDict()
+        self._result: ResultFile | None = None
+        if len(Source._open) < _MOST_OPEN:
+            self._opened()
+
+    def __del__(self) -> None:
+        if self._result is not None:
+            self._result.close()
+
+    def _opened(self) -> ResultFile:
+        if self._result is None:
+            if _identity(self._path) != self._was:
+                raise UserError(
+                    str(self._path), "was replaced while it was read", "give the same command again"
+                )
+            self._result = open_result(self._path, known=True)
+            Source._open.add(self)
+        return self._result
+
+    def parsed(self, record: RunRecord, cell: Cell) -> Parsed:
+        """Return what a run's text says. Raises UserError, Damaged."""
+        held = self._held
+        found = held.get(record.run_id)
+        if found is None:
+            try:
+                found = self._opened().parsed(record, cell)
+            except ParseError as error:
+                raise Damaged(
+                    self._path, f"run {record.run_id} cannot be read, though it was: {error}"
+                ) from error
+            held[record.run_id] = found
+            if len(held) > _HELD:
+                held.popitem(last=False)
+        return found
+
+    def column(self, run_id: int, name: str) -> Mapping[str, Any]:
+        """Return one of the long columns of a run's row. Raises UserError, Damaged."""
+        seen, usage, counters = self._opened().rest(run_id)
+        return {"seen": seen or {}, "usage": usage, "counters": counters}[name]
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
+class _Column(Mapping[str, Any]):
+    """A long column of a run's row, not empty; what is known of some keys is not read."""
+
+    __slots__ = ("_keys", "_known", "_name", "_run_id", "_source")
+
+    def __init__(
+        self, source: Source, run_id: int, name: str, keys: tuple[str, ...], known: Mapping[str, Any]
+    ) -> None:
+        self._source, self._run_id, self._name, self._keys, self._known = source, run_id, name, keys, known
+
+    def _read(self) -> Mapping[str, Any]:
+        return self._source.column(self._run_id, self._name)
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 (anything JSON holds)
+        return self._known[key] if key in self._keys else self._read()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __bool__(self) -> bool:
+        return self._name == "counters" or len(self) > 0
+
+
+class _Tables(Mapping[str, Table]):
+    """The tables of a run by names that are known."""
+
+    __slots__ = ("_cell", "_names", "_record", "_source")
+
+    def __init__(self, source: Source, record: RunRecord, cell: Cell, names: tuple[str, ...]) -> None:
+        self._source, self._record, self._cell, self._names = source, record, cell, names
+
+    def __getitem__(self, key: str) -> Table:
+        if key not in self._names:
+            raise KeyError(key)
+        return self._source.parsed(self._record, self._cell).tables[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
