@@ -317,6 +317,21 @@ def _split(words: str | None) -> tuple[str, ...]:
     return found
 
 
+def engine_words(sweep: Sweep, via: str | None = None) -> tuple[str, ...]:
+    """Return the options of `run --nodes` that reach the hosts of a sweep as it did."""
+    import shlex
+
+    by = via or sweep.via
+    given: dict[str, str] = {
+        "--via": by,
+        "--sbatch": shlex.join(sweep.sbatch) if by == "slurm" else "",
+        "--setup": sweep.setup,
+        "--local": sweep.local,
+        "--at-once": str(sweep.at_once or ""),
+    }
+    return tuple(f"{name}={value}" for name, value in given.items() if value)
+
+
 # --- plan ----------------------------------------------------------------------------------------------
 
 
@@ -383,7 +398,20 @@ def status(path: Path, form: str) -> int:
         data(json.dumps(_as_json(view), ensure_ascii=False, indent=1), nl=True)
     else:
         _show(view)
+        _tickets(view)
     return view.exit_status
+
+
+def _tickets(view: View) -> None:
+    """Say what an admin of Slurm may type about hosts where a tool failed, if they are the fewer."""
+    from orchestrator.cluster import states, ticket
+
+    if view.sweep.via != "slurm":
+        return
+    for word, reason, group in states.folded(view.states):
+        hosts = [one.host for one in group]
+        if word == "failed" and all(one.retry for one in group) and 2 * len(hosts) < len(view.states):
+            say(f"for who may drain, nothing was done: {ticket.drain_line(hosts, _folded(hosts), reason)}")
 
 
 def _as_json(view: View) -> dict[str, Any]:

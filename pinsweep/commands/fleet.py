@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from pinsweep import progress
-from pinsweep.commands import _options
+from pinsweep.commands import _cluster, _options
 from pinsweep.terminal import data, say
 
 if TYPE_CHECKING:
-    from reports.fleet.text import Via
+    from orchestrator.cluster.folder import Sweep
+    from reports.fleet.confirm import Way
+    from reports.fleet.outliers import Report
 
 _LEAST = 0.03
 
@@ -81,12 +83,15 @@ class _Age(click.ParamType[float]):
     metavar="FILE",
     help="Also write the verdicts for Prometheus: docs/openmetrics.md.",
 )
-@click.option("--confirm", is_flag=True, help="Print the commands that run what is suspicious again.")
+@click.option(
+    "--confirm",
+    is_flag=True,
+    help="Print the commands that measure what is suspicious again, beside good hosts.",
+)
 @click.option(
     "--via",
-    type=click.Choice(["clush", "ssh", "slurm"]),
-    default="clush",
-    help="How --confirm reaches the hosts. [default: clush]",
+    type=click.Choice(["slurm", "ssh"]),
+    help="How the commands of --confirm reach the hosts. [default: as the sweep did, else slurm where sbatch is]",
 )
 @click.option("--all", "everything", is_flag=True, help="List all numbers of a host, not the worst five.")
 @click.option("--static", is_flag=True, help="Leave the script out of the page.")
@@ -102,7 +107,7 @@ def command(
     switches: Path | None,
     metrics: Path | None,
     confirm: bool,
-    via: Via,
+    via: str | None,
     everything: bool,
     static: bool,
 ) -> int:
@@ -115,6 +120,7 @@ def command(
     from dataclasses import replace
 
     from orchestrator.cluster.nodeset import expand
+    from reports.fleet import confirm as confirming
     from reports.fleet import limits as site_rules
     from reports.fleet import outliers
     from reports.fleet import text as fleet_text
@@ -139,15 +145,22 @@ def command(
     report = outliers.build(
         loaded, baseline=past, rules=asked, threshold=threshold, wanted=wanted, unreadable=unreadable
     )
+    firsts = [path for path in paths if not _AGAIN.fullmatch(path.parent.name)]
+    before = None
+    if firsts and len(firsts) < len(paths):
+        earlier = load(firsts, watched=progress.files, unreadable=[])
+        before = outliers.build(earlier, baseline=past, rules=asked, threshold=threshold)
     if due is not None:
         now = time.time()
         report = replace(report, gaps=(*report.gaps, *overdue(report.screened, before=now - due, now=now)))
     if places:
         report = replace(report, warnings=(*report.warnings, *of_report(report, places)))
+    sweep = _sweep_of(results)
     if form == "json":
         data(fleet_text.as_json(report))
     else:
         say(fleet_text.as_text(report, everything=everything))
+        _say_more(report, sweep, before)
     if output is not None:
         from reports.fleet.page import render_fleet
 
@@ -161,22 +174,79 @@ def command(
         write_whole(metrics, fleet_metrics.text(report))
         say(f"metrics  {metrics}", err=True)
     own = {
-        "--baseline": baseline,
-        "--rules": rules,
+        "--baseline": baseline and _absolute(baseline),
+        "--rules": rules and rules.absolute(),
         "--nodes": nodes,
-        "--switches": switches,
+        "--switches": switches and switches.absolute(),
         "--threshold": f"{threshold * 100:g}%" if threshold != _LEAST else None,
     }
     options = [word for name, value in own.items() if value for word in (name, str(value))]
-    again = ["pinsweep", "fleet", *map(str, results), *options]
+    judge = [*(str(path.absolute()) for path in results), *options]
     if confirm:
-        text = fleet_text.confirm(report, again, via=via, folder=str(Path.cwd()))
+        text = confirming.commands(report, judge, _way(results, sweep, via, report))
         say(f"\n{text}" if text else "nothing is suspicious: nothing to confirm", err=form == "json")
     elif report.rerun:
         import shlex
 
-        say(f"to confirm: {printable(shlex.join([*again, '--confirm']))}", err=True)
+        again = ["pinsweep", "fleet", *map(str, results), *options, "--confirm"]
+        say(f"to confirm: {printable(shlex.join(again))}", err=True)
     return 1 if report.accused or report.gaps else 0
+
+
+_AGAIN: Final = re.compile(r"again-\d+")
+
+
+def _sweep_of(results: tuple[Path, ...]) -> Sweep | None:
+    """Return the sweep of many hosts whose folder is asked about, if it is one."""
+    from orchestrator.cluster import folder
+
+    return folder.read(results[0]) if len(results) == 1 and folder.is_sweep(results[0]) else None
+
+
+def _say_more(report: Report, sweep: Sweep | None, before: Report | None) -> None:
+    """Say who is ok at another try, and what an admin of Slurm may type about slow hosts."""
+    from reports.fleet import confirm as confirming
+
+    if before is not None and (well := confirming.recovered(before, report)):
+        say(f"\n{well}")
+    if sweep is not None and sweep.via == "slurm" and (lines := confirming.tickets(report)):
+        say("\n# for who may drain them; nothing was done:")
+        for line in lines:
+            say(line)
+
+
+def _way(results: tuple[Path, ...], sweep: Sweep | None, via: str | None, report: Report) -> Way:
+    """Return how hosts are reached again: from the folder of the sweep that the results are of, else from here."""
+    import itertools
+    import os
+    import shutil
+    import sys
+
+    from reports.fleet.confirm import Way
+
+    alone = results[0].absolute() if len(results) == 1 and results[0].is_dir() else None
+    if alone is not None:
+        folder = alone
+    else:
+        folder = Path(os.path.commonpath([path.absolute().parent for path in results]))
+    number = next(n for n in itertools.count(1) if not (folder / f"again-{n}").exists())
+    own = shutil.which(sys.argv[0]) if Path(sys.argv[0]).name == "pinsweep" else None
+    program = (str(Path(own).absolute()),) if own else (sys.executable, "-P", "-m", "pinsweep")
+    if sweep is None:
+        return Way(
+            program=program, folder=str(folder), work=str(Path.cwd()), number=number, covered=alone is not None,
+            options=("--via", via) if via else (),
+        )  # fmt: skip
+    files = {file: Path(file).stem for own in report.files.values() for file in own}
+    return Way(
+        program=program, folder=str(folder), work=sweep.work, number=number,
+        options=_cluster.engine_words(sweep, via),
+        names={file: host for file, host in files.items() if host in sweep.hosts},
+    )  # fmt: skip
+
+
+def _absolute(baseline: str) -> str:
+    return str(Path(baseline).absolute()) if Path(baseline).exists() else baseline
 
 
 def _swept(results: tuple[Path, ...]) -> tuple[str, ...]:

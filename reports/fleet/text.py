@@ -1,11 +1,10 @@
-"""A fleet's verdict for a terminal, for programs, and as the commands that confirm it. Pure."""
+"""A fleet's verdict for a terminal and for programs. Pure."""
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from reports.checks.doubts import LEGEND, mark
 from reports.draw.figure import MARK
@@ -16,8 +15,6 @@ from reports.text.columns import columns, wrapped
 from reports.text.hostlist import folded
 from reports.text.plain import printable
 from reports.verdicts.fleet import Status
-
-Via = Literal["clush", "ssh", "slurm"]
 
 SAID: Final[Mapping[Status, str]] = {"unknown": "not judged"}
 
@@ -219,60 +216,3 @@ def _odd_json(odd: Odd) -> dict[str, Any]:
 
 def _listed(ids: str) -> list[str]:
     return ids.split(", ") if ids else []
-
-
-# --- what to run next --------------------------------------------------------------------------------------
-
-
-def confirm(report: Report, judge: Sequence[str], *, via: Via, folder: str) -> str:
-    """Return the commands that run the suspicious sweeps again, and the one that judges all files then.
-
-    via     clush  one line for all hosts that need the same sweeps; ssh  a line a host; slurm  an exclusive job a host
-    folder  where the experiments lie, on every host: the commands change to it
-    judge   the command that this verdict is of: the new files are judged by it, too
-
-    Each host writes a file of its own into the folder (the default name of `pinsweep run -o`). "" if nothing is suspicious.
-    """
-    if not report.rerun:
-        return ""
-    wanted = group_by(report.rerun, lambda host: again(report.sessions[host][-1].argv, report.rerun[host]))
-    captured = wanted.pop((), [])
-    lines = [f"# again on {folded(report.rerun)}, to tell a bad run from a bad host"]
-    for argv, hosts in wanted.items():
-        names = list(dict.fromkeys(report.sessions[host][-1].host for host in hosts))
-        remote = f"cd {shlex.quote(folder)} && {shlex.join(argv)}"
-        if via == "clush":
-            lines.append(shlex.join(["clush", "-b", "-w", folded(names), remote]))
-        elif via == "ssh":
-            lines += [shlex.join(["ssh", "--", name, remote]) for name in names]
-        else:
-            lines += [
-                shlex.join(["sbatch", "-w", name, "-N1", "--exclusive", "--mem=0", "--no-requeue", "--wrap", remote])
-                for name in names
-            ]  # fmt: skip
-    if captured:
-        lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
-    lines += ["# then, with the files that they wrote beside the old ones", shlex.join(judge)]
-    return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
-
-
-_NOT_AGAIN: Final = {"-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0}
-"""Options of a `pinsweep run` that are not repeated, and how many words follow: the new runs are a session of their own."""
-
-
-def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
-    """Return the command that runs some sweeps of a session again into a new file; empty if it was no `pinsweep run`."""
-    if not argv or argv[0] != "run":  # captured output, `pinsweep parse`
-        return ()
-    kept: list[str] = []
-    words = iter(argv[1:])
-    for word in words:
-        name, equals, _ = word.partition("=")
-        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
-        if name in _NOT_AGAIN:
-            if not equals and _NOT_AGAIN[name]:
-                next(words, None)
-        elif short not in _NOT_AGAIN:  # else -oFILE
-            kept.append(word)
-    only = [word for sweep in sweeps for word in ("--only", sweep)]
-    return ("pinsweep", "run", *kept, *only)

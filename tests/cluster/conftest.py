@@ -204,7 +204,7 @@ TOOL = """\
 echo >> {folder}/begun.$(hostname)
 until [ $(wc -l < {folder}/begun.$(hostname)) -le {passes} ] || [ -e {folder}/go ]; do sleep 0.05; done
 {then}
-echo value 1
+echo value 1000
 """
 
 SWEEP = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -273,6 +274,26 @@ def test_what_hosts_were_measured_with_is_named_where_it_differs(cluster: Cluste
     assert re.search(r"\n  node3: kernel 2\.6\.\S+, others \d", fleet), fleet
     assert re.search(r"\n  node3: fio 3\.11, others \d", fleet), fleet
     assert re.search(r"\n  memory, .*: node2\n", fleet), fleet
+
+
+def test_a_tool_that_fails_on_one_host_is_told_in_its_own_words(
+    cluster: Cluster, sweep: Path, experiment: Experiment
+) -> None:
+    path = experiment(then="[ $(hostname) != node2 ] || { echo 'no room; $(reboot)' >&2; exit 5; }")
+
+    cluster.pinsweep("run", path, "--nodes", NODES, "-o", sweep, "--wait")
+
+    said = cluster.pinsweep("status", sweep)
+    assert said.returncode == 1
+    assert re.search(
+        r"failed +node2  0 of 2 runs kept; waits: exit status 5: no room; .* \(2 of 2\)\n", said.stdout
+    )
+    line = said.stdout.splitlines()[-1].partition("nothing was done: ")[2]
+    assert shlex.split(line)[:4] == ["scontrol", "update", "nodename=node2", "state=drain"]
+    assert len(shlex.split(line)) == 5
+    assert "no room (reboot) (2 of 2)" in line
+    again = cluster.pinsweep("run", "-o", sweep)
+    assert "submitted" not in again.stderr  # only --retry-failed starts what failed
 
 
 def test_a_part_of_a_host_is_refused(cluster: Cluster, sweep: Path, experiment: Experiment) -> None:

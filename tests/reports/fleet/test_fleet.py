@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,9 +21,10 @@ from orchestrator.experiment.yaml_nodes import ExperimentError
 from orchestrator.model import Group
 from orchestrator.store.result_file import Session
 from parsers.errors import UserError
-from reports.fleet import outliers
+from reports.fleet import confirm, outliers
 from reports.fleet import page as fleet_page
 from reports.fleet import text as fleet_text
+from reports.fleet.confirm import Way
 from reports.fleet.limits import parse
 from reports.numbers import series
 from reports.page import html
@@ -360,8 +361,7 @@ def test_an_accused_host_that_lost_memory_later_is_accused_all_the_same(some: Fl
         assert report.statuses["node012 (memory 8 GiB)"] == "unknown"
         assert set(json.loads(fleet_text.as_json(report))["nodes"]["broken"]) == set(report.accused)
         assert "12 hosts" not in fleet_text.summary(report)  # twelve names, thirteen hosts to judge
-    commands = fleet_text.confirm(some.report(threshold=0.5), ["pinsweep"], via="ssh", folder="/h")
-    assert "(" not in commands
+    assert "(memory" not in confirm.commands(some.report(threshold=0.5), ["r"], WAY)
 
 
 def test_several_files_of_a_machine_whose_name_another_has_are_one_host(some: Fleet) -> None:
@@ -711,29 +711,35 @@ def sessions_ran(files: Sequence[Path], argv: Sequence[str]) -> None:
             db.execute("UPDATE session SET argv = ?", (json.dumps(list(argv)),))
 
 
+WAY = Way(
+    program=("/opt/p s/pinsweep",), folder="/cluster/res ults", work="/cluster/a b", options=("--via=ssh",)
+)
+
+
 def test_the_commands_name_hosts_and_sweeps_and_are_single_words_to_a_shell(some: Fleet) -> None:
     some.hosts(range(1, 10)).add("node010", 0.12).add("node011", 0.09)
-    sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b"])
-    text = fleet_text.confirm(
-        some.report(), ["pinsweep", "fleet", "res ults/"], via="clush", folder="/cluster/a b"
+    sessions_ran(some.files, ["run", "my exp.yaml", "-o", "old.db", "--seed=4", "--scratch", "/scratch/a b", "--home", "h", "--whole-node"])  # fmt: skip
+
+    about, measure, _, judge = confirm.commands(some.report(), ["/cluster/res ults"], WAY).splitlines()
+
+    assert about == (
+        "# node[010-011] again, with node[001-002] as controls; this one and 1 other are missing until a host is called slow,"
+        " and what one boot does within an hour counts as one"
     )
-
-    _, clush, _, again = text.splitlines()
-    program, b, w, hosts, remote = shlex.split(clush)
-    assert (program, b, w, hosts) == ("clush", "-b", "-w", "node[010-011]")
-    assert shlex.split(remote) == [
-        "cd", "/cluster/a b", "&&", "pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
+    assert shlex.split(measure.strip("()")) == [
+        "cd", "/cluster/a b", "&&", "/opt/p s/pinsweep", "run", "my exp.yaml", "--scratch", "/scratch/a b", "--only", "scaling",
+        "--nodes", "node[001-002,010-011]", "-o", "/cluster/res ults/again-1", "--via=ssh", "--wait",
     ]  # fmt: skip
-    assert shlex.split(again) == ["pinsweep", "fleet", "res ults/"]
+    assert shlex.split(judge.strip("()")) == [
+        "cd", "/cluster/a b", "&&", "/opt/p s/pinsweep", "fleet", "/cluster/res ults",
+    ]  # fmt: skip
 
-    slurm = fleet_text.confirm(
-        some.report(), ["pinsweep", "fleet", "r"], via="slurm", folder="/h"
-    ).splitlines()[1:3]
-    assert [shlex.split(line)[:4] for line in slurm] == [["sbatch", "-w", n, "-N1"] for n in ("node010", "node011")]  # fmt: skip
-    ssh = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="ssh", folder="/h").splitlines()[
-        1
-    ]
-    assert shlex.split(ssh)[:3] == ["ssh", "--", "node010"]
+
+def test_the_sessions_that_a_suspect_lacks_are_counted(some: Fleet) -> None:
+    some.hosts(range(1, 10), sessions=2).add("node010", 0.12, sessions=2)
+    sessions_ran(some.files, ["run", "e.yaml"])
+
+    assert "; this one is missing until" in confirm.commands(some.report(), ["r"], WAY)
 
 
 @given(
@@ -742,34 +748,46 @@ def test_the_commands_name_hosts_and_sweeps_and_are_single_words_to_a_shell(some
     )
 )
 def test_a_session_of_its_own_keeps_what_it_was_run_with(words: list[str]) -> None:
-    again = fleet_text.again(["run", *words], ["s"])
-    assert again[:2] == ("pinsweep", "run")
+    again = confirm.again(["run", *words], ["s"])
+    assert again[:1] == ("run",)
     assert again[-2:] == ("--only", "s")
     assert not {"-o", "--output", "--seed", "--retry-failed"} & set(again)
-    assert fleet_text.again(["parse", *words], ["s"]) == ()
+    assert confirm.again(["parse", *words], ["s"]) == ()
 
 
 def test_a_hosts_name_never_begins_a_line_of_the_commands(some: Fleet) -> None:
     some.hosts(range(1, 10)).add("node010\ntouch pwned", 0.09).add("$(touch pwned)", 0.09)
     for argv in (["run", "e.yaml"], ["parse", "x.txt"]):
         sessions_ran(some.files, argv)
-        for via in get_args(fleet_text.Via):
-            text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via=via, folder="/h")
-            assert {line.split()[0] for line in text.splitlines()} <= {
-                "#",
-                "clush",
-                "ssh",
-                "sbatch",
-                "pinsweep",
-            }
+        text = confirm.commands(some.report(), ["r"], WAY)
+        assert {line.split()[0] for line in text.splitlines()} <= {"#", "(cd"}
 
 
 def test_of_captured_output_nothing_is_run_again(some: Fleet) -> None:
     some.hosts(range(1, 10)).add("node010", 0.09)
     sessions_ran(some.files, ["parse", "stream", "x.txt"])
-    text = fleet_text.confirm(some.report(), ["pinsweep", "fleet", "r"], via="clush", folder="/h")
+    text = confirm.commands(some.report(), ["r"], WAY)
     assert "of captured output there is no command" in text
-    assert "clush" not in text
+    assert "run" not in text.replace("to run again", "")
+
+
+def test_who_is_ok_at_the_second_try_is_named(some: Fleet) -> None:
+    some.hosts(range(1, 10)).add("node010", 0.09, file="a.db").add("node011", 0.09, file="b.db")
+    first = some.report()
+    assert set(first.rerun) == {"node010", "node011"}
+    some.add("node010", 0.0, file="c.db").add("node010", 0.0, file="d.db").add("node011", 0.09, file="e.db")
+
+    assert confirm.recovered(first, some.report()) == "ok at the 3rd try  node010"
+
+
+def test_a_ticket_names_a_slow_host_and_why_and_nothing_in_it_is_a_command(some: Fleet) -> None:
+    some.hosts(range(1, 10), sessions=3).add("node010", 0.2, sessions=3).add("$(reboot)", 0.2, sessions=3)
+
+    (line,) = confirm.tickets(some.report())
+
+    words = shlex.split(line)
+    assert words[:4] == ["scontrol", "update", "nodename=node010", "state=drain"]
+    assert re.fullmatch(r"reason=pinsweep: scaling, threads 4: \w+ bandwidth -\d\d %, 3 sessions", words[4])
 
 
 # --- names, texts, pages -----------------------------------------------------------------------------------

@@ -1,0 +1,149 @@
+"""What is to be run next: the commands that measure suspicious hosts again beside good ones, and what an admin may do about slow ones. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from orchestrator.cluster import ticket
+from reports.fleet.outliers import Report
+from reports.results.grouping import group_by
+from reports.text import format as fmt
+from reports.text.hostlist import folded
+from reports.text.plain import printable
+from reports.verdicts.fleet import CONFIRMED
+
+LEAST_CONTROLS: Final = 2
+MOST_CONTROLS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How the hosts are reached again: as the sweep did whose folder the results lie in, else as `run --nodes` does by itself."""
+
+    program: tuple[str, ...]  # what starts pinsweep, wherever one is
+    folder: str  # absolute: where the new sessions go, each into a folder of its own
+    work: str  # absolute: what the paths in the commands of before start from
+    number: int = 1  # of the first new folder
+    options: tuple[str, ...] = ()  # of the engine: --via, --sbatch ...
+    names: Mapping[str, str] | None = None  # result file, by its short name → what the engine calls its host
+    covered: bool = True  # whether the command that judges sees what is below `folder`
+
+
+def commands(report: Report, judge: Sequence[str], way: Way) -> str:
+    """Return the lines that measure the suspicious sweeps again on the suspects and on controls, then judge all. "" if nothing is suspicious.
+
+    judge   the words of the command that this verdict is of, behind the program
+
+    They hold when pasted into any shell, in any folder: each changes to its own.
+    """
+    if not report.rerun:
+        return ""
+    wanted = group_by(report.rerun, lambda host: again(report.sessions[host][-1].argv, ()))
+    captured = wanted.pop((), [])
+    lines = []
+    folders = []
+    for number, (argv, hosts) in enumerate(wanted.items(), start=way.number):
+        sweeps = dict.fromkeys(sweep for host in hosts for sweep in report.rerun[host])
+        beside = controls(report, hosts)
+        suspects, good = ([_name(report, host, way) for host in own] for own in (hosts, beside))
+        new = str(Path(way.folder, f"again-{number}"))
+        folders.append(new)
+        words = [*argv, *(word for sweep in sweeps for word in ("--only", sweep))]
+        lines.append(
+            f"# {folded(suspects)} again, {f'with {folded(good)} as controls' if good else 'without controls: no other host is there'};"
+            f" {_missing(report, hosts)}"
+        )
+        lines.append(
+            _line(way, [*words, "--nodes", folded([*suspects, *good]), "-o", new, *way.options, "--wait"])
+        )
+    if captured:
+        lines.append(f"# {folded(captured)}: of captured output there is no command to run again")
+    lines += [
+        "# then",
+        _line(way, ["fleet", *judge, *(() if way.covered else folders)]),
+    ]
+    return "\n".join(map(printable, lines))  # a line end in a host's name would make a command of a comment
+
+
+def _line(way: Way, words: Sequence[str]) -> str:
+    return f"(cd {shlex.quote(way.work)} && {shlex.join([*way.program, *words])})"
+
+
+def _name(report: Report, host: str, way: Way) -> str:
+    names = [way.names[file] for file in report.files[host] if file in way.names] if way.names else []
+    return names[0] if names else report.sessions[host][-1].host
+
+
+def controls(report: Report, suspects: Sequence[str]) -> list[str]:
+    """Return hosts that are ok (else: not judged) and of the hardware of the suspects: as many, at least two of a kind, at most eight."""
+    found: list[str] = []
+    for group in report.groups:
+        own = [host for host in group.hosts if host in suspects]
+        good = [host for host in group.hosts if report.statuses[host] == "ok"]
+        good = good or [host for host in group.hosts if report.statuses[host] == "unknown"]
+        found += good[: max(LEAST_CONTROLS, len(own))] if own else []
+    return found[:MOST_CONTROLS]
+
+
+def _missing(report: Report, hosts: Sequence[str]) -> str:
+    """Say how many sessions hosts lack before one of them is called slow."""
+    lacks = CONFIRMED - min(len(report.sessions[host]) for host in hosts)
+    if lacks <= 0:
+        return "their sessions disagree"
+    one = "this one is" if lacks == 1 else f"this one and {fmt.plural(lacks - 1, 'other')} are"
+    return f"{one} missing until a host is called slow, and what one boot does within an hour counts as one"
+
+
+_NOT_AGAIN: Final = {
+    "-o": 1, "--output": 1, "--seed": 1, "--only": 1, "--retry-failed": 0, "--home": 1, "--whole-node": 0, "--as-new": 0,
+    "--nodes": 1, "--via": 1, "--sbatch": 1, "--setup": 1, "--local": 1, "--at-once": 1, "--canary": 0, "--wait": 0,
+}  # fmt: skip
+"""Options of a `pinsweep run` that are not repeated, and how many words follow: the new runs are a session of their own."""
+
+
+def again(argv: Sequence[str], sweeps: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that run some sweeps of a session again, behind the program; empty if it was no `pinsweep run`."""
+    if not argv or argv[0] != "run":  # captured output, `pinsweep parse`
+        return ()
+    kept: list[str] = []
+    words = iter(argv[1:])
+    for word in words:
+        name, equals, _ = word.partition("=")
+        short = word[:2] if word[:1] == "-" and word[:2] != "--" else ""
+        if name in _NOT_AGAIN:
+            if not equals and _NOT_AGAIN[name]:
+                next(words, None)
+        elif short not in _NOT_AGAIN:  # else -oFILE
+            kept.append(word)
+    return ("run", *kept, *(word for sweep in sweeps for word in ("--only", sweep)))
+
+
+def recovered(first: Report, now: Report) -> str:
+    """Return "ok at the 2nd try  node[3,7]": who was suspicious in the first report and is ok with what came after it; "" if nobody."""
+    well = [host for host in first.rerun if now.statuses.get(host) in ("ok", "fast")]
+    tries = group_by(well, lambda host: len(now.files[host]))
+    return "\n".join(
+        printable(f"ok at the {_ORDINALS.get(n, f'{n}th')} try  {folded(hosts)}")
+        for n, hosts in sorted(tries.items())
+    )
+
+
+_ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
+
+
+def tickets(report: Report) -> list[str]:
+    """Return a line for each slow host that drains it, to be typed by who may; nothing runs it."""
+    lines = []
+    for host in report.accused:
+        name = report.sessions[host][-1].host
+        worst = next((odd for odd in report.odd if odd.host == host), None)
+        why = "slightly slow everywhere"
+        if worst is not None:
+            series = worst.series
+            why = f"{series.name} {fmt.change(worst.change)}, {fmt.plural(worst.found.runs, 'session')}"
+        lines.append(ticket.drain_line([name], name, why))
+    return list(filter(None, lines))
