@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from orchestrator.machine import planted, probe
+from orchestrator.machine import identity, planted, probe
 from orchestrator.machine.lockfile import is_held
 from orchestrator.machine.probe import free_bytes
 from orchestrator.machine.topology import Topology
@@ -26,6 +26,8 @@ from orchestrator.tools import Site
 SCRATCH_ROOT = "pinsweep-scratch"
 SCRATCH_MARKER = ".pinsweep-scratch"
 """The file in a scratch folder that says whose it is; locked while a sweep uses the folder."""
+SCRATCH_MACHINE = "machine"
+"""The word before the machine in that file."""
 LONGEST_NAME = 100  # of a folder or file made of experiments' names; file systems take 255 bytes
 
 
@@ -76,8 +78,19 @@ def measured_here(names: Iterable[str]) -> str:
 
 
 def is_free(folder: Path) -> bool:
-    """Tell whether no sweep uses a scratch folder at this moment."""
-    return not is_held(folder / SCRATCH_MARKER)
+    """Tell whether no sweep uses a scratch folder at this moment. One that another machine of this name has made may be used by it: its
+    lock may not be seen here."""
+    marker = folder / SCRATCH_MARKER
+    return not is_held(marker) and is_of_this_machine(marker)
+
+
+def is_of_this_machine(marker: Path) -> bool:
+    """Tell whether a scratch folder's marker names no other machine; one without a name was left by an earlier pinsweep."""
+    try:
+        found = re.search(rf"^{SCRATCH_MACHINE} ([0-9a-f]+)$", marker.read_text("utf-8"), re.MULTILINE)
+    except (OSError, ValueError):
+        return True
+    return found is None or found[1] == identity.machine()
 
 
 def scratch_folder(
@@ -86,7 +99,7 @@ def scratch_folder(
     """Return the folder of these experiments and of this host below `root`: the same for `plan` and for `run`.
 
     While another sweep of them uses it, so that it is not `free`, it is the next one: NAME@HOST-2, NAME@HOST-3. Hosts that share `root`
-    never share a folder: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
+    never share a folder, those of one name neither: a lock may be seen by one host alone (NFS `nolock`, Lustre `localflock`).
     """
     name = measured_here(experiment.name for experiment in experiments)
     folder = root.absolute() / SCRATCH_ROOT

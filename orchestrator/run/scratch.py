@@ -11,6 +11,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterable, Iterator
@@ -18,10 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from orchestrator.machine import lockfile
+from orchestrator.machine import identity, lockfile
 from orchestrator.machine.probe import free_bytes
 from orchestrator.model import PlannedRun, ScratchFile, Write
-from orchestrator.plan.survey import SCRATCH_MARKER, SCRATCH_ROOT, is_free
+from orchestrator.plan.survey import (
+    SCRATCH_MACHINE,
+    SCRATCH_MARKER,
+    SCRATCH_ROOT,
+    is_free,
+    is_of_this_machine,
+)
 from orchestrator.run.process import Stop
 from orchestrator.run.watchdog import Watchdog
 from parsers.errors import PinsweepError, UserError
@@ -273,6 +280,13 @@ def _lock(path: Path, stop: Stop | None, on_wait: Callable[[Path], None]) -> int
                 )
             with contextlib.suppress(FileNotFoundError):  # its owner removed it between two of these calls
                 lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)
+                if lock is not None and not is_of_this_machine(path / SCRATCH_MARKER):
+                    os.close(lock)
+                    raise UserError(
+                        str(path),
+                        "another machine of this name uses this folder, or has left it",
+                        "start again, and it is another one; or --scratch names a folder of its own",
+                    )
                 if lock is not None:
                     return _marked(path, lock)
                 if not told:
@@ -290,7 +304,7 @@ def _marked(path: Path, lock: int) -> int:
     """Write into the locked marker what it is; return its descriptor."""
     try:
         os.truncate(lock, 0)
-        os.pwrite(lock, MARKER_TEXT.encode(), 0)
+        os.pwrite(lock, _marker_text().encode(), 0)
     except OSError:  # the file system is full
         _remove(path)
         os.close(lock)
@@ -299,12 +313,19 @@ def _marked(path: Path, lock: int) -> int:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether the folder is empty, or bears our marker with our words in it."""
+    """Tell whether the folder is empty, or bears our marker with our words in it, be it of another machine."""
     marker = path / SCRATCH_MARKER
     try:
-        return marker.read_text("utf-8") in ("", MARKER_TEXT) and not marker.is_symlink()
-    except OSError:
+        words, _, machine = marker.read_text("utf-8").partition(f"{SCRATCH_MACHINE} ")
+        return (
+            words in ("", MARKER_TEXT) and not re.search(r"[^0-9a-f\n]", machine) and not marker.is_symlink()
+        )
+    except (OSError, UnicodeDecodeError):
         return not any(path.iterdir())
+
+
+def _marker_text() -> str:
+    return f"{MARKER_TEXT}{SCRATCH_MACHINE} {identity.machine()}\n"
 
 
 def _remove(path: Path) -> None:
@@ -323,7 +344,7 @@ def _remove(path: Path) -> None:
 def _remove_orphaned(path: Path) -> None:
     """Remove the folder of a pinsweep that was killed at any moment, unless another one has it by now."""
     with contextlib.suppress(OSError):
-        if path.is_symlink() or not _is_ours(path):
+        if path.is_symlink() or not _is_ours(path) or not is_of_this_machine(path / SCRATCH_MARKER):
             return
         # the kernel may still be closing what the other one had open
         lock = lockfile.acquire(path / SCRATCH_MARKER, _PATIENCE_S)

@@ -21,7 +21,7 @@ from orchestrator.machine.probe import free_bytes
 from orchestrator.model import ScratchFile, Write
 from orchestrator.plan.survey import SCRATCH_MARKER, host_name, scratch_folder
 from orchestrator.run.process import Stop
-from orchestrator.run.scratch import Claim, Stopped, open_scratch
+from orchestrator.run.scratch import MARKER_TEXT, Claim, Stopped, open_scratch
 from parsers.errors import PinsweepError, UserError
 from tests.waits import until
 
@@ -231,6 +231,43 @@ def test_hosts_that_share_a_folder_have_a_scratch_folder_each(
         assert [name.name for name in names] == ["e@n1", "e@n2-login", "e@n3"]
         assert all((name / "data").exists() for name in names)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_machines_of_one_name_have_a_scratch_folder_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are called `localhost`, and neither sees the other's lock: what lies in the folder of the first was removed by the second."""
+    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
+    monkeypatch.setattr("orchestrator.run.scratch.lockfile.acquire", lock_of_this_host_alone)
+    monkeypatch.setattr("orchestrator.plan.survey.is_held", lambda _: False)
+    here = f"e@{host_name()}"
+    with ExitStack() as stack:
+        names = []
+        for machine in ("a1", "b2", "c3"):
+            monkeypatch.setattr("orchestrator.machine.identity.machine", lambda machine=machine: machine)
+            names.append(scratch_folder(tmp_path, [experiment]))
+            stack.enter_context(open_scratch(names[-1]))
+            (names[-1] / "data").touch()
+        assert [name.name for name in names] == [here, f"{here}-2", f"{here}-3"]
+        assert all((name / "data").exists() for name in names)
+        with pytest.raises(UserError) as caught, open_scratch(names[0]):  # planned before the other one began
+            pass
+        assert "another machine of this name" in caught.value.cause
+        assert (names[0] / "data").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_an_earlier_pinsweep_left_is_taken_over(tmp_path: Path) -> None:
+    """Its marker names no machine."""
+    experiment = parse_experiment("schema: 1\ntitle: T\ntool: fio\nfixed: {rw: read}\n", "e.yaml")
+    folder = scratch_folder(tmp_path, [experiment])
+    folder.mkdir(parents=True)
+    (folder / SCRATCH_MARKER).write_text(MARKER_TEXT)
+    (folder / "old.dat").touch()
+
+    with open_scratch(scratch_folder(tmp_path, [experiment])) as scratch:
+        assert scratch.path == folder
+        assert not (folder / "old.dat").exists()
 
 
 def lock_of_this_host_alone(path: Path, _patience_s: float = 0.0) -> int:

@@ -1,0 +1,46 @@
+"""Which machine a file system that is shared was used by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.machine import identity
+
+
+def root(folder: Path, *, cards: dict[str, str], machine_id: str = "m", boot: str = "b") -> Path:
+    for name, address in {"lo": "00:00:00:00:00:00", **cards}.items():
+        card = folder / "sys/class/net" / name
+        card.mkdir(parents=True)
+        (card / "address").write_text(f"{address}\n")
+        if name.startswith("eth"):
+            (card / "device").mkdir()
+    for path, text in (("etc/machine-id", machine_id), ("proc/sys/kernel/random/boot_id", boot)):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text(f"{text}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"cards": {"eth0": "02:1"}, "boot": "1"}, {"cards": {"eth0": "02:1"}, "boot": "2"}, True),  # started again
+        ({"cards": {"eth0": "02:1"}}, {"cards": {"eth0": "02:2"}}, False),  # one image
+        ({"cards": {"eth0": "02:1"}, "machine_id": "x"}, {"cards": {"eth0": "02:1"}, "machine_id": "y"}, False),  # micro VMs
+        ({"cards": {"eth0": "02:1", "eth1": "02:2"}}, {"cards": {"eth1": "02:1", "eth0": "02:2"}}, True),
+        ({"cards": {"veth": "02:1"}, "boot": "1"}, {"cards": {"veth": "02:2"}, "boot": "1"}, True),  # containers of one host
+        ({"cards": {}, "boot": "1"}, {"cards": {}, "boot": "2"}, False),
+    ],
+)  # fmt: skip
+def test_a_machine_is_itself_after_a_boot_and_no_other(
+    tmp_path: Path, one: dict[str, str], other: dict[str, str], same: bool
+) -> None:
+    a, b = (identity.machine(root(tmp_path / name, **words)) for name, words in (("a", one), ("b", other)))  # type: ignore[arg-type]
+
+    assert (a == b) is same
+    assert len(a) == 16
+
+
+def test_a_machine_that_tells_nothing_is_some_machine(tmp_path: Path) -> None:
+    assert identity.machine(tmp_path) == identity.machine(tmp_path / "elsewhere")
