@@ -113,6 +113,8 @@ _MAY_SAY = having(
     *("delay", "will take", "ratio"),
 )
 _RULE = re.compile(r"[\W_]*+")
+_PROSE = re.compile(r"[^\W\d_]{3,}\W+(?:\S+\W+)?[^\W\d_]{3,}")
+"""Two words of letters: a sentence, a heading, another tool's command. What looks like figures below it may be another table's."""
 _NOTICES: Final = (
     (re.compile(r"Unable to (?:modify prefetchers|access mlcdrv)", _I), "no_msr"),
     (re.compile(r"enabling random access for latency", _I), "random_access"),
@@ -193,6 +195,7 @@ class Reader:
         self.cell: tuple[int, int] | None = None  # (from, to) that a verbose line announced
         self.factor = 1e6  # MB/sec, unless a unit line or a table head says otherwise
         self.said: str | None = None  # traffic, from "Using … traffic type"
+        self.aside: list[str] | None = None  # like figures, below prose that follows rows
         self.wrapped = (
             ""  # the beginning of a title of cache-to-cache latencies, which is longer than a mail's line
         )
@@ -277,6 +280,8 @@ class Reader:
             return
         if self._figures(line, last):
             self.heading = None  # what stood above them is no label of what follows
+            self.runs[-1].unread += self.aside or []  # the section went on
+            self.aside = None
         elif last or not self._says(line):
             self._unread(line, last)
 
@@ -501,10 +506,12 @@ class Reader:
         if last and self.section in run.tables and not run.tables[self.section or ""]:
             run.flags.add("truncated")
         if self.section and self._like_figures(line):
-            if last:
+            if last and self.aside is None:
                 run.flags.add("truncated")
-            else:
-                run.unread.append(line.strip())
+            elif not last:
+                (run.unread if self.aside is None else self.aside).append(line.strip())
+        elif self.section and run.tables.get(self.section) and _PROSE.search(line):
+            self.aside = self.aside or []
 
     def _like_figures(self, line: str) -> bool:
         """Say whether a line of a section that is not read looks as if figures were in it."""

@@ -142,11 +142,11 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
     Do: quote the latency as that of a reader beside this traffic, not as the traffic's own.
     """
     found = curves(results)
-    reads: dict[CellKey, float] = {}
+    reads: dict[CellKey, list[float]] = {}
     for curve in found:
         if curve.traffic == "read":
             most = max(formulas.lines_in_flight(row.bandwidth, row.latency) for row in curve.rows)
-            reads[machine_key(curve.run)] = max(most, reads.get(machine_key(curve.run), 0.0))
+            reads.setdefault(machine_key(curve.run), []).append(most)
     for curve in found:
         machine = curve.run.session.topology
         placed = {cpu for group in curve.run.placed for cpu in group.cpus}
@@ -157,9 +157,10 @@ def lines_in_flight(results: Results) -> Iterator[Fault]:
             said = f"at most {fmt.count(LINES_A_CORE * cores)} can be waited for, {LINES_A_CORE} a core"
             short = f"the cores can wait for {fmt.count(LINES_A_CORE * cores)}"
         elif machine_key(curve.run) in reads:
-            read = reads[machine_key(curve.run)]
-            limit = 2 * read
-            said = short = f"over twice the {fmt.number(read)} of its read-only curve"
+            every = reads[machine_key(curve.run)]
+            limit = 2 * max(every)
+            of = "the read-only curve" if len(every) == 1 else "the read-only curve that has most"
+            said = short = f"over twice the {fmt.number(max(every), rounding=fmt.UP)} of {of}"
         row = max(curve.rows, key=lambda r: r.bandwidth * r.latency)
         lines = formulas.lines_in_flight(row.bandwidth, row.latency)
         if limit and lines > limit:

@@ -505,6 +505,27 @@ def test_a_damaged_line_is_said_and_its_neighbours_are_kept() -> None:
     assert "unread" in flags(parsed)
 
 
+OTHER_TABLE = (
+    "Storage, measured with fio\n1\t4k\t512M\t8\t20\t68822\t74167\t72613.5\t99.41\t93.3\n2 31.5 40.2 7.5\n"
+)
+
+
+def test_what_looks_like_figures_below_a_whole_table_and_prose_is_none_of_its_rows() -> None:
+    """A report's fio table below its last curve made that curve "not whole: the peak may be higher"."""
+    parsed = mlc.parse(LOADED.format(options="-W6", traffic="") + "\n" + OTHER_TABLE + "the end\n")
+
+    assert len(values(parsed, "latency")) == 3
+    assert "unread" not in flags(parsed)
+
+
+def test_prose_amid_a_table_hides_no_damaged_row() -> None:
+    rows = LOADED.format(options="-W6", traffic="").replace("177.85", "1x7.85").splitlines(keepends=True)
+    damaged = next(i for i, row in enumerate(rows) if "1x7.85" in row)
+    rows.insert(damaged, "Message from syslogd on the host\n")
+
+    assert "unread" in flags(mlc.parse("".join(rows)))
+
+
 def test_the_stand_in_says_what_it_is() -> None:
     banner = "pinsweep memlat 0.1 (MLC-style; not Intel(R) Memory Latency Checker)"
     parsed = mlc.parse(

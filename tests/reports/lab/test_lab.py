@@ -709,3 +709,18 @@ def test_a_sweep_of_many_programs_says_how_many(make: Any, tmp_path: Path) -> No
     built = document.build(load([maker.write()]), build.build(load([maker.path])))
 
     assert built.sweeps.rows[0][1].endswith(" and 3 more")
+
+
+def test_what_an_experiment_says_to_type_is_set_as_code(tmp_path: Path) -> None:
+    """The text of a captured output had its backticks escaped, and showed them."""
+    (tmp_path / "a.txt").write_text("# available: 1 nodes (0)\n", encoding="utf-8")
+    fixture = Path(__file__).parents[2] / "fixtures" / "stream" / "stream_omp2.out"
+    assert CliRunner().invoke(cli, ["parse", str(fixture), "-o", str(tmp_path / "a.db")]).exit_code == 0
+    assert CliRunner().invoke(cli, ["report", str(tmp_path / "a.db"), "--lab", str(tmp_path / "out")]).exit_code == 0  # fmt: skip
+
+    said = {name: (tmp_path / "out" / name).read_text(encoding="utf-8") for name in ("report.md", "report.tex", "report.typ")}  # fmt: skip
+
+    assert "Taken in with `pinsweep parse`." in said["report.md"]
+    assert r"\texttt{pinsweep" in said["report.tex"] or r"\code{" in said["report.tex"]
+    assert "\\`" not in said["report.typ"].partition("Taken in")[2][:60]
+    assert ";  " not in said["report.md"]
