@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.machine import busy, file_system, noise, probe
+from orchestrator.machine import busy, core_spec, file_system, noise, planted, probe
+from orchestrator.machine.ask import ask
 from orchestrator.machine.noise import Finding
 from orchestrator.machine.topology import Topology
 from orchestrator.model import PlannedRun
@@ -57,13 +58,25 @@ def _of_share(topology: Topology) -> list[Finding]:
 
 
 def whole_or_refused(topology: Topology) -> None:
-    """Raise PartOfMachine unless this process may use all of the machine."""
-    if share := topology.share():
+    """Raise PartOfMachine unless this process may use all of the machine, or in a job of Slurm all that any job may have."""
+    share = topology.share()
+    if share and not core_spec.is_all_but_kept(topology, _node_by_slurm()):
         raise PartOfMachine(
-            "--whole-node",
-            f"this process may use {share}",
-            "sbatch --exclusive --mem=0, srun -c N; where the site keeps cores for itself (CoreSpecCount), leave --whole-node out",
-        )
+            "--whole-node", f"this process may use {share}", "sbatch --exclusive --mem=0, srun -c N; cores that Slurm gives to no job (CoreSpecCount) need not be there"
+        )  # fmt: skip
+
+
+def _node_by_slurm() -> str:
+    """Return what Slurm says of this host inside a job; "" outside of one, and where it does not answer."""
+    name, scontrol = os.environ.get("SLURMD_NODENAME", ""), planted.which("scontrol")
+    if not name or not scontrol:
+        return ""
+    said = ask([scontrol, "show", "node", "--", name], timeout_s=_SLURM_S)
+    return said.stdout.decode("utf-8", "replace") if said is not None and said.exit_status == 0 else ""
+
+
+_SLURM_S = 15.0
+"""A controller that is busy takes seconds; its own message timeout is 10."""
 
 
 class PartOfMachine(UserError):
