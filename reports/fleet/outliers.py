@@ -48,6 +48,9 @@ from reports.verdicts.fleet import (
 WORDS: Final[tuple[Status, ...]] = ("broken", "slow", "suspicious", "fast", "ok", "unknown")
 """The words of a verdict, the worst first."""
 
+NOT_RECORDED: Final = "on which PUs is not recorded"
+"""Why a host is suspicious and not slow: under a smaller mask the same cell is another measurement."""
+
 ACCUSED: Final = frozenset({"slow", "broken"})
 
 
@@ -256,6 +259,7 @@ def _judge(
         Metric(
             key=one.key, better=one.better, values=hosts.values(one), resolution=one.resolution,
             baseline=past.get((kind, one.key, conditions.way(one.values[0].run)), ()), floor=limit.floor, tolerance=limit.tolerance,
+            unsure="" if conditions.way(one.values[0].run).known else NOT_RECORDED,
         )
         for one, limit in zip(of, asked, strict=True)
     ]  # fmt: skip

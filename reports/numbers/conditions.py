@@ -31,6 +31,11 @@ class Way:
     threads: str  # as the program counted them, else as it was told; "" where neither is known
 
     @property
+    def known(self) -> bool:
+        """Is it recorded on which PUs the run was?"""
+        return bool(self.placed or self.allowed)
+
+    @property
     def words(self) -> dict[str, str]:
         """Return it for people: "PUs": "0-31", "memory nodes": "0", "threads": "32"."""
         memory = _listed([group.membind or group.interleave for group in self.placed])

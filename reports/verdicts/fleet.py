@@ -64,6 +64,9 @@ class Metric:
         None  # a value worse than this is slow, whatever the others do (a ceiling, where lower is better)
     )
     tolerance: float | None = None  # so much worse than the median is slow, whatever the spread
+    unsure: str = (
+        ""  # why the hosts may have measured differently: nobody is accused by each other's values then
+    )
 
 
 _FLOOR: Final = "beyond the floor"
@@ -301,6 +304,8 @@ def _host(
             status, reason = (bad, "") if z > beyond else ("suspicious", "may be chance")
     elif z < -beyond and max(off) < -far:
         status = "fast"
+    if metric.unsure and reason not in _RULES and status in ("slow", "broken", "fast"):
+        status, reason = "suspicious" if status != "fast" else "ok", metric.unsure
     return Host(name=name, status=status, value=value, runs=len(runs), z=z, worse=worse, reason=reason)
 
 
@@ -339,7 +344,7 @@ def _everywhere(strips: Sequence[Strip], least: float) -> tuple[Everywhere, ...]
         list
     )  # of each number: z of each run, spread
     for strip in strips:
-        if strip.metric.better == "neither" or not strip.middle or not strip.spread:
+        if strip.metric.better == "neither" or strip.metric.unsure or not strip.middle or not strip.spread:
             continue
         sign = 1.0 if strip.metric.better == "lower" else -1.0
         for name, runs in strip.metric.values.items():

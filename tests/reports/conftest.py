@@ -38,7 +38,7 @@ SEEDS = CORPUS.parent / "seeds"
 FACTS = {
     "cpu_model": "Intel(R) Core(TM) i7-6700HQ CPU @ 2.60GHz", "microcode": "0xf0", "kernel": "6.1.0-18-amd64", "os": "Debian GNU/Linux 12",
     "memory_bytes": 17179869184, "governor": "8 × performance", "turbo": "on", "smt": "on", "thp": "madvise",
-    "numa_balancing": "off", "dimms": None, "bios_version": None,
+    "numa_balancing": "off", "dimms": None, "bios_version": None, "cpus_allowed": "0-7",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import random
 import re
@@ -977,3 +978,30 @@ def test_operations_are_said_as_compare_says_them(make: Any, tmp_path: Path) -> 
     page = html.html(fleet_page.build(report, title="t", links={}), static=True)
     assert "10.0 kIOPS" in page
     assert "k/s" not in page
+
+
+def test_hosts_of_which_nobody_knows_where_they_ran_are_said_and_not_accused(
+    make: Any, tmp_path: Path
+) -> None:
+    """Half as fast may be half of the PUs: of sessions that recorded neither a placement nor a mask, nobody can tell."""
+
+    def report(**facts: str) -> outliers.Report:
+        folder = tmp_path / str(len(facts))
+        folder.mkdir()
+        files = []
+        for i, session in itertools.product(range(10), range(3)):
+            maker = make.Maker(folder / f"{i}-{session}.db", host=f"n{i}")
+            maker.facts = {k: v for k, v in make.FACTS.items() if k != "cpus_allowed"} | facts
+            maker.facts |= {"boot_id": f"{i} {session}"}
+            rate = 20e3 * (0.5 if i == 3 else 1 + i / 1000)
+            files.append(maker.add("s", "stream", {"array_size": 1}, make.stream_text(rate, 4)).write())
+        return outliers.build(load(files))
+
+    known, unknown = report(cpus_allowed="0-7"), report()
+
+    assert (known.accused, known.statuses["n3"]) == (("n3",), "broken")
+    assert (unknown.accused, unknown.statuses["n3"]) == ((), "suspicious")
+    text = fleet_text.as_text(unknown)
+    assert "triad bandwidth (on which PUs is not recorded)" in text
+    assert not unknown.everywhere
+    assert list(unknown.rerun) == ["n3"]
