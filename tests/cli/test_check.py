@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -210,3 +212,50 @@ def test_each_level_holds_the_one_below_it() -> None:
     ]
     for lower, higher in itertools.pairwise(levels):
         assert lower.items() <= higher.items()
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "check.md"
+SCRIPTS = {
+    name: next(block for block in re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL) if name in block)
+    for name in ("pinsweep.nhc", "HealthCheckProgram", "nagios")
+}  # fmt: skip
+NHC = """\
+die() { shift; echo "die $*"; }
+log() { echo "log $*"; }
+. ./script
+check_pinsweep --level 1 --within 45 && echo well
+"""
+SLOW, BUSY = "ERROR slower a | b, 10 % (baseline → now)", "UNKNOWN busy another sweep is measuring"
+
+
+@pytest.mark.parametrize(
+    ("caller", "status", "line", "exits", "said"),
+    [
+        ("pinsweep.nhc", 0, "", 0, "well"),
+        ("pinsweep.nhc", 1, SLOW, 1, f"die check_pinsweep:  {SLOW}"),
+        ("pinsweep.nhc", 3, BUSY, 0, f"log check_pinsweep:  {BUSY}\nwell"),
+        ("pinsweep.nhc", 2, "error: --baseline: no such", 0, "log check_pinsweep:  error: --baseline: no such\nwell"),
+        ("HealthCheckProgram", 0, "", 0, ""),
+        ("HealthCheckProgram", 1, SLOW, 0, f"logged -t pinsweep -- {SLOW}"),
+        ("HealthCheckProgram", 3, BUSY, 0, f"logged -t pinsweep -- {BUSY}"),
+        ("nagios", 0, "", 0, "OK sound"),
+        ("nagios", 1, SLOW, 2, f"CRITICAL {SLOW.replace('|', '/')}"),
+        ("nagios", 3, BUSY, 3, BUSY),
+        ("nagios", 2, "error: x\nhint: y", 3, "UNKNOWN error: x hint: y"),
+    ],
+)  # fmt: skip
+def test_those_who_call_it_take_each_status_for_what_it_is(
+    tmp_path: Path, caller: str, status: int, line: str, exits: int, said: str
+) -> None:
+    """The scripts of docs/check.md. An UNKNOWN marked nodes offline under NHC."""
+    (tmp_path / "script").write_text(SCRIPTS[caller])
+    for name, does in (("pinsweep", f"{f'echo {shlex.quote(line)}' if line else ':'}; exit {status}"), ("logger", 'echo "logged $*"')):  # fmt: skip
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    words = ["bash", "-c", NHC] if caller == "pinsweep.nhc" else ["sh", "./script"]
+
+    done = subprocess.run(
+        words, cwd=tmp_path, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout.rstrip("\n"), done.stderr) == (exits, said, "")
