@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterable
 from typing import Final
 
 from parsers.errors import UserError
 
 MOST: Final = 20_000
+INSTALL: Final = f"{sys.executable} -m pip install ClusterShell"
+"""Not `pinsweep[cluster]`: that installs pandas and scipy, too, on a host that only measures."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 
 
@@ -24,7 +27,7 @@ def expand(text: str) -> tuple[str, ...]:
         raise UserError(
             "--nodes",
             f"{text!r} needs ClusterShell or Slurm to be read",
-            "pip install 'pinsweep[cluster]', or list the names: n1,n2,n3",
+            f"{INSTALL}, or list the names: n1,n2,n3",
         )
     return checked(names)
 

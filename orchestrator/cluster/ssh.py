@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from orchestrator.cluster import logs
+from orchestrator.cluster import logs, nodeset
 from orchestrator.cluster.engine import Host, Job, Submission
 from orchestrator.cluster.folder import Sweep
 from parsers.errors import UserError
@@ -160,7 +160,7 @@ def _ask(commands: Mapping[str, str]) -> dict[str, tuple[int | None, str]]:
     try:
         from ClusterShell.Task import task_self
     except ImportError:
-        raise UserError("--via ssh", "needs ClusterShell", "pip install 'pinsweep[cluster]'") from None
+        raise UserError("--via ssh", "needs ClusterShell", nodeset.INSTALL) from None
     options = "-oBatchMode=yes -oServerAliveInterval=5 -oServerAliveCountMax=2"
     if config := os.environ.get(CONFIG):
         options = f"-F {shlex.quote(config)} {options}"

@@ -67,6 +67,16 @@ def test_memory_only_nodes_are_measured_or_said_to_be_none(
     )
 
 
+@pytest.mark.parametrize("level", [2, 3])
+@pytest.mark.parametrize(("name", "nodes"), [("memory-only-node.json", [2]), (FLAT, [1, 3]), (SNC, [])])
+def test_a_check_looks_at_memory_without_cpus(name: str, nodes: list[int], level: int) -> None:
+    path = PROJECT / "experiments" / f"check-{level}.yaml"
+
+    for sweep in ("memory-only", "memory-only-latency"):
+        told = places(planned(name, path, sweep))
+        assert [place for place, *_ in told] == [f"memory-only (numa_node {n})" for n in nodes]
+
+
 def test_memory_is_measured_from_where_it_hangs() -> None:
     """hwloc's tree has HBM 4 beside DRAM 1, and HBM 7 beside DRAM 0."""
     plan = planned("v3_64intel64-heteromem.xml", sweep="idle-latency")
